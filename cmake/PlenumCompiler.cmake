@@ -1,0 +1,51 @@
+# Compiler settings shared by every target of the house.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+# ccache, when present; it must be told that precompiled headers are content, not timestamps.
+find_program(PLENUM_CCACHE ccache)
+if(PLENUM_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      ${PLENUM_CCACHE})
+endif()
+
+# Never -ffast-math: reassociation would let the optimizer choose the bits. Contraction to fused multiply-add is
+# allowed, it depends on the binary alone; -fno-math-errno and -fno-trapping-math change no value.
+function(plenum_compile_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -fno-math-errno -fno-trapping-math)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(${target} PRIVATE -ffp-contract=on -fpch-instantiate-templates)
+  else()
+    target_compile_options(${target} PRIVATE -ffp-contract=fast -fpch-preprocess -Wno-psabi)
+  endif()
+  if(PLENUM_NATIVE)
+    target_compile_options(${target} PRIVATE -march=native)
+  endif()
+  if(PLENUM_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${PLENUM_SANITIZE} -fno-omit-frame-pointer)
+    if(PLENUM_SANITIZE MATCHES "undefined")
+      target_compile_options(${target} PRIVATE -fno-sanitize-recover=all)
+    endif()
+    target_link_options(${target} PUBLIC -fsanitize=${PLENUM_SANITIZE})
+    if(PLENUM_FUZZ)
+      target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    endif()
+  endif()
+endfunction()
+
+# What a library of the house needs, and what its users must agree on.
+function(plenum_library target)
+  plenum_compile_options(${target})
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include>)
+  # Eigen chooses alignment, and with it the layout of structures and the allocator, from the processor flags of
+  # each translation unit. Fixing it here keeps the binary interface the same for every flag a consumer uses.
+  target_compile_definitions(${target} PUBLIC EIGEN_MPL2_ONLY EIGEN_MAX_ALIGN_BYTES=16
+    EIGEN_MAX_STATIC_ALIGN_BYTES=0 EIGEN_DONT_PARALLELIZE)
+  if(PLENUM_DOUBLE)
+    target_compile_definitions(${target} PUBLIC PLENUM_DOUBLE)
+  endif()
+  target_compile_features(${target} PUBLIC cxx_std_20)
+endfunction()

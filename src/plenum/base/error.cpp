@@ -1,0 +1,62 @@
+#include "plenum/base/error.h"
+
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+namespace plenum::inline PLENUM_ABI {
+
+std::string sentence(const Problem& p) {
+  std::string s;
+  if (!p.file.empty()) {
+    s += p.file;
+    if (p.line > 0) s.append(":").append(std::to_string(p.line));
+    s += ": ";
+  }
+  if (!p.key.empty()) s += p.key + ": ";
+  s += p.what;
+  if (!p.value.empty()) s += ": " + p.value;
+  if (!p.allowed.empty()) s += " (allowed: " + p.allowed + ")";
+  if (!p.nearest.empty()) s += "; did you mean '" + p.nearest + "'?";
+  if (!p.remedy.empty()) s += "; " + p.remedy;
+  return s;
+}
+
+Error::Error(Problem problem) : std::runtime_error(sentence(problem)), problem_(std::move(problem)) {}
+
+int edit_distance(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  const std::size_t n = b.size();
+  std::vector<int> before(n + 1), last(n + 1), now(n + 1);
+  for (std::size_t j = 0; j <= n; ++j) last[j] = static_cast<int>(j);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    now[0] = static_cast<int>(i);
+    for (std::size_t j = 1; j <= n; ++j) {
+      const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+      now[j] = std::min({last[j] + 1, now[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
+      if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]))
+        now[j] = std::min(now[j], before[j - 2] + 1);
+    }
+    std::swap(before, last);
+    std::swap(last, now);
+  }
+  return last[n];
+}
+
+std::string nearest_name(std::string_view name, std::span<const std::string> candidates) {
+  constexpr std::size_t longest = 256;  // nobody means a longer name, and the distance is quadratic
+  if (name.size() > longest) return {};
+  const int limit = std::max<int>(2, static_cast<int>(name.size()) / 3);
+  int best = limit + 1;
+  std::string nearest;
+  for (const std::string& candidate : candidates) {
+    const int d = edit_distance(name, candidate);
+    if (d < best && d < static_cast<int>(std::max(name.size(), candidate.size()))) {
+      best = d;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace plenum::inline PLENUM_ABI

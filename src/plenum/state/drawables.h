@@ -1,0 +1,66 @@
+#pragma once
+// What a picture needs of a system: views of its arrays, valid during the call that receives them.
+#include <span>
+#include <string_view>
+
+#include "plenum/base/real.h"
+#include "plenum/math/pose.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// How a surface or particle takes light; the renderer's one small palette gives the colours.
+enum class Look {
+  body,      ///< matte solid with slightly rounded highlights
+  cloth,     ///< two-sided, with a sheen
+  obstacle,  ///< quiet neutral solid that lets the moving subject lead
+  particle,  ///< shaded sphere
+  thread,    ///< springs, ropes, trails
+};
+
+/// A scalar to colour by, one value for each vertex, sphere or line point; empty for none.
+struct ColourBy {
+  std::span<const Real> values = {};
+  std::string_view quantity = {};  ///< for the legend, e.g. "speed"
+  std::string_view unit = {};      ///< for the legend, e.g. "m/s"
+  bool is_signed = false;          ///< diverging colour map about zero instead of a sequential one
+  Real low = 0, high = 0;          ///< range of the map; equal: taken from the values
+};
+
+struct TriangleView {
+  std::span<const Vec3> x;             ///< [m], in the frame `pose`
+  std::span<const Index3> triangles;   ///< indices into x, counter-clockwise from outside
+  std::span<const Vec3> normals = {};  ///< per vertex, unit; empty: computed, area-weighted
+  Pose pose = {};
+  Look look = Look::body;
+  int palette = 0;  ///< which of the palette's colours, cyclic
+  ColourBy colour = {};
+};
+
+struct SphereView {
+  std::span<const Vec3> x;           ///< [m]
+  std::span<const Real> radii = {};  ///< [m], per sphere; empty: all have `radius`
+  Real radius = Real(0.02);          ///< [m]
+  Look look = Look::particle;
+  int palette = 0;
+  ColourBy colour = {};
+};
+
+struct LineView {
+  std::span<const Vec3> x;           ///< [m]
+  std::span<const Index2> segments;  ///< indices into x
+  Real radius = Real(0.005);         ///< [m], drawn as round threads
+  Look look = Look::thread;
+  int palette = 0;
+  ColourBy colour = {};
+};
+
+/// Receives what a system shows.
+class DrawableSink {
+ public:
+  virtual ~DrawableSink() = default;
+  virtual void triangles(const TriangleView& view) = 0;
+  virtual void spheres(const SphereView& view) = 0;
+  virtual void lines(const LineView& view) = 0;
+};
+
+}  // namespace plenum::inline PLENUM_ABI
