@@ -1,0 +1,89 @@
+#pragma once
+// The two concepts through which systems meet: Boundary, a surface that is touched; Medium, a continuum that
+// is probed and pushed. Systems know of each other nothing but these.
+#include <span>
+
+#include "plenum/base/real.h"
+#include "plenum/math/pose.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+class Shape;
+
+/// Samples of a surface over the current substep, by reference. Arrays are [N], or empty where said.
+struct Samples {
+  std::span<const Vec3> x0;            ///< [m] at the start of the substep
+  std::span<const Vec3> x;             ///< [m] at its end
+  std::span<const Vec3> v;             ///< [m/s] at its end
+  std::span<const Vec3> normal = {};   ///< unit, outward; empty: points without orientation
+  std::span<const Real> area = {};     ///< [m^2]; empty: unknown
+  std::span<const Real> inverse_mass;  ///< [1/kg]; zero: kinematic
+  Real radius = 0;                     ///< [m] kept between a sample and what it touches
+  std::span<const Real> radii = {};    ///< [m] per sample, instead of `radius`
+  Real friction = 0;                   ///< Coulomb coefficient, >= 0
+  Real restitution = 0;                ///< in [0, 1]
+
+  /// Between the start (s = 0) and the end (s = 1) of the substep.
+  Vec3 position(std::size_t i, Real s) const { return x0[i] + s * (x[i] - x0[i]); }
+};
+
+/// A rigid part of a boundary, known by its signed distance.
+struct SolidBody {
+  const Shape* shape = nullptr;
+  Pose pose0, pose;                      ///< at the start and the end of the substep
+  Vec3 velocity = Vec3::Zero();          ///< [m/s] of the pose's origin
+  Vec3 angular_velocity = Vec3::Zero();  ///< [rad/s] in the world
+  Real inverse_mass = 0;                 ///< [1/kg]; zero: kinematic
+  Mat3 inverse_inertia = Mat3::Zero();   ///< [1/(kg m^2)] in the world about the centre of mass
+  Vec3 centre = Vec3::Zero();            ///< [m] centre of mass in the world
+  Real friction = 0;
+  Real restitution = 0;
+
+  Vec3 velocity_at(const Vec3& x) const { return velocity + angular_velocity.cross(x - pose.position); }
+};
+
+/// What a contact does to a sample: an impulse and the displacement that keeps the sample outside.
+struct SampleImpulse {
+  Index sample;
+  Vec3 impulse;       ///< [N s]
+  Vec3 displacement;  ///< [m]
+};
+/// The opposite of it, on a body.
+struct BodyImpulse {
+  Index body;
+  Vec3 impulse;  ///< [N s]
+  Vec3 point;    ///< [m] in the world
+};
+
+/// A surface that others touch. A system with neither samples nor bodies touches nothing.
+class Boundary {
+ public:
+  virtual ~Boundary() = default;
+  virtual Samples samples() const { return {}; }
+  virtual std::span<const SolidBody> bodies() const { return {}; }
+  virtual void absorb(std::span<const SampleImpulse> impulses) { static_cast<void>(impulses); }
+  virtual void absorb(std::span<const BodyImpulse> impulses) { static_cast<void>(impulses); }
+};
+
+/// What a medium says of a point.
+struct MediumProbe {
+  Vec3 velocity = Vec3::Zero();  ///< [m/s]
+  Real density = 0;              ///< [kg/m^3]
+  Real pressure = 0;             ///< [Pa]
+  Real surface_height = 0;       ///< [m] along y; for media with a free surface
+};
+
+/// A continuum. The world immerses the samples of every boundary before the medium's step and hands its
+/// reaction, an impulse for each sample, back afterwards.
+class Medium {
+ public:
+  virtual ~Medium() = default;
+  /// out[i] for x[i]; both [N].
+  virtual void probe(std::span<const Vec3> x, std::span<MediumProbe> out) const = 0;
+  /// Called before the medium's step of length h [s]; the views stay valid until reaction() returns.
+  virtual void immerse(const Samples& samples, Real h) { static_cast<void>(samples), static_cast<void>(h); }
+  /// Impulses [N s] on the samples of the last immerse(), [N]; the medium has taken their opposites.
+  virtual void reaction(std::span<Vec3> impulses) const { static_cast<void>(impulses); }
+};
+
+}  // namespace plenum::inline PLENUM_ABI

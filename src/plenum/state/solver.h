@@ -1,0 +1,56 @@
+#pragma once
+// The shape of a solver: a structure that names Model, State, Params, Workspace and the functions over them.
+// It has no instances.
+#include <concepts>
+
+#include "plenum/base/describe.h"
+#include "plenum/state/boundary.h"
+#include "plenum/state/drawables.h"
+#include "plenum/state/field.h"
+#include "plenum/state/report.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+template <class S>
+concept Solver = requires(typename S::Model& model, typename S::State& state, typename S::Params& params,
+                          typename S::Workspace& workspace, FieldVisitor& visit, DrawableSink& sink,
+                          Real dt) {
+  requires Described<typename S::Params>;
+  { S::max_dt(std::as_const(model), std::as_const(state), std::as_const(params)) } -> std::same_as<Real>;
+  { S::step(std::as_const(model), state, std::as_const(params), workspace, dt) } -> std::same_as<Report>;
+  S::fields(std::as_const(model), state, visit);
+  S::geometry(std::as_const(model), std::as_const(state), sink);
+};
+
+// What a solver may offer besides; World looks for each.
+
+/// Samples of its surface after a step, and what to do with impulses on them.
+template <class S>
+concept HasSamples = requires(const typename S::Model& model, typename S::State& state,
+                              const typename S::Params& params, const typename S::Workspace& workspace,
+                              std::span<const SampleImpulse> impulses) {
+  { S::samples(model, std::as_const(state), params, workspace) } -> std::same_as<Samples>;
+  S::absorb(model, state, impulses);
+};
+
+/// Rigid bodies known by their distance.
+template <class S>
+concept HasBodies = requires(const typename S::Model& model, typename S::State& state,
+                             const typename S::Params& params, typename S::Workspace& workspace,
+                             std::span<const BodyImpulse> impulses) {
+  { S::bodies(model, std::as_const(state), params, workspace) } -> std::same_as<std::span<const SolidBody>>;
+  S::absorb(model, state, impulses);
+};
+
+/// Changes of the model between steps (tearing, cutting, emitting shapes), and the parts of the model they
+/// change, which checkpoints then hold. Edits take place after the contacts of a substep; true if something
+/// changed.
+template <class S>
+concept HasEdits = requires(typename S::Model& model, typename S::State& state,
+                            const typename S::Params& params, typename S::Workspace& workspace,
+                            FieldVisitor& visit) {
+  { S::edit(model, state, params, workspace) } -> std::same_as<bool>;
+  S::model_fields(model, visit);
+};
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,102 @@
+#pragma once
+// A solver with its data, behind the only virtual interface of the house.
+#include <memory>
+#include <string>
+
+#include "plenum/state/solver.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+class System {
+ public:
+  explicit System(std::string name) : name_(std::move(name)) {}
+  virtual ~System() = default;
+  System(const System&) = delete;
+  System& operator=(const System&) = delete;
+
+  const std::string& name() const { return name_; }
+  virtual Real max_dt() const = 0;             ///< [s] longest stable step; infinity if any
+  virtual Report step(Real dt) = 0;            ///< dt [s] <= max_dt()
+  virtual bool edit() { return false; }        ///< changes the model between steps
+  virtual void fields(FieldVisitor&) = 0;      ///< of the state
+  virtual void model_fields(FieldVisitor&) {}  ///< what edits change in the model
+  virtual void geometry(DrawableSink&) const = 0;
+  virtual void params(Describer&) = 0;
+  virtual void poison_workspace() = 0;  ///< forgets all scratch memory; results must not change
+  virtual Boundary* boundary() { return nullptr; }
+  virtual Medium* medium() { return nullptr; }
+
+  /// Every stored field of state and edited model.
+  void stored_fields(FieldVisitor& visit) {
+    fields(visit);
+    model_fields(visit);
+  }
+
+ private:
+  std::string name_;
+};
+
+/// Wraps solver S.
+template <Solver S>
+class SystemOf final : public System, private Boundary {
+ public:
+  typename S::Model model;
+  typename S::State state;
+  typename S::Params parameters;
+  typename S::Workspace workspace;
+
+  SystemOf(std::string name, typename S::Model m, typename S::State s, typename S::Params p)
+      : System(std::move(name)), model(std::move(m)), state(std::move(s)), parameters(std::move(p)) {}
+
+  Real max_dt() const override { return S::max_dt(model, state, parameters); }
+  Report step(Real dt) override { return S::step(model, state, parameters, workspace, dt); }
+  bool edit() override {
+    if constexpr (HasEdits<S>)
+      return S::edit(model, state, parameters, workspace);
+    else
+      return false;
+  }
+  void fields(FieldVisitor& visit) override { S::fields(std::as_const(model), state, visit); }
+  void model_fields(FieldVisitor& visit) override {
+    if constexpr (HasEdits<S>) S::model_fields(model, visit);
+  }
+  void geometry(DrawableSink& sink) const override { S::geometry(model, state, sink); }
+  void params(Describer& d) override { parameters.describe(d); }
+  void poison_workspace() override { workspace = {}; }
+  Boundary* boundary() override {
+    if constexpr (HasSamples<S> || HasBodies<S>)
+      return this;
+    else
+      return nullptr;
+  }
+  Medium* medium() override {
+    if constexpr (requires {
+                    { S::medium(model, state, parameters, workspace) } -> std::same_as<Medium*>;
+                  })
+      return S::medium(model, state, parameters, workspace);
+    else
+      return nullptr;
+  }
+
+ private:
+  Samples samples() const override {
+    if constexpr (HasSamples<S>)
+      return S::samples(model, state, parameters, workspace);
+    else
+      return {};
+  }
+  std::span<const SolidBody> bodies() const override {
+    if constexpr (HasBodies<S>)
+      return S::bodies(model, state, parameters, const_cast<typename S::Workspace&>(workspace));
+    else
+      return {};
+  }
+  void absorb(std::span<const SampleImpulse> impulses) override {
+    if constexpr (HasSamples<S>) S::absorb(model, state, impulses);
+  }
+  void absorb(std::span<const BodyImpulse> impulses) override {
+    if constexpr (HasBodies<S>) S::absorb(model, state, impulses);
+  }
+};
+
+}  // namespace plenum::inline PLENUM_ABI

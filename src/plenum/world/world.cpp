@@ -1,0 +1,422 @@
+#include "plenum/world/world.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "plenum/base/error.h"
+#include "plenum/io/checkpoint.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t scan_block = 1 << 16;
+
+/// Index of the first scalar that is infinite or not a number, or `count`.
+template <class T, class Bits>
+std::size_t first_not_finite(const void* data, std::size_t count, Bits exponent) {
+  const auto* const bits = static_cast<const Bits*>(data);
+  return ordered_reduce(
+      count, scan_block, count,
+      [&](std::size_t begin, std::size_t end) {
+        // All bits of the exponent set means infinite or not a number; this form runs at the speed of memory.
+        int bad = 0;
+        for (std::size_t i = begin; i < end; ++i) bad |= (bits[i] & exponent) == exponent;
+        if (!bad) return count;
+        while ((bits[begin] & exponent) != exponent) ++begin;
+        return begin;
+      },
+      [](std::size_t a, std::size_t b) { return std::min(a, b); });
+}
+
+std::size_t first_not_finite(const FieldRef& field) {
+  const std::size_t scalars = field.count * static_cast<std::size_t>(field.components);
+  std::size_t at = scalars;
+  if (field.type == ScalarType::f32)
+    at = first_not_finite<float, std::uint32_t>(field.data, scalars, 0x7f800000u);
+  else if (field.type == ScalarType::f64)
+    at = first_not_finite<double, std::uint64_t>(field.data, scalars, 0x7ff0000000000000ull);
+  return at == scalars ? field.count : at / static_cast<std::size_t>(field.components);
+}
+
+std::vector<Leaf> params_of(System& system) {
+  return leaves_of([&](Describer& d) { system.params(d); });
+}
+
+std::vector<double> numbers_of(const std::vector<Leaf>& leaves) {
+  std::vector<double> numbers;
+  for (const Leaf& leaf : leaves)
+    for (int c = 0; c < leaf.components(); ++c) numbers.push_back(leaf.get(c));
+  return numbers;
+}
+
+void set_numbers(const std::vector<Leaf>& leaves, std::span<const double> numbers) {
+  std::size_t k = 0;
+  for (const Leaf& leaf : leaves)
+    for (int c = 0; c < leaf.components(); ++c) leaf.set(numbers[k++], c);
+}
+
+}  // namespace
+
+std::string NotFinite::sentence() const {
+  return fmt::format(
+      "{}: {}[{}] is not finite; the world was put back to its last good frame; lower dt or raise substeps, "
+      "or look "
+      "for an input that is out of proportion",
+      system, field, index);
+}
+
+double interpolate(const Keyframes& keyframes, int components, int c, double t) {
+  const auto& times = keyframes.times;
+  const auto value = [&](std::size_t k) {
+    return keyframes.values[k * static_cast<std::size_t>(components) + static_cast<std::size_t>(c)];
+  };
+  if (times.empty()) return 0;
+  if (t <= times.front()) return value(0);
+  if (t >= times.back()) return value(times.size() - 1);
+  const std::size_t k =
+      static_cast<std::size_t>(std::upper_bound(times.begin(), times.end(), t) - times.begin()) - 1;
+  const double h = times[k + 1] - times[k], s = (t - times[k]) / h;
+  const double a = value(k), b = value(k + 1);
+  switch (keyframes.interpolation) {
+    case Keyframes::Interpolation::step:
+      return a;
+    case Keyframes::Interpolation::linear:
+      return a + s * (b - a);
+    case Keyframes::Interpolation::smooth:
+      break;
+  }
+  // Fritsch & Butland 1984: the harmonic mean of the neighbouring slopes, zero at extrema and at both ends.
+  const auto tangent = [&](std::size_t i) {
+    if (i == 0 || i + 1 == times.size()) return 0.0;
+    const double left = (value(i) - value(i - 1)) / (times[i] - times[i - 1]);
+    const double right = (value(i + 1) - value(i)) / (times[i + 1] - times[i]);
+    if (left * right <= 0) return 0.0;
+    const double w0 = times[i + 1] - times[i], w1 = times[i] - times[i - 1];
+    return 3 * (w0 + w1) / ((2 * w0 + w1) / left + (w0 + 2 * w1) / right);
+  };
+  const double s2 = s * s, s3 = s2 * s;
+  return (2 * s3 - 3 * s2 + 1) * a + (s3 - 2 * s2 + s) * h * tangent(k) + (3 * s2 - 2 * s3) * b +
+         (s3 - s2) * h * tangent(k + 1);
+}
+
+struct World::Track {
+  std::size_t system;
+  Leaf leaf;
+  Keyframes keyframes;
+};
+
+World::World(WorldSettings settings) : settings_(settings) {}
+World::~World() = default;
+World::World(World&&) noexcept = default;
+World& World::operator=(World&&) noexcept = default;
+
+void World::add(std::unique_ptr<System> system) {
+  if (system->name().empty()) throw Error("a system needs a name");
+  if (find(system->name()))
+    throw Error(Problem{.key = system->name(), .what = "is the name of two systems", .remedy = "rename one"});
+  systems_.push_back(std::move(system));
+}
+
+System* World::find(std::string_view name) {
+  for (auto& system : systems_)
+    if (system->name() == name) return system.get();
+  return nullptr;
+}
+
+void World::add_keyframes(const std::string& system, Keyframes keyframes) {
+  for (std::size_t i = 0; i < systems_.size(); ++i) {
+    if (systems_[i]->name() != system) continue;
+    std::vector<std::string> paths;
+    for (const Leaf& leaf : params_of(*systems_[i])) {
+      paths.push_back(leaf.path);
+      if (leaf.path != keyframes.path) continue;
+      const std::size_t wanted = keyframes.times.size() * static_cast<std::size_t>(leaf.components());
+      if (keyframes.times.empty() || keyframes.values.size() != wanted)
+        throw Error(
+            Problem{.key = system + "." + keyframes.path,
+                    .what = fmt::format("keyframes need {} value(s) for each time", leaf.components())});
+      for (std::size_t k = 1; k < keyframes.times.size(); ++k)
+        if (!(keyframes.times[k] > keyframes.times[k - 1]))
+          throw Error(
+              Problem{.key = system + "." + keyframes.path,
+                      .what = "keyframe times must rise",
+                      .value = fmt::format("{} after {}", keyframes.times[k], keyframes.times[k - 1])});
+      tracks_.push_back({i, leaf, std::move(keyframes)});
+      return;
+    }
+    throw Error(Problem{.key = system + "." + keyframes.path,
+                        .what = "no such parameter",
+                        .nearest = nearest_name(keyframes.path, paths)});
+  }
+  std::vector<std::string> names;
+  for (const auto& s : systems_) names.push_back(s->name());
+  throw Error(Problem{.key = system, .what = "no such system", .nearest = nearest_name(system, names)});
+}
+
+void World::apply_keyframes(double time) {
+  for (const Track& track : tracks_)
+    for (int c = 0; c < track.leaf.components(); ++c)
+      track.leaf.set(interpolate(track.keyframes, track.leaf.components(), c, time), c);
+}
+
+void World::touch(System& system, Real h, Real s0, Real s1, FrameReport& report) {
+  Boundary* const a = system.boundary();
+  if (!a || a->samples().x.empty()) return;
+  const StageTimer timer(report.stages, "contact");
+  for (auto& other : systems_) {
+    Boundary* const b = other->boundary();
+    if (!b || other.get() == &system || b->bodies().empty()) continue;
+    const ContactResult result = contact(*a, *b, h, s0, s1, contact_);
+    report.contacts += result.contacts;
+    if (result.contacts > 0) ledger_[{other->name(), system.name()}].add(result.ledger);
+  }
+}
+
+void World::pull(Real h) {
+  if (drag_.system < 0) return;
+  Boundary* const boundary = systems_[static_cast<std::size_t>(drag_.system)]->boundary();
+  const Samples samples = boundary ? boundary->samples() : Samples{};
+  const auto i = static_cast<std::size_t>(drag_.sample);
+  if (i >= samples.x.size() || !(samples.inverse_mass[i] > 0)) return release();
+  // A critically damped spring of frequency f, taken implicitly so that no frame rate makes it unstable:
+  // dv = (w^2 h (target - x - h v) - 2 w h v) / (1 + 2 w h + w^2 h^2).
+  const Real w = Real(2 * 3.14159265358979) * drag_.frequency;
+  const Vec3 dv = (w * w * h * (drag_.target - samples.x[i] - h * samples.v[i]) - 2 * w * h * samples.v[i]) /
+                  (1 + 2 * w * h + w * w * h * h);
+  const SampleImpulse impulse{drag_.sample, dv / samples.inverse_mass[i], Vec3::Zero()};
+  boundary->absorb({&impulse, 1});
+}
+
+void World::substep(Real h, double end, FrameReport& report) {
+  apply_keyframes(end);
+  pull(h);
+  for (auto& system : systems_)
+    if (Medium* const medium = system->medium())
+      for (auto& other : systems_)
+        if (Boundary* const boundary = other->boundary(); boundary && other != system)
+          medium->immerse(boundary->samples(), h);
+  ledger_.clear();
+  for (std::size_t i = 0; i < systems_.size(); ++i) {
+    System& system = *systems_[i];
+    const Real limit = system.max_dt();
+    int parts = 1;
+    if (h > limit) {
+      const double wanted = limit > 0 ? std::ceil(static_cast<double>(h) / static_cast<double>(limit)) : 1e9;
+      parts = static_cast<int>(std::min(wanted, static_cast<double>(settings_.max_substeps)));
+      if (wanted > settings_.max_substeps)
+        report.systems[i].warn(
+            "unstable: max_dt asks for more sub-steps than max_substeps; raise it, or lower the stiffness");
+    }
+    for (int k = 0; k < parts; ++k) {
+      Report part = system.step(h / static_cast<Real>(parts));
+      part.substeps = 1;
+      report.systems[i].add(part);
+      touch(system, h / static_cast<Real>(parts), static_cast<Real>(k) / static_cast<Real>(parts),
+            static_cast<Real>(k + 1) / static_cast<Real>(parts), report);
+    }
+  }
+  for (auto& system : systems_)
+    if (Medium* const medium = system->medium())
+      for (auto& other : systems_)
+        if (Boundary* const boundary = other->boundary(); boundary && other != system) {
+          const LedgerEntry entry = immersion_reaction(*medium, *boundary, immersion_);
+          if (entry.transfers > 0) ledger_[{system->name(), other->name()}].add(entry);
+        }
+  const StageTimer timer(report.stages, "edit");
+  for (auto& system : systems_) system->edit();
+}
+
+FrameReport World::step_frame() {
+  FrameReport report;
+  report.systems.resize(systems_.size());
+  if (failed_) {
+    report.ok = false;
+    return report;
+  }
+  const auto start = Clock::now();
+  with_threads(settings_.threads, [&] {
+    if (settings_.keep_last_good) {
+      const StageTimer timer(report.stages, "remember");
+      remember();
+    }
+    const double frame = 1.0 / static_cast<double>(settings_.fps);
+    const Real h = static_cast<Real>(frame / settings_.substeps);
+    for (int k = 0; k < settings_.substeps && report.ok; ++k) {
+      substep(h, (static_cast<double>(frame_) + static_cast<double>(k + 1) / settings_.substeps) * frame,
+              report);
+      const StageTimer timer(report.stages, "check");
+      report.ok = all_finite(report.not_finite);
+    }
+    if (report.ok) {
+      ++frame_;
+    } else {
+      failed_ = true;
+      if (settings_.keep_last_good) recall();
+    }
+  });
+  report.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  return report;
+}
+
+int World::advance(double seconds, FrameReport& last) {
+  const double frame = 1.0 / static_cast<double>(settings_.fps);
+  if (std::isfinite(seconds) && seconds > 0) accumulator_ += seconds;
+  const double most = std::max(frame, static_cast<double>(settings_.max_frame_lag));
+  if (accumulator_ > most) {
+    dropped_ += accumulator_ - most;
+    accumulator_ = most;
+  }
+  int frames = 0;
+  while (accumulator_ >= frame) {
+    accumulator_ -= frame;
+    last = step_frame();
+    ++frames;
+    if (!last.ok) break;
+  }
+  return frames;
+}
+
+bool World::all_finite(NotFinite& where) {
+  bool ok = true;
+  for (auto& system : systems_)
+    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
+                    [&](const FieldRef& field) {
+                      if (!ok) return;
+                      const std::size_t at = first_not_finite(field);
+                      if (at == field.count) return;
+                      ok = false;
+                      where = {system->name(), field.info.name, at};
+                    });
+  return ok;
+}
+
+void World::drag(std::size_t system, Index sample, const Vec3& target, Real frequency) {
+  drag_ = {static_cast<int>(system), sample, target, frequency};
+}
+void World::release() {
+  drag_.system = -1;
+}
+
+void World::remember() {
+  std::size_t at = 0;
+  const auto put = [&](const void* data, std::size_t bytes) {
+    if (last_good_.size() < at + bytes) last_good_.resize(at + bytes);
+    if (bytes > 0) std::memcpy(last_good_.data() + at, data, bytes);
+    at += bytes;
+  };
+  for (auto& system : systems_)
+    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
+                    [&](const FieldRef& field) {
+                      put(&field.count, sizeof field.count);
+                      put(field.data, field.bytes());
+                    });
+}
+
+void World::recall() {
+  std::size_t at = 0;
+  const auto get = [&](void* data, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(data, last_good_.data() + at, bytes);
+    at += bytes;
+  };
+  for (auto& system : systems_)
+    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
+                    [&](FieldRef field) {
+                      get(&field.count, sizeof field.count);
+                      field.resize(field.owner, field.count);
+                      get(field.data_of(field.owner), field.bytes());
+                    });
+}
+
+std::vector<std::byte> World::snapshot() {
+  std::vector<std::byte> buffer;
+  CheckpointWriter writer(buffer);
+  writer.add("identity", identity_);
+  writer.add("frame", ScalarType::i64, 1, 1, &frame_);
+  for (auto& system : systems_) {
+    const std::vector<double> numbers = numbers_of(params_of(*system));
+    writer.add(system->name() + "/params", ScalarType::f64, 1, numbers.size(), numbers.data());
+    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
+                    [&](const FieldRef& field) {
+                      writer.add(system->name() + "/" + field.info.name, field.type, field.components,
+                                 field.count, field.data);
+                    });
+  }
+  writer.finish();
+  return buffer;
+}
+
+void World::restore(std::span<const std::byte> bytes, const std::string& name) {
+  const std::vector<CheckpointBlock> blocks = read_checkpoint(bytes, name);
+  const auto other = [&](const std::string& why) {
+    return Error(Problem{.file = name, .what = "is a checkpoint of another scene: " + why});
+  };
+  // Check everything before anything changes.
+  std::size_t at = 0;
+  const auto expect = [&](const std::string& block, ScalarType type,
+                          int components) -> const CheckpointBlock& {
+    if (at >= blocks.size()) throw other(block + " is missing");
+    const CheckpointBlock& b = blocks[at++];
+    if (b.name != block) throw other(fmt::format("it holds {} where {} belongs", b.name, block));
+    if (b.type != type || b.components != components) throw other(block + " is of another type");
+    return b;
+  };
+  const CheckpointBlock& identity = expect("identity", ScalarType::u8, 1);
+  if (std::string_view(reinterpret_cast<const char*>(identity.data.data()), identity.data.size()) !=
+      identity_)
+    throw other("the scene's text differs");
+  const CheckpointBlock& frame = expect("frame", ScalarType::i64, 1);
+  if (frame.count != 1) throw other("frame is not one number");
+  const std::size_t first_system = at;
+  for (auto& system : systems_) {
+    const std::size_t numbers = numbers_of(params_of(*system)).size();
+    if (expect(system->name() + "/params", ScalarType::f64, 1).count != numbers)
+      throw other(system->name() + " has other parameters");
+    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
+                    [&](const FieldRef& field) {
+                      const std::string block = system->name() + "/" + field.info.name;
+                      const CheckpointBlock& b = expect(block, field.type, field.components);
+                      if (!field.resizable && b.count != field.count)
+                        throw other(block + " is of another size");
+                    });
+  }
+  if (at != blocks.size()) throw other("it holds more systems");
+  at = first_system;
+  std::memcpy(&frame_, frame.data.data(), sizeof frame_);
+  for (auto& system : systems_) {
+    const CheckpointBlock& params = blocks[at++];
+    std::vector<double> numbers(params.count);
+    if (!numbers.empty()) std::memcpy(numbers.data(), params.data.data(), params.data.size());
+    set_numbers(params_of(*system), numbers);
+    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
+                    [&](const FieldRef& field) {
+                      const CheckpointBlock& b = blocks[at++];
+                      field.resize(field.owner, b.count);
+                      if (b.count > 0) std::memcpy(field.data_of(field.owner), b.data.data(), b.data.size());
+                    });
+    system->poison_workspace();
+  }
+  failed_ = false;
+  accumulator_ = 0;
+}
+
+Hash128 World::hash() {
+  Hasher hasher;
+  hasher.add(&frame_, sizeof frame_);
+  for (auto& system : systems_) {
+    const std::vector<double> numbers = numbers_of(params_of(*system));
+    hasher.add(numbers.data(), numbers.size() * sizeof(double));
+    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
+                    [&](const FieldRef& field) {
+                      hasher.add(&field.count, sizeof field.count);
+                      hasher.add(field.data, field.bytes());
+                    });
+  }
+  return hasher.digest();
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,151 @@
+#pragma once
+// Systems that move together: a fixed frame step, substeps, keyframes, couplings, checks and snapshots.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plenum/base/hash.h"
+#include "plenum/coupling/contact.h"
+#include "plenum/coupling/immersion.h"
+#include "plenum/world/system.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+struct WorldSettings {
+  Real fps = 60;                    ///< [1/s] frames a second
+  int substeps = 1;                 ///< of a frame; couplings happen once in each
+  int max_substeps = 1000;          ///< a system may divide a substep into, to honour its max_dt
+  Real max_frame_lag = Real(0.25);  ///< [s] the accumulator holds at most; the rest is dropped and reported
+  int threads = 0;                  ///< 0: the number of cores
+  bool keep_last_good = true;  ///< remember the state before each frame, for when a value stops being finite
+
+  void describe(Describer& d) {
+    d("fps", fps, {.unit = "1/s", .min = 1, .max = 10000, .doc = "frames a second"});
+    d("substeps", substeps, {.min = 1, .max = 1000, .doc = "of a frame; couplings happen once in each"});
+    d("max_substeps", max_substeps,
+      {.min = 1, .max = 100000, .doc = "a system may divide a substep into, to stay stable"});
+  }
+};
+
+/// A parameter's value over time. Times rise strictly; outside of them the nearest value holds.
+struct Keyframes {
+  enum class Interpolation : int { linear, smooth, step };
+  std::string path;  ///< of a parameter, e.g. "bodies[0].position"
+  Interpolation interpolation = Interpolation::smooth;
+  std::vector<double> times;   ///< [K] s
+  std::vector<double> values;  ///< [K][components]
+};
+constexpr std::array<const char*, 3> names_of(Keyframes::Interpolation) {
+  return {"linear", "smooth", "step"};
+}
+
+/// Component `c` of keyframes with `components` values each, at time t [s]. "smooth" is the cubic Hermite
+/// curve with the monotone tangents of Fritsch & Butland 1984: no overshoot.
+double interpolate(const Keyframes& keyframes, int components, int c, double t);
+
+/// A state that stopped being finite: where, and that the world was put back to its last good frame.
+struct NotFinite {
+  std::string system, field;
+  std::size_t index = 0;
+  std::string sentence() const;
+};
+
+/// What a frame did.
+struct FrameReport {
+  bool ok = true;  ///< false: a value stopped being finite; see `not_finite`
+  NotFinite not_finite;
+  std::vector<Report> systems;  ///< in the order of systems
+  StageTimes stages;            ///< of the world itself: contact, edits, checks
+  double milliseconds = 0;
+  std::size_t contacts = 0;
+};
+
+class World {
+ public:
+  explicit World(WorldSettings settings = {});
+  ~World();
+  World(World&&) noexcept;
+  World& operator=(World&&) noexcept;
+
+  /// Adds a system; its name must be new. Returns it for direct access to its model and state.
+  template <Solver S>
+  SystemOf<S>& add(std::string name, typename S::Model model, typename S::State state,
+                   typename S::Params params = {}) {
+    auto system =
+        std::make_unique<SystemOf<S>>(std::move(name), std::move(model), std::move(state), std::move(params));
+    SystemOf<S>& added = *system;
+    add(std::move(system));
+    return added;
+  }
+  void add(std::unique_ptr<System> system);
+  /// Throws Error if the system or the path is unknown.
+  void add_keyframes(const std::string& system, Keyframes keyframes);
+
+  /// What snapshots of this world are of; the scene reader sets a digest of the scene's text.
+  void set_identity(std::string identity) { identity_ = std::move(identity); }
+
+  const WorldSettings& settings() const { return settings_; }
+  void set_threads(int threads) { settings_.threads = threads; }
+  void set_keep_last_good(bool keep) { settings_.keep_last_good = keep; }
+  std::size_t size() const { return systems_.size(); }
+  System& system(std::size_t i) { return *systems_[i]; }
+  const System& system(std::size_t i) const { return *systems_[i]; }
+  System* find(std::string_view name);
+
+  double time() const { return static_cast<double>(frame_) / static_cast<double>(settings_.fps); }  ///< [s]
+  std::int64_t frame() const { return frame_; }
+  double dropped_seconds() const { return dropped_; }
+
+  /// One frame of 1/fps. After a value that is not finite the world stands at its last good frame, ok is
+  /// false, and further frames do nothing until reset by restore().
+  FrameReport step_frame();
+  /// As many frames as `seconds` of real time ask for, at most max_frame_lag; the rest is dropped and added
+  /// to dropped_seconds(). Returns the number of frames.
+  int advance(double seconds, FrameReport& last);
+
+  /// Pulls a sample of a system towards a target through a spring, as the mouse does, until released.
+  void drag(std::size_t system, Index sample, const Vec3& target, Real frequency = Real(4));
+  void release();
+  bool dragging() const { return drag_.system >= 0; }
+
+  /// Everything needed to resume: clock, parameters, states, edited models. restore() throws Error, and
+  /// leaves the world as it was, if the bytes are damaged or of another scene.
+  std::vector<std::byte> snapshot();
+  void restore(std::span<const std::byte> bytes, const std::string& name = {});
+  /// 128 bits over clock, parameters, states and edited models.
+  Hash128 hash();
+
+  /// Sums of what contacts gave to the samples of each (from, to) pair in the last substep.
+  const std::map<std::pair<std::string, std::string>, LedgerEntry>& ledger() const { return ledger_; }
+
+ private:
+  struct Track;
+  void substep(Real h, double end, FrameReport& report);
+  void touch(System& system, Real h, Real s0, Real s1, FrameReport& report);
+  void apply_keyframes(double time);
+  bool all_finite(NotFinite& where);
+  void pull(Real h);
+  void remember();
+  void recall();
+
+  WorldSettings settings_;
+  std::vector<std::unique_ptr<System>> systems_;
+  std::vector<Track> tracks_;
+  std::int64_t frame_ = 0;
+  double accumulator_ = 0, dropped_ = 0;
+  bool failed_ = false;
+  struct Drag {
+    int system = -1;
+    Index sample = 0;
+    Vec3 target = Vec3::Zero();
+    Real frequency = 4;
+  } drag_;
+  ContactWorkspace contact_;
+  ImmersionWorkspace immersion_;
+  std::map<std::pair<std::string, std::string>, LedgerEntry> ledger_;
+  std::vector<std::byte> last_good_;  // raw bytes of every stored field and parameter, no checksums
+  std::string identity_;
+};
+
+}  // namespace plenum::inline PLENUM_ABI
