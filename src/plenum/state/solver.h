@@ -22,6 +22,18 @@ concept Solver = requires(typename S::Model& model, typename S::State& state, ty
   S::geometry(std::as_const(model), std::as_const(state), sink);
 };
 
+/// What scene files need of a solver. Spec describes what a model is made from (generators, meshes, pins);
+/// memory() estimates the bytes build() will take, from the Spec alone; build() throws Error with a key
+/// relative to the Spec.
+template <class S>
+concept Buildable = Solver<S> && Described<typename S::Spec> &&
+    requires(const typename S::Spec& spec, typename S::Model& model, typename S::State& state) {
+  { S::name } -> std::convertible_to<const char*>;
+  { S::doc } -> std::convertible_to<const char*>;
+  { S::memory(spec) } -> std::same_as<std::size_t>;
+  S::build(spec, model, state);
+};
+
 // What a solver may offer besides; World looks for each.
 
 /// Samples of its surface after a step, and what to do with impulses on them.

@@ -1,0 +1,61 @@
+#include "bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+
+#include "plenum/base/parallel.h"
+
+namespace plenum::bench {
+namespace {
+
+std::vector<Case>& registry() {
+  static std::vector<Case> cases;
+  return cases;
+}
+
+}  // namespace
+
+void Session::memory_bound(double bytes, double seconds) {
+  figure("triad_fraction", bytes / seconds / 1e9 / triad_, "1");
+}
+
+double Session::best_of(int repeats, const std::function<void()>& f, const std::function<void()>& prepare) {
+  double best = std::numeric_limits<double>::infinity();
+  for (int r = 0; r < repeats; ++r) {
+    if (prepare) prepare();
+    const auto start = std::chrono::steady_clock::now();
+    f();
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return best;
+}
+
+Register::Register(const char* name, void (*run)(Session&)) {
+  registry().push_back({name, run});
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases = registry();
+  std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
+  return cases;
+}
+
+double measure_triad(std::size_t bytes) {
+  const std::size_t n = bytes / sizeof(float), block = 1 << 16;
+  const auto make = [&] { return std::make_unique_for_overwrite<float[]>(n); };
+  const auto a = make(), b = make(), c = make();
+  parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) a[i] = 0, b[i] = 1, c[i] = 2;
+  });
+  const double seconds = Session::best_of(7, [&] {
+    parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) a[i] = b[i] + 3.f * c[i];
+    });
+  });
+  return 4.0 * static_cast<double>(n) * sizeof(float) / seconds /
+         1e9;  // the write allocates: b, c, a read and written
+}
+
+}  // namespace plenum::bench

@@ -1,0 +1,60 @@
+#pragma once
+// Speed. A file of this folder defines functions that measure one configuration in one run and registers each
+// with one line; the program finds them by the registry.
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace plenum::bench {
+
+struct Figure {
+  std::string metric;  ///< ms_per_step, million_per_s, wall_s_per_sim_s, ns_per_item, or a quality figure
+  double value = 0;
+  std::string unit;
+  std::string peer = {};  ///< packaged peer run in turn with ours, empty if none
+  double peer_value = 0;
+};
+
+/// What a case measures with; a case runs once for each thread count.
+class Session {
+ public:
+  Session(int threads, double triad_gb_per_s) : threads_(threads), triad_(triad_gb_per_s) {}
+  int threads() const { return threads_; }
+  /// [GB/s] of the machine's STREAM triad with this many threads, measured before the cases, write-allocate
+  /// counted, arrays far beyond the caches.
+  double triad() const { return triad_; }
+  void figure(std::string metric, double value, std::string unit) {
+    figures_.push_back({metric, value, unit});
+  }
+  void figure(Figure f) { figures_.push_back(std::move(f)); }
+  /// Figure "triad_fraction": what moving `bytes` in `seconds` is of the triad.
+  void memory_bound(double bytes, double seconds);
+  const std::vector<Figure>& figures() const { return figures_; }
+
+  /// Least seconds of `repeats` runs of f, each after prepare.
+  static double best_of(int repeats, const std::function<void()>& f,
+                        const std::function<void()>& prepare = {});
+
+ private:
+  int threads_;
+  double triad_;
+  std::vector<Figure> figures_;
+};
+
+struct Case {
+  std::string name;
+  void (*run)(Session&);  ///< called inside with_threads(session.threads())
+};
+
+/// `static const Register cloth("springs/cloth-100", run_cloth_100);`
+struct Register {
+  Register(const char* name, void (*run)(Session&));
+};
+
+std::vector<Case> all_cases();
+
+/// [GB/s] STREAM triad a[i] = b[i] + s c[i] with write-allocate counted (16 bytes a float triple ... 4
+/// streams), best of several, on the current threads, three arrays of `bytes` each.
+double measure_triad(std::size_t bytes = std::size_t{100} << 20);
+
+}  // namespace plenum::bench
