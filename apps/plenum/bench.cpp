@@ -1,0 +1,59 @@
+// plenum bench: figures beside the machine's memory triad of the same run.
+#include "bench.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "plenum/base/parallel.h"
+#include "selection.h"
+
+namespace plenum::app {
+namespace {
+
+void print(const BenchOptions& options, const std::string& name, const bench::Figure& figure, int threads) {
+  const bool has_peer = !figure.peer.empty();
+  const double ratio = has_peer && figure.peer_value != 0 ? figure.value / figure.peer_value : 0;
+  if (options.json) {
+    const nlohmann::ordered_json line = {
+        {"case", name},
+        {"metric", figure.metric},
+        {"value", figure.value},
+        {"unit", figure.unit},
+        {"threads", threads},
+        {"peer", has_peer ? nlohmann::ordered_json(figure.peer) : nlohmann::ordered_json()},
+        {"peer_value", has_peer ? nlohmann::ordered_json(figure.peer_value) : nlohmann::ordered_json()},
+        {"ratio", has_peer ? nlohmann::ordered_json(ratio) : nlohmann::ordered_json()}};
+    fmt::print("{}\n", line.dump());
+  } else {
+    fmt::print("{:<28} {:<34} {:>12.5g} {:<10} {:>7} {}\n", name, figure.metric, figure.value, figure.unit, threads,
+               has_peer ? fmt::format("{:<14} {:>10.4g} {:>8.3f}", figure.peer, figure.peer_value, ratio) : "");
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int bench(const BenchOptions& options) {
+  const auto cases = select(plenum::bench::all_cases(), options.cases, "case");
+  const std::vector<int> counts = options.threads > 0 ? std::vector<int>{options.threads} : std::vector<int>{1, 2};
+  if (!options.json)
+    fmt::print("{:<28} {:<34} {:>12} {:<10} {:>7} {:<14} {:>10} {:>8}\n", "case", "metric", "value", "unit", "threads",
+               "peer", "peer value", "ratio");
+  std::vector<double> triad(counts.size());
+  for (std::size_t t = 0; t < counts.size(); ++t) {
+    with_threads(counts[t], [&] { triad[t] = plenum::bench::measure_triad(); });
+    print(options, "machine/triad", {"gb_per_s", triad[t], "GB/s"}, counts[t]);
+  }
+  for (const plenum::bench::Case& c : cases)
+    for (std::size_t t = 0; t < counts.size(); ++t) {
+      plenum::bench::Session session(counts[t], triad[t]);
+      with_threads(counts[t], [&] { c.run(session); });
+      for (const plenum::bench::Figure& figure : session.figures()) print(options, c.name, figure, counts[t]);
+    }
+  return 0;
+}
+
+}  // namespace plenum::app

@@ -1,0 +1,176 @@
+#include "plenum/world/world.h"
+
+#include <gtest/gtest.h>
+
+#include "plenum/base/error.h"
+#include "plenum/io/checkpoint.h"
+#include "test_solver.h"
+
+namespace plenum {
+namespace {
+
+using test::Orbits;
+using test::ring;
+
+World orbits(int threads = 1, std::size_t n = 500) {
+  World world;
+  world.set_threads(threads);
+  world.add<Orbits>("inner", {}, ring(n));
+  world.add<Orbits>("outer", {}, ring(n / 2), {.stiffness = 3});
+  return world;
+}
+
+TEST(World, HashIsTheSameForEveryThreadCountAndEveryRepetition) {
+  const auto run = [](int threads) {
+    World world = orbits(threads);
+    for (int f = 0; f < 20; ++f) world.step_frame();
+    return world.hash();
+  };
+  const Hash128 one = run(1);
+  for (const int threads : {1, 2, 3, 5, 8}) EXPECT_EQ(run(threads), one) << threads;
+}
+
+TEST(World, PoisonedWorkspacesChangeNothing) {
+  World clean = orbits(), poisoned = orbits();
+  for (int f = 0; f < 20; ++f) {
+    clean.step_frame();
+    for (std::size_t s = 0; s < poisoned.size(); ++s) poisoned.system(s).poison_workspace();
+    poisoned.step_frame();
+  }
+  EXPECT_EQ(clean.hash(), poisoned.hash());
+}
+
+TEST(World, AResumedRunEndsAsAnUninterruptedOneAndSavesTheSameBytes) {
+  World whole = orbits(), first = orbits(), second = orbits();
+  for (int f = 0; f < 30; ++f) whole.step_frame();
+  for (int f = 0; f < 12; ++f) first.step_frame();
+  const std::vector<std::byte> saved = first.snapshot();
+  second.restore(saved, "saved");
+  EXPECT_EQ(second.frame(), 12);
+  EXPECT_EQ(second.snapshot(), saved);
+  for (int f = 12; f < 30; ++f) second.step_frame();
+  EXPECT_EQ(second.hash(), whole.hash());
+}
+
+TEST(World, MaxDtIsHonouredBySubsteps) {
+  World world;
+  auto& system = world.add<Orbits>("orbit", {}, ring(10), {.limit = Real(1.0 / 60 / 7.5)});
+  const FrameReport report = world.step_frame();
+  EXPECT_EQ(report.systems[0].substeps, 8);
+  EXPECT_EQ(system.state.steps, 8);
+}
+
+TEST(World, AnImpossibleMaxDtIsCappedAndSaysSo) {
+  World world({.max_substeps = 20});
+  world.add<Orbits>("orbit", {}, ring(10), {.limit = Real(1e-9)});
+  const FrameReport report = world.step_frame();
+  EXPECT_EQ(report.systems[0].substeps, 20);
+  ASSERT_EQ(report.systems[0].warnings().size(), 1u);
+  EXPECT_NE(std::string(report.systems[0].warnings()[0].text).find("max_substeps"), std::string::npos);
+}
+
+TEST(World, AValueThatIsNotFiniteIsNamedAndTheLastGoodFrameStands) {
+  World world = orbits();
+  world.step_frame();
+  const Hash128 good = world.hash();
+  auto& system = dynamic_cast<SystemOf<Orbits>&>(world.system(1));
+  system.parameters.poison = std::numeric_limits<Real>::infinity();
+  const FrameReport report = world.step_frame();
+  EXPECT_FALSE(report.ok);
+  EXPECT_EQ(report.not_finite.system, "outer");
+  EXPECT_EQ(report.not_finite.field, "position");
+  EXPECT_EQ(report.not_finite.index, 3u);
+  system.parameters.poison = 0;
+  EXPECT_EQ(world.hash(), good);
+  EXPECT_FALSE(world.step_frame().ok);  // stands until restored
+}
+
+TEST(World, LateFramesAreDroppedAndCountedInsteadOfSpiralling) {
+  World world = orbits();
+  FrameReport last;
+  EXPECT_EQ(world.advance(5.0, last), 15);  // 0.25 s of the five, at 60 frames a second
+  EXPECT_NEAR(world.dropped_seconds(), 4.75, 1e-9);
+  EXPECT_EQ(world.advance(std::numeric_limits<double>::quiet_NaN(), last), 0);
+  EXPECT_EQ(world.advance(-1, last), 0);
+}
+
+TEST(World, KeyframesMoveAParameterAndStrangersAreRefused) {
+  World world = orbits();
+  world.add_keyframes("inner", {.path = "gravity",
+                                .interpolation = Keyframes::Interpolation::linear,
+                                .times = {0, 1},
+                                .values = {0, 0, 0, 0, -6, 0}});
+  for (int f = 0; f < 30; ++f) world.step_frame();
+  EXPECT_NEAR(dynamic_cast<SystemOf<Orbits>&>(world.system(0)).parameters.gravity.y(), -3, 1e-5);
+  try {
+    world.add_keyframes("inner", {.path = "gravty", .times = {0}, .values = {0}});
+    FAIL() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.problem().nearest, "gravity");
+  }
+  EXPECT_THROW(world.add_keyframes("iner", {.path = "gravity", .times = {0}, .values = {0}}), Error);
+  EXPECT_THROW(world.add_keyframes("inner", {.path = "gravity", .times = {0}, .values = {0}}), Error);
+  EXPECT_THROW(world.add_keyframes("inner", {.path = "stiffness", .times = {1, 1}, .values = {0, 1}}), Error);
+}
+
+TEST(Keyframes, SmoothCurvesPassThroughTheirPointsAndNeverOvershoot) {
+  const Keyframes k{.times = {0, 1, 3, 4}, .values = {0, 1, 1, 5}};
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(interpolate(k, 1, 0, k.times[i]), k.values[i], 1e-12);
+  double last = 0;
+  for (double t = 0; t <= 4; t += 0.01) {
+    const double v = interpolate(k, 1, 0, t);
+    EXPECT_GE(v, last - 1e-12);
+    last = v;
+  }
+  EXPECT_EQ(interpolate(k, 1, 0, 2.0), 1);
+  EXPECT_EQ(interpolate(k, 1, 0, -5), 0);
+  EXPECT_EQ(interpolate(k, 1, 0, 9), 5);
+}
+
+TEST(World, NamesAreUnique) {
+  World world = orbits();
+  EXPECT_THROW(world.add<Orbits>("inner", {}, ring(4)), Error);
+  EXPECT_THROW(world.add<Orbits>("", {}, ring(4)), Error);
+}
+
+TEST(World, DraggingPullsASampleToItsTargetAtEveryFrameRate) {
+  for (const Real fps : {Real(5), Real(60), Real(1000)}) {
+    World world({.fps = fps});
+    auto& system = world.add<Orbits>("free", {}, ring(10), {.stiffness = 0, .gravity = Vec3::Zero()});
+    world.drag(0, 2, Vec3(3, 1, -2));
+    for (int f = 0; f < static_cast<int>(3 * fps); ++f) world.step_frame();
+    EXPECT_LT((system.state.particles.x[2] - Vec3(3, 1, -2)).norm(), 0.01) << fps;
+    world.release();
+    EXPECT_FALSE(world.dragging());
+  }
+}
+
+TEST(Checkpoint, EveryTruncationAndEveryFlippedBitIsRefused) {
+  World world = orbits(1, 20);
+  for (int f = 0; f < 3; ++f) world.step_frame();
+  const std::vector<std::byte> good = world.snapshot();
+  const Hash128 hash = world.hash();
+  for (std::size_t n = 0; n < good.size(); ++n)
+    ASSERT_THROW(world.restore(std::span(good).first(n), "cut"), Error) << n;
+  std::vector<std::byte> bad = good;
+  for (std::size_t i = 0; i < bad.size(); ++i) {
+    const std::byte mask{static_cast<unsigned char>(1u << (i % 8))};
+    bad[i] ^= mask;
+    ASSERT_THROW(world.restore(bad, "flipped"), Error) << i;
+    bad[i] ^= mask;
+  }
+  EXPECT_EQ(world.hash(), hash);  // refusals left the world as it was
+  world.restore(good, "good");
+}
+
+TEST(Checkpoint, AnotherSceneIsRefused) {
+  World one = orbits(), other;
+  other.add<Orbits>("inner", {}, ring(20));
+  EXPECT_THROW(other.restore(one.snapshot(), "other"), Error);
+  World same = orbits();
+  same.set_identity("another text");
+  EXPECT_THROW(same.restore(one.snapshot(), "other"), Error);
+}
+
+}  // namespace
+}  // namespace plenum
