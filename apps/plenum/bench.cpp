@@ -28,8 +28,9 @@ void print(const BenchOptions& options, const std::string& name, const bench::Fi
         {"ratio", has_peer ? nlohmann::ordered_json(ratio) : nlohmann::ordered_json()}};
     fmt::print("{}\n", line.dump());
   } else {
-    fmt::print("{:<28} {:<34} {:>12.5g} {:<10} {:>7} {}\n", name, figure.metric, figure.value, figure.unit, threads,
-               has_peer ? fmt::format("{:<14} {:>10.4g} {:>8.3f}", figure.peer, figure.peer_value, ratio) : "");
+    fmt::print(
+        "{:<28} {:<34} {:>12.5g} {:<10} {:>7} {}\n", name, figure.metric, figure.value, figure.unit, threads,
+        has_peer ? fmt::format("{:<14} {:>10.4g} {:>8.3f}", figure.peer, figure.peer_value, ratio) : "");
   }
   std::fflush(stdout);
 }
@@ -38,10 +39,11 @@ void print(const BenchOptions& options, const std::string& name, const bench::Fi
 
 int bench(const BenchOptions& options) {
   const auto cases = select(plenum::bench::all_cases(), options.cases, "case");
-  const std::vector<int> counts = options.threads > 0 ? std::vector<int>{options.threads} : std::vector<int>{1, 2};
+  const std::vector<int> counts =
+      options.threads > 0 ? std::vector<int>{options.threads} : std::vector<int>{1, 2};
   if (!options.json)
-    fmt::print("{:<28} {:<34} {:>12} {:<10} {:>7} {:<14} {:>10} {:>8}\n", "case", "metric", "value", "unit", "threads",
-               "peer", "peer value", "ratio");
+    fmt::print("{:<28} {:<34} {:>12} {:<10} {:>7} {:<14} {:>10} {:>8}\n", "case", "metric", "value", "unit",
+               "threads", "peer", "peer value", "ratio");
   std::vector<double> triad(counts.size());
   for (std::size_t t = 0; t < counts.size(); ++t) {
     with_threads(counts[t], [&] { triad[t] = plenum::bench::measure_triad(); });

@@ -58,18 +58,23 @@ int parse_and_run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
 
   app::RunOptions run;
-  CLI::App* run_command = app.add_subcommand("run", "Simulate a scene; write pictures, a movie, data, checkpoints");
+  CLI::App* run_command =
+      app.add_subcommand("run", "Simulate a scene; write pictures, a movie, data, checkpoints");
   run_command->add_option("scene", run.scene, "Scene by name (see 'plenum list scenes') or file")->required();
   run_command->add_option("--frames", run.frames, "Frames to simulate; default: the scene's duration")
       ->check(CLI::Range(0, 10000000));
-  run_command->add_option("--fps", run.fps, "Frames a second; default: the scene's")->check(CLI::Range(1.0, 10000.0));
+  run_command->add_option("--fps", run.fps, "Frames a second; default: the scene's")
+      ->check(CLI::Range(1.0, 10000.0));
   run_command->add_option("--out", run.out, "Folder for everything written; default: out/SCENE");
   run_command->add_flag("--images", run.images, "Write every frame as a PNG, and a contact sheet");
   run_command->add_option("--movie", run.movie, "Write a movie (mp4, by the program ffmpeg)");
   run_command->add_option("--export", run.export_format, "Write each frame's geometry and fields")
       ->check(CLI::IsMember({"obj", "ply", "vtu"}));
-  run_command->add_option("--threads", run.threads, "Threads; default: the cores")->check(CLI::Range(1, 1024));
-  run_command->add_option("--checkpoint-every", run.checkpoint_every, "Save a checkpoint every N frames; two are kept")
+  run_command->add_option("--threads", run.threads, "Threads; default: the cores")
+      ->check(CLI::Range(1, 1024));
+  run_command
+      ->add_option("--checkpoint-every", run.checkpoint_every,
+                   "Save a checkpoint every N frames; two are kept")
       ->check(CLI::Range(1, 10000000));
   run_command->add_option("--resume", run.resume, "Continue from a checkpoint");
   run_command->add_option("--set", run.set, "Change a value of the scene: path.to.param=value")->take_all();
@@ -83,9 +88,11 @@ int parse_and_run(int argc, char** argv) {
   app::ViewOptions view;
   CLI::App* view_command = app.add_subcommand("view", "Open a scene in a window with sliders");
   view_command->add_option("scene", view.scene, "Scene by name or file")->required();
-  view_command->add_option("--threads", view.threads, "Threads; default: the cores")->check(CLI::Range(1, 1024));
+  view_command->add_option("--threads", view.threads, "Threads; default: the cores")
+      ->check(CLI::Range(1, 1024));
   view_command->add_option("--set", view.set, "Change a value of the scene: path.to.param=value")->take_all();
-  view_command->add_option("--screenshot", view.screenshot, "Write the window to a PNG after --frames, then close");
+  view_command->add_option("--screenshot", view.screenshot,
+                           "Write the window to a PNG after --frames, then close");
   view_command->add_option("--frames", view.frames, "Frames before the screenshot")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
@@ -95,7 +102,8 @@ int parse_and_run(int argc, char** argv) {
   bool check_json = false;
   CLI::App* check_command = app.add_subcommand("check", "Check a scene file without simulating it");
   check_command->add_option("scene", check_scene, "Scene by name or file")->required();
-  check_command->add_option("--set", check_set, "Change a value of the scene: path.to.param=value")->take_all();
+  check_command->add_option("--set", check_set, "Change a value of the scene: path.to.param=value")
+      ->take_all();
   check_command->add_flag("--json", check_json, "One JSON object for each problem");
 
   std::string list_what;
@@ -103,11 +111,13 @@ int parse_and_run(int argc, char** argv) {
   list_command->add_option("what", list_what, "solvers, scenes or cases; default: all")
       ->check(CLI::IsMember({"solvers", "scenes", "cases"}));
 
-  CLI::App* info_command = app.add_subcommand("info", "Show version, precision, processor, threads and drawing");
+  CLI::App* info_command =
+      app.add_subcommand("info", "Show version, precision, processor, threads and drawing");
   CLI::App* schema_command = app.add_subcommand("schema", "Print the JSON Schema of scene files");
 
   app::ValidateOptions validate;
-  CLI::App* validate_command = app.add_subcommand("validate", "Compare with published and closed-form results");
+  CLI::App* validate_command =
+      app.add_subcommand("validate", "Compare with published and closed-form results");
   validate_command->add_option("cases", validate.cases, "Beginnings of case names; default: all quick cases");
   validate_command->add_flag("--all", validate.all, "Run the long cases too");
   validate_command->add_flag("--json", validate.json, "One JSON object a line");

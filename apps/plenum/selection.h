@@ -8,10 +8,11 @@
 
 namespace plenum::app {
 
-/// Cases whose name begins with one of `beginnings`, or all if there are none. Throws Error for a beginning that
-/// selects nothing.
+/// Cases whose name begins with one of `beginnings`, or all if there are none. Throws Error for a beginning
+/// that selects nothing.
 template <class Case>
-std::vector<Case> select(const std::vector<Case>& all, const std::vector<std::string>& beginnings, const char* kind) {
+std::vector<Case> select(const std::vector<Case>& all, const std::vector<std::string>& beginnings,
+                         const char* kind) {
   if (beginnings.empty()) return all;
   std::vector<bool> chosen(all.size(), false);
   for (const std::string& beginning : beginnings) {

@@ -19,18 +19,25 @@ using validation::Row;
 
 const char* name_of(Relation relation) {
   switch (relation) {
-    case Relation::near: return "near";
-    case Relation::at_most: return "at_most";
-    case Relation::at_least: return "at_least";
+    case Relation::near:
+      return "near";
+    case Relation::at_most:
+      return "at_most";
+    case Relation::at_least:
+      return "at_least";
   }
   return "";
 }
 
-const char* status_of(const Row& row) { return !row.judged ? "report" : row.passes() ? "pass" : "fail"; }
+const char* status_of(const Row& row) {
+  return !row.judged ? "report" : row.passes() ? "pass" : "fail";
+}
 
 void print_json(const std::string& name, const Row& row) {
   // JSON has no infinity; a measured value that is not finite is written as null and fails.
-  const auto number = [](double x) { return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(); };
+  const auto number = [](double x) {
+    return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json();
+  };
   const nlohmann::ordered_json line = {{"case", name},
                                        {"quantity", row.quantity},
                                        {"measured", number(row.measured)},
@@ -49,8 +56,8 @@ void print_row(const std::string& name, const Row& row) {
                             : row.relation == Relation::near
                                 ? fmt::format("{} {:<12.6g} +-{:<9.2g}", sign, row.reference, row.tolerance)
                                 : fmt::format("{} {:<24.6g}", sign, row.reference);
-  fmt::print("{:<34} {:<44} {:>13.7g} {} {:<8} {:<6}  {}\n", name, row.quantity, row.measured, bound, row.unit,
-             status_of(row), row.source);
+  fmt::print("{:<34} {:<44} {:>13.7g} {} {:<8} {:<6}  {}\n", name, row.quantity, row.measured, bound,
+             row.unit, status_of(row), row.source);
 }
 
 }  // namespace
@@ -60,8 +67,8 @@ int validate(const ValidateOptions& options) {
   const auto cases = select(validation::all_cases(), options.cases, "case");
   int passed = 0, failed = 0, reported = 0;
   if (!options.json)
-    fmt::print("{:<34} {:<44} {:>13} {:<27} {:<8} {:<6}  {}\n", "case", "quantity", "measured", "reference", "unit",
-               "status", "source");
+    fmt::print("{:<34} {:<44} {:>13} {:<27} {:<8} {:<6}  {}\n", "case", "quantity", "measured", "reference",
+               "unit", "status", "source");
   for (const validation::Case& c : cases) {
     // A case that is asked for by its name runs, however long it takes.
     const bool named = std::find(options.cases.begin(), options.cases.end(), c.name) != options.cases.end();

@@ -11,8 +11,7 @@
 #include "plenum/base/error.h"
 #include "plenum/io/checkpoint.h"
 
-namespace plenum {
-namespace {
+namespace plenum { namespace {
 
 namespace fs = std::filesystem;
 
@@ -25,7 +24,9 @@ class Folder {
   fs::path path;
 };
 
-std::vector<std::byte> filled(std::size_t n, int value) { return std::vector<std::byte>(n, std::byte(value)); }
+std::vector<std::byte> filled(std::size_t n, int value) {
+  return std::vector<std::byte>(n, std::byte(value));
+}
 
 TEST(CheckpointFile, TheLastTwoAreKeptAndNoTemporaryIsLeft) {
   const Folder folder;

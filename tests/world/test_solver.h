@@ -13,10 +13,10 @@ struct Orbits {
     std::int64_t steps = 0;
   };
   struct Params {
-    Real stiffness = 10;             // [1/s^2]
+    Real stiffness = 10;            // [1/s^2]
     Vec3 gravity = Vec3(0, -1, 0);  // [m/s^2]
-    Real limit = 1;                  // [s] what max_dt answers
-    Real poison = 0;                 // added to the velocity of point 3
+    Real limit = 1;                 // [s] what max_dt answers
+    Real poison = 0;                // added to the velocity of point 3
     void describe(Describer& d) {
       d("stiffness", stiffness, {.unit = "1/s^2", .min = 0, .max = 1e6});
       d("gravity", gravity, {.unit = "m/s^2", .min = -100, .max = 100});
@@ -48,7 +48,9 @@ struct Orbits {
     visit({"velocity", "m/s", Centring::particle}, s.particles.v);
     visit({"steps", "1", Centring::global}, s.steps);
   }
-  static void geometry(const Model&, const State& s, DrawableSink& sink) { sink.spheres({.x = s.particles.x}); }
+  static void geometry(const Model&, const State& s, DrawableSink& sink) {
+    sink.spheres({.x = s.particles.x});
+  }
   static Samples samples(const Model&, const State& s, const Params&, const Workspace& w) {
     return {.x0 = w.x0.size() == s.particles.size() ? w.x0 : s.particles.x,
             .x = s.particles.x,

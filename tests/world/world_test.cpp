@@ -6,8 +6,7 @@
 #include "plenum/io/checkpoint.h"
 #include "test_solver.h"
 
-namespace plenum {
-namespace {
+namespace plenum { namespace {
 
 using test::Orbits;
 using test::ring;

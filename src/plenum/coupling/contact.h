@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "plenum/coupling/ledger.h"
+#include "plenum/geometry/aabb.h"
 #include "plenum/state/boundary.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -14,6 +15,11 @@ struct ContactWorkspace {
     Index body;
     Vec3 impulse, displacement, point;
   };
+  struct Obstacle {
+    SolidBody body;  ///< with its poses at the start and the end of the sample's step
+    Aabb bounds;     ///< of the whole motion
+  };
+  std::vector<Obstacle> obstacles;
   std::vector<std::vector<Contact>> blocks;  ///< found by each block of samples
   std::vector<SampleImpulse> on_samples;
   std::vector<BodyImpulse> on_bodies;

@@ -31,10 +31,10 @@ struct WorldSettings {
 /// A parameter's value over time. Times rise strictly; outside of them the nearest value holds.
 struct Keyframes {
   enum class Interpolation : int { linear, smooth, step };
-  std::string path;  ///< of a parameter, e.g. "bodies[0].position"
+  std::string path = {};  ///< of a parameter, e.g. "bodies[0].position"
   Interpolation interpolation = Interpolation::smooth;
-  std::vector<double> times;   ///< [K] s
-  std::vector<double> values;  ///< [K][components]
+  std::vector<double> times = {};   ///< [K] s
+  std::vector<double> values = {};  ///< [K][components]
 };
 constexpr std::array<const char*, 3> names_of(Keyframes::Interpolation) {
   return {"linear", "smooth", "step"};

@@ -1,0 +1,180 @@
+#include "plenum/coupling/contact.h"
+
+#include <cmath>
+
+#include "plenum/base/parallel.h"
+#include "plenum/geometry/shape.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+constexpr std::size_t samples_per_block = 512;
+constexpr Real earth_gravity = Real(9.81);  // [m/s^2] sets the scale of the restitution threshold, nothing else
+
+Pose between(const Pose& a, const Pose& b, Real s) {
+  if (s <= 0) return a;
+  if (s >= 1) return b;
+  return {a.position + s * (b.position - a.position), a.rotation.slerp(s, b.rotation)};
+}
+
+/// Inverse mass matrix of a body at a world point (Mirtich 1996, eq. 2.28).
+Mat3 inverse_mass_at(const SolidBody& body, const Vec3& point) {
+  if (!(body.inverse_mass > 0)) return Mat3::Zero();
+  const Vec3 r = point - body.centre;
+  Mat3 cross;
+  cross << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
+  return body.inverse_mass * Mat3::Identity() - cross * body.inverse_inertia * cross;
+}
+
+/// A sample on its way through the step; contacts change it one after the other.
+struct Traveller {
+  Vec3 x0, x1, v;
+  Real inverse_mass, radius, friction, restitution;
+};
+
+struct Touch {
+  Vec3 impulse, displacement, point;
+};
+
+/// The contact of one sample with one body, if there is one.
+bool touches(const Traveller& p, const SolidBody& body, Real h, Touch& touch) {
+  const Shape& shape = *body.shape;
+  const Vec3 q0 = body.pose0.to_local(p.x0), q1 = body.pose.to_local(p.x1);
+  const SignedDistance<Real> start = shape.signed_distance(q0);
+  const Real end = shape.signed_distance(q1).distance - p.radius;
+  const Real path = (q1 - q0).norm();
+  // Outside at the end, and the path is too short to have dipped in: the distance is 1-Lipschitz. (A turning body's
+  // points move on arcs; first_contact, not this test, is exact for them, and the arc's height is second order.)
+  if (end >= 0 && (start.distance - p.radius) + end >= path) return false;
+
+  const Real tolerance = Real(1e-4) * std::max(p.radius, Real(1e-2)) + Real(1e-5) * path;
+  Real s = 0;
+  if (start.distance > p.radius) {
+    const std::optional<Real> first =
+        first_contact(shape, body.pose0, body.pose, p.x0, p.x1, p.radius, tolerance);
+    if (first)
+      s = *first;
+    else if (end >= 0)
+      return false;
+    else
+      s = 1;  // touched within the tolerance of the end
+  }
+  // The surface at the moment of first touch, carried along with the body to the end of the step.
+  const Pose at = between(body.pose0, body.pose, s);
+  const Vec3 q = at.to_local(p.x0 + s * (p.x1 - p.x0));
+  const SignedDistance<Real> surface = shape.signed_distance(q);
+  const Vec3 n = body.pose.rotation * surface.normal;
+  const Vec3 hit = body.pose * q + std::max(p.radius - surface.distance, Real(0)) * n;
+  const Vec3 point = hit - p.radius * n;
+
+  const Vec3 slip = p.v - body.velocity_at(point);
+  const Real vn = n.dot(slip);
+  const Real depth = -n.dot(p.x1 - hit);
+  if (vn >= 0 && depth <= 0) return false;
+
+  touch.impulse.setZero();
+  touch.point = point;
+  Vec3 dx = Vec3::Zero();
+  const Real left = 1 - s;  // part of the step after the touch
+  if (vn < 0) {
+    const Mat3 mobility = p.inverse_mass * Mat3::Identity() + inverse_mass_at(body, point);
+    const Real threshold = 2 * earth_gravity * h;
+    const Real e = -vn > threshold ? std::max(p.restitution, body.restitution) : Real(0);
+    const Real normal_mobility = n.dot(mobility * n);
+    const Real jn = -(1 + e) * vn / normal_mobility;
+    touch.impulse = jn * n;
+    const Vec3 vt = slip - vn * n;
+    const Real speed = vt.norm();
+    const Real mu = std::sqrt(p.friction * body.friction);
+    if (speed > 0 && mu > 0) {
+      const Vec3 t = vt / speed;
+      const Real stick = speed / t.dot(mobility * t);
+      const Real jt = std::min(mu * jn, stick);
+      touch.impulse -= jt * t;
+      dx -= left * h * p.inverse_mass * jt * t;
+    }
+    if (depth > 0) dx += e * depth * n;  // what is left of the step is travelled back
+  }
+  if (depth > 0) dx += depth * n;
+  // The tangent plane is not the surface: leave no rest.
+  const SignedDistance<Real> rest = shape.signed_distance(body.pose.to_local(p.x1 + dx));
+  if (rest.distance < p.radius) dx += (p.radius - rest.distance) * (body.pose.rotation * rest.normal);
+  touch.displacement = dx;
+  return true;
+}
+
+}  // namespace
+
+ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, ContactWorkspace& w) {
+  const Samples samples = a.samples();
+  const std::span<const SolidBody> bodies = b.bodies();
+  const std::size_t n = samples.x.size();
+  ContactResult result;
+  if (n == 0 || bodies.empty()) return result;
+
+  Real largest = samples.radius;
+  for (const Real r : samples.radii) largest = std::max(largest, r);
+  w.obstacles.clear();
+  for (const SolidBody& body : bodies) {
+    ContactWorkspace::Obstacle obstacle{body, {}};
+    obstacle.body.pose0 = between(body.pose0, body.pose, s0);
+    obstacle.body.pose = between(body.pose0, body.pose, s1);
+    // A turning body sweeps outside of both its boxes by at most the sagitta of its farthest point.
+    const Aabb first = body.shape->bounds(obstacle.body.pose0), last = body.shape->bounds(obstacle.body.pose);
+    obstacle.bounds = first;
+    obstacle.bounds.extend(last);
+    const Real angle = obstacle.body.pose0.rotation.angularDistance(obstacle.body.pose.rotation);
+    const Real reach = first.size().norm();
+    const Real sagitta = angle > 0 && std::isfinite(reach) ? reach * (1 - std::cos(angle / 2)) : Real(0);
+    obstacle.bounds = obstacle.bounds.grown(largest + sagitta);
+    w.obstacles.push_back(obstacle);
+  }
+  const std::size_t num_blocks = (n + samples_per_block - 1) / samples_per_block;
+  if (w.blocks.size() < num_blocks) w.blocks.resize(num_blocks);
+
+  parallel_blocks(num_blocks, [&](std::size_t block) {
+    std::vector<ContactWorkspace::Contact>& found = w.blocks[block];
+    found.clear();
+    const std::size_t end = std::min(n, (block + 1) * samples_per_block);
+    for (std::size_t i = block * samples_per_block; i < end; ++i) {
+      Traveller p{samples.x0[i],
+                  samples.x[i],
+                  samples.v[i],
+                  samples.inverse_mass[i],
+                  samples.radii.empty() ? samples.radius : samples.radii[i],
+                  samples.friction,
+                  samples.restitution};
+      if (!(p.inverse_mass > 0)) continue;
+      // A sample pushed by one body may be pushed into another, as in a corner; a few rounds settle it.
+      constexpr int rounds = 4;
+      for (int round = 0; round < rounds; ++round) {
+        int touched = 0;
+        for (std::size_t k = 0; k < w.obstacles.size(); ++k) {
+          const Aabb path{p.x0.cwiseMin(p.x1), p.x0.cwiseMax(p.x1)};
+          Touch touch;
+          if (!w.obstacles[k].bounds.overlaps(path) || !touches(p, w.obstacles[k].body, h, touch)) continue;
+          ++touched;
+          p.v += p.inverse_mass * touch.impulse;
+          p.x1 += touch.displacement;
+          found.push_back({static_cast<Index>(i), static_cast<Index>(k), touch.impulse, touch.displacement, touch.point});
+        }
+        if (touched < 2) break;
+      }
+    }
+  });
+
+  w.on_samples.clear();
+  w.on_bodies.clear();
+  for (std::size_t block = 0; block < num_blocks; ++block)
+    for (const ContactWorkspace::Contact& c : w.blocks[block]) {
+      w.on_samples.push_back({c.sample, c.impulse, c.displacement});
+      w.on_bodies.push_back({c.body, -c.impulse, c.point});
+      result.ledger.book(c.point, c.impulse);
+      ++result.contacts;
+    }
+  a.absorb(w.on_samples);
+  b.absorb(w.on_bodies);
+  return result;
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,184 @@
+#include "plenum/solvers/obstacle/obstacle.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "plenum/base/error.h"
+#include "plenum/geometry/shapes.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+Quat quaternion(const Vec4& xyzw) { return Quat(xyzw[3], xyzw[0], xyzw[1], xyzw[2]); }
+
+/// What is drawn of a part. A horizontal floor is the studio's own and is not drawn twice.
+TriangleMesh drawn_mesh(const Obstacle::Part& part) {
+  constexpr Index around = 64;
+  if (!part.visible) return {};
+  switch (part.shape) {
+    case Obstacle::Kind::plane: {
+      if (part.rotation == Vec3::Zero()) return {};
+      return grid_mesh(Vec2(part.radius * 2, part.radius * 2), 1, 1);
+    }
+    case Obstacle::Kind::sphere: return icosphere_mesh(part.radius, 5);
+    case Obstacle::Kind::box: return box_mesh(part.half_extents);
+    case Obstacle::Kind::capsule: return capsule_mesh(part.radius, part.half_height, around, 1, around / 4);
+    case Obstacle::Kind::cylinder: return cylinder_mesh(part.radius, part.half_height, around);
+    case Obstacle::Kind::cone: return cone_mesh(part.radius, part.half_height, around);
+    case Obstacle::Kind::torus: return torus_mesh(part.radius, part.minor_radius, 2 * around, around / 2);
+    case Obstacle::Kind::mesh: return part.mesh;
+  }
+  return {};
+}
+
+Shape shape_of(const Obstacle::Part& part) {
+  switch (part.shape) {
+    case Obstacle::Kind::plane: return PlaneShape{};
+    case Obstacle::Kind::sphere: return SphereShape{part.radius};
+    case Obstacle::Kind::box: return BoxShape{part.half_extents};
+    case Obstacle::Kind::capsule: return CapsuleShape{part.radius, part.half_height};
+    case Obstacle::Kind::cylinder: return CylinderShape{part.radius, part.half_height};
+    case Obstacle::Kind::cone: return ConeShape{part.radius, part.half_height};
+    case Obstacle::Kind::torus: return TorusShape{part.radius, part.minor_radius};
+    case Obstacle::Kind::mesh: break;
+  }
+  throw Error("mesh");
+}
+
+}  // namespace
+
+Quat rotation_from_degrees(const Vec3& degrees) {
+  const Vec3 angle = degrees * Real(std::numbers::pi / 180);
+  return Quat(Eigen::AngleAxis<Real>(angle.x(), Vec3::UnitX()) * Eigen::AngleAxis<Real>(angle.y(), Vec3::UnitY()) *
+              Eigen::AngleAxis<Real>(angle.z(), Vec3::UnitZ()));
+}
+
+void Obstacle::Part::describe(Describer& d) {
+  const Info length{.unit = "m", .min = 1e-4, .max = 1e4};
+  const auto with = [&](const char* text) {
+    Info info = length;
+    info.doc = text;
+    return info;
+  };
+  d("shape", shape, {.doc = "what it is", .required = true});
+  if (d.when("shape", "plane", shape == Kind::plane)) d("radius", radius, with("half the side that is drawn when it is tilted"));
+  if (d.when("shape", "sphere", shape == Kind::sphere)) d("radius", radius, with("of the sphere"));
+  if (d.when("shape", "box", shape == Kind::box)) d("half_extents", half_extents, with("half of each side"));
+  if (d.when("shape", "capsule", shape == Kind::capsule)) {
+    d("radius", radius, with("of the capsule"));
+    d("half_height", half_height, with("half the length of the axis, which is y"));
+  }
+  if (d.when("shape", "cylinder", shape == Kind::cylinder)) {
+    d("radius", radius, with("of the cylinder"));
+    d("half_height", half_height, with("half the height along y"));
+  }
+  if (d.when("shape", "cone", shape == Kind::cone)) {
+    d("radius", radius, with("of the base"));
+    d("half_height", half_height, with("half the height along y"));
+  }
+  if (d.when("shape", "torus", shape == Kind::torus)) {
+    d("radius", radius, with("from the axis y to the middle of the tube"));
+    d("minor_radius", minor_radius, with("of the tube"));
+  }
+  if (d.when("shape", "mesh", shape == Kind::mesh)) d("mesh", mesh, {.doc = "a closed surface", .required = true});
+  d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of the part in the obstacle"});
+  d("rotation", rotation, {.unit = "degrees", .min = -360, .max = 360, .doc = "about x, y and z, in this order"});
+  d("visible", visible, {.doc = "whether it is drawn"});
+  d("palette", palette, {.min = 0, .max = 15, .doc = "which colour of the palette"});
+}
+
+void Obstacle::Spec::describe(Describer& d) {
+  d("parts", parts, {.doc = "solids fixed to each other", .required = true, .max_count = 10000});
+}
+
+void Obstacle::Params::describe(Describer& d) {
+  d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of the obstacle"});
+  d("rotation", rotation, {.unit = "degrees", .min = -36000, .max = 36000, .doc = "about x, y and z, in this order"});
+  d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
+  d("restitution", restitution, {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
+}
+
+std::size_t Obstacle::memory(const Spec& spec) {
+  std::size_t bytes = 0;
+  for (const Part& part : spec.parts)
+    bytes += 1000 + (part.shape == Kind::mesh ? 400 * part.mesh.triangles.size() : std::size_t{1} << 19);
+  return bytes;
+}
+
+void Obstacle::build(const Spec& spec, Model& model, State& state) {
+  model = {};
+  state = {};
+  for (const Part& part : spec.parts) {
+    model.shapes.push_back(shape_of(part));
+    model.local.push_back({part.position, rotation_from_degrees(part.rotation)});
+    model.meshes.push_back(drawn_mesh(part));
+    model.palette.push_back(part.palette);
+  }
+}
+
+Real Obstacle::max_dt(const Model&, const State&, const Params&) { return std::numeric_limits<Real>::infinity(); }
+
+Report Obstacle::step(const Model&, State& s, const Params& p, Workspace&, Real dt) {
+  Quat rotation = rotation_from_degrees(p.rotation);
+  const bool first = s.placed == 0;
+  s.placed = 1;
+  s.start_position = first ? p.position : s.position;
+  s.start_rotation = first ? Vec4(rotation.coeffs()) : s.rotation;
+  const Quat start = quaternion(s.start_rotation);
+  if (start.dot(rotation) < 0) rotation.coeffs() = -rotation.coeffs();  // the shorter way
+  const Eigen::AngleAxis<Real> turn(Quat(rotation * start.conjugate()));
+  s.position = p.position;
+  s.rotation = rotation.coeffs();
+  s.velocity = (s.position - s.start_position) / dt;
+  s.angular_velocity = turn.axis() * (turn.angle() / dt);
+  return {};
+}
+
+void Obstacle::fields(const Model&, State& s, FieldVisitor& visit) {
+  visit({"position", "m", Centring::global}, s.position);
+  visit({"rotation", "1", Centring::global}, s.rotation);
+  visit({"start_position", "m", Centring::global}, s.start_position);
+  visit({"start_rotation", "1", Centring::global}, s.start_rotation);
+  visit({"velocity", "m/s", Centring::global}, s.velocity);
+  visit({"angular_velocity", "rad/s", Centring::global}, s.angular_velocity);
+  visit({"placed", "1", Centring::global}, s.placed);
+}
+
+namespace {
+
+Pose placed(const Vec3& position, const Vec4& rotation, const Pose& local) {
+  const Quat q = quaternion(rotation);
+  return {position + q * local.position, q * local.rotation};
+}
+
+}  // namespace
+
+void Obstacle::geometry(const Model& m, const State& s, DrawableSink& sink) {
+  for (std::size_t k = 0; k < m.shapes.size(); ++k)
+    if (!m.meshes[k].triangles.empty())
+      sink.triangles({.x = m.meshes[k].x,
+                      .triangles = m.meshes[k].triangles,
+                      .pose = placed(s.position, s.rotation, m.local[k]),
+                      .look = Look::obstacle,
+                      .palette = m.palette[k]});
+}
+
+std::span<const SolidBody> Obstacle::bodies(const Model& m, const State& s, const Params& p, Workspace& w) {
+  w.bodies.resize(m.shapes.size());
+  for (std::size_t k = 0; k < m.shapes.size(); ++k) {
+    SolidBody& body = w.bodies[k];
+    body.shape = &m.shapes[k];
+    body.pose0 = placed(s.start_position, s.start_rotation, m.local[k]);
+    body.pose = placed(s.position, s.rotation, m.local[k]);
+    body.angular_velocity = s.angular_velocity;
+    body.velocity = s.velocity + s.angular_velocity.cross(body.pose.position - s.position);
+    body.friction = p.friction;
+    body.restitution = p.restitution;
+  }
+  return w.bodies;
+}
+
+static_assert(Buildable<Obstacle> && HasBodies<Obstacle>);
+
+}  // namespace plenum::inline PLENUM_ABI

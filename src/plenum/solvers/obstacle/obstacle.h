@@ -1,0 +1,77 @@
+#pragma once
+// A kinematic solid: others collide with it, it goes where its parameters (and their keyframes) say.
+#include <vector>
+
+#include "plenum/geometry/mesh.h"
+#include "plenum/geometry/shape.h"
+#include "plenum/state/solver.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// Rotation of intrinsic angles [degrees] about x, then y, then z.
+Quat rotation_from_degrees(const Vec3& degrees);
+
+struct Obstacle {
+  static constexpr const char* name = "obstacle";
+  static constexpr const char* doc = "a solid that moves by keyframes and that others collide with";
+
+  enum class Kind : int { plane, sphere, box, capsule, cylinder, cone, torus, mesh };
+  friend constexpr std::array<const char*, 8> names_of(Kind) {
+    return {"plane", "sphere", "box", "capsule", "cylinder", "cone", "torus", "mesh"};
+  }
+
+  struct Part {
+    Kind shape = Kind::sphere;
+    Real radius = Real(0.5);
+    Vec3 half_extents = Vec3::Constant(Real(0.5));
+    Real half_height = Real(0.5);
+    Real minor_radius = Real(0.2);
+    TriangleMesh mesh = {};
+    Vec3 position = Vec3::Zero();
+    Vec3 rotation = Vec3::Zero();
+    bool visible = true;
+    int palette = 0;
+    void describe(Describer& d);
+  };
+  struct Spec {
+    std::vector<Part> parts = {Part{}};
+    void describe(Describer& d);
+  };
+
+  struct Model {
+    std::vector<Shape> shapes;         ///< [K]
+    std::vector<Pose> local;           ///< [K] of each part in the obstacle's frame
+    std::vector<TriangleMesh> meshes;  ///< [K] what is drawn, in the part's frame; empty: nothing
+    std::vector<int> palette;          ///< [K]
+  };
+  struct State {
+    Vec3 position = Vec3::Zero();          ///< [m] at the end of the last step
+    Vec4 rotation = Vec4(0, 0, 0, 1);      ///< unit quaternion x, y, z, w
+    Vec3 start_position = Vec3::Zero();    ///< [m] at its start
+    Vec4 start_rotation = Vec4(0, 0, 0, 1);
+    Vec3 velocity = Vec3::Zero();          ///< [m/s] through the last step
+    Vec3 angular_velocity = Vec3::Zero();  ///< [rad/s]
+    std::int32_t placed = 0;               ///< 0 before the first step, which puts it in place without motion
+  };
+  struct Params {
+    Vec3 position = Vec3::Zero();
+    Vec3 rotation = Vec3::Zero();
+    Real friction = Real(0.5);
+    Real restitution = 0;
+    void describe(Describer& d);
+  };
+  struct Workspace {
+    std::vector<SolidBody> bodies;
+  };
+
+  static std::size_t memory(const Spec& spec);
+  static void build(const Spec& spec, Model& model, State& state);
+  static Real max_dt(const Model&, const State&, const Params&);
+  static Report step(const Model&, State&, const Params&, Workspace&, Real dt);
+  static void fields(const Model&, State& s, FieldVisitor& visit);
+  static void geometry(const Model&, const State&, DrawableSink&);
+  static std::span<const SolidBody> bodies(const Model&, const State&, const Params&, Workspace&);
+  static void absorb(const Model&, State&, std::span<const BodyImpulse>) {}  // its motion is given
+};
+
+}  // namespace plenum::inline PLENUM_ABI

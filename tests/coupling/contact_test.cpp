@@ -1,0 +1,150 @@
+// Contact of samples with moving solids, against closed forms of mechanics.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "plenum/solvers/obstacle/obstacle.h"
+#include "plenum/world/world.h"
+#include "world/test_solver.h"
+
+namespace plenum {
+namespace {
+
+/// Free points under gravity (no springs), with a radius and friction of their own.
+struct Drops : test::Orbits {
+  static Samples samples(const Model& m, const State& s, const Params& p, const Workspace& w) {
+    Samples samples = Orbits::samples(m, s, p, w);
+    samples.radius = Real(0.01);
+    samples.friction = 1;
+    return samples;
+  }
+};
+
+Drops::State point(const Vec3& x, const Vec3& v = Vec3::Zero()) {
+  Drops::State s;
+  s.particles.resize(1);
+  s.particles.x[0] = x;
+  s.particles.v[0] = v;
+  return s;
+}
+
+SystemOf<Obstacle>& add_obstacle(World& world, const Obstacle::Part& part, const Obstacle::Params& params = {}) {
+  Obstacle::Model model;
+  Obstacle::State state;
+  Obstacle::build({.parts = {part}}, model, state);
+  return world.add<Obstacle>("obstacle" + std::to_string(world.size()), model, state, params);
+}
+
+const Drops::Params falling{.stiffness = 0, .gravity = Vec3(0, Real(-9.81), 0)};
+const Drops::Params floating{.stiffness = 0, .gravity = Vec3::Zero()};
+
+TEST(Contact, ADropComesToRestAtItsRadiusAboveThePlane) {
+  World world;
+  add_obstacle(world, {.shape = Obstacle::Kind::plane});
+  auto& drop = world.add<Drops>("drop", {}, point(Vec3(Real(0.3), 1, 0)), falling);
+  for (int f = 0; f < 120; ++f) world.step_frame();
+  EXPECT_NEAR(drop.state.particles.x[0].y(), 0.01, 1e-5);
+  EXPECT_LT(drop.state.particles.v[0].norm(), 1e-5);
+  EXPECT_NEAR(drop.state.particles.x[0].x(), 0.3, 1e-6);
+}
+
+TEST(Contact, ABounceKeepsTheRestitutionsPartOfTheSpeed) {
+  World world({.fps = 1000});
+  add_obstacle(world, {.shape = Obstacle::Kind::plane}, {.restitution = Real(0.8)});
+  auto& drop = world.add<Drops>("drop", {}, point(Vec3(0, Real(1.01), 0)), falling);
+  // A fall of 1 m takes sqrt(2 / g) = 0.4515 s; the apex after the bounce is e^2 = 0.64 m high, at 0.4515 (1 + 0.8) s.
+  Real apex = 0;
+  for (int f = 0; f < 1200; ++f) {
+    world.step_frame();
+    if (f > 600) apex = std::max(apex, drop.state.particles.x[0].y());
+  }
+  EXPECT_NEAR(apex, 0.64 + 0.01, 0.01);
+}
+
+/// How far a point slides down a slope of `angle` [degrees] within t seconds.
+Real slide(Real angle, Real mu, Real seconds) {
+  World world({.fps = 240});
+  add_obstacle(world, {.shape = Obstacle::Kind::plane}, {.rotation = Vec3(0, 0, angle), .friction = mu * mu});
+  const Quat q = rotation_from_degrees(Vec3(0, 0, angle));
+  auto& drop = world.add<Drops>("drop", {}, point(q * Vec3(0, Real(0.01), 0)), falling);
+  const Vec3 start = drop.state.particles.x[0];
+  for (int f = 0; f < static_cast<int>(240 * seconds); ++f) world.step_frame();
+  return (drop.state.particles.x[0] - start).norm();
+}
+
+TEST(Contact, CoulombFrictionHoldsBelowItsAngleAndSlidesAboveIt) {
+  // tan 26.565 degrees = 1/2. The friction of the pair is the geometric mean of 1 and mu^2.
+  EXPECT_LT(slide(Real(26.5), Real(0.5), 5), 1e-4);
+  const double g = 9.81, a = 30 * M_PI / 180, acceleration = g * (std::sin(a) - 0.5 * std::cos(a));
+  EXPECT_NEAR(slide(30, Real(0.5), 2), acceleration * 2 * 2 / 2, 0.01 * acceleration * 2);
+}
+
+TEST(Contact, NothingPassesAThinWallHoweverFast) {
+  for (const Real speed : {Real(10), Real(300), Real(3000)}) {
+    World world;
+    add_obstacle(world, {.shape = Obstacle::Kind::box, .half_extents = Vec3(Real(0.0005), 10, 10)});
+    auto& drop = world.add<Drops>("drop", {}, point(Vec3(-3, 0, 0), Vec3(speed, 0, 0)), floating);
+    for (int f = 0; f < 60; ++f) world.step_frame();
+    EXPECT_LE(drop.state.particles.x[0].x(), -0.0105 + 1e-4) << speed;
+  }
+}
+
+TEST(Contact, AMovingWallSweepsThePointAlong) {
+  World world;
+  auto& wall = add_obstacle(world, {.shape = Obstacle::Kind::box, .half_extents = Vec3(Real(0.01), 1, 1)});
+  world.add_keyframes(wall.name(), {.path = "position",
+                                    .interpolation = Keyframes::Interpolation::linear,
+                                    .times = {0, 1},
+                                    .values = {-5, 0, 0, 15, 0, 0}});
+  auto& drop = world.add<Drops>("drop", {}, point(Vec3(1, Real(0.2), 0)), floating);
+  for (int f = 0; f < 60; ++f) world.step_frame();
+  EXPECT_GE(drop.state.particles.x[0].x(), 15 + 0.02 - 1e-3);
+  EXPECT_NEAR(drop.state.particles.v[0].x(), 20, 0.05);
+}
+
+TEST(Contact, APointRidesATurningDiscWithoutSlipping) {
+  World world({.fps = 240});
+  auto& disc = add_obstacle(world, {.shape = Obstacle::Kind::cylinder, .radius = 2, .half_height = Real(0.1)}, {.friction = 4});
+  world.add_keyframes(disc.name(), {.path = "rotation",
+                                    .interpolation = Keyframes::Interpolation::smooth,
+                                    .times = {0, 4},
+                                    .values = {0, 0, 0, 0, 360, 0}});
+  auto& drop = world.add<Drops>("drop", {}, point(Vec3(1, Real(0.11), 0)), falling);
+  for (int f = 0; f < 480; ++f) world.step_frame();
+  // Half a turn; the path's curvature adds a drift of second order in the step, w^2 h^2 / 2 of the radius each step.
+  EXPECT_NEAR(drop.state.particles.x[0].x(), -1, 0.02);
+  EXPECT_NEAR(drop.state.particles.x[0].z(), 0, 0.06);
+}
+
+TEST(Contact, TheLedgerHoldsWhatTheSamplesWereGiven) {
+  World world;
+  add_obstacle(world, {.shape = Obstacle::Kind::plane});
+  auto& drops = world.add<Drops>("drops", {}, test::ring(200), falling);
+  for (int f = 0; f < 60; ++f) {
+    Vector3<double> before = Vector3<double>::Zero(), after = before;
+    for (const Vec3& v : drops.state.particles.v) before += v.cast<double>();
+    world.step_frame();
+    for (const Vec3& v : drops.state.particles.v) after += v.cast<double>();
+    Vector3<double> given = Vector3<double>::Zero();
+    for (const auto& [pair, entry] : world.ledger()) given += entry.impulse;
+    const Vector3<double> gravity = 200 * (1.0 / 60) * falling.gravity.cast<double>();
+    EXPECT_LT((after - before - gravity - given).norm(), 1e-3) << f;
+  }
+}
+
+TEST(Contact, HashIsTheSameForEveryThreadCount) {
+  const auto run = [](int threads) {
+    World world;
+    world.set_threads(threads);
+    add_obstacle(world, {.shape = Obstacle::Kind::plane});
+    add_obstacle(world, {.shape = Obstacle::Kind::sphere, .radius = Real(0.3)});
+    world.add<Drops>("drops", {}, test::ring(3000), falling);
+    for (int f = 0; f < 60; ++f) world.step_frame();
+    return world.hash();
+  };
+  const Hash128 one = run(1);
+  for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(run(threads), one) << threads;
+}
+
+}  // namespace
+}  // namespace plenum
