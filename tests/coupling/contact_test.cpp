@@ -7,8 +7,7 @@
 #include "plenum/world/world.h"
 #include "world/test_solver.h"
 
-namespace plenum {
-namespace {
+namespace plenum { namespace {
 
 /// Free points under gravity (no springs), with a radius and friction of their own.
 struct Drops : test::Orbits {
@@ -28,7 +27,8 @@ Drops::State point(const Vec3& x, const Vec3& v = Vec3::Zero()) {
   return s;
 }
 
-SystemOf<Obstacle>& add_obstacle(World& world, const Obstacle::Part& part, const Obstacle::Params& params = {}) {
+SystemOf<Obstacle>& add_obstacle(World& world, const Obstacle::Part& part,
+                                 const Obstacle::Params& params = {}) {
   Obstacle::Model model;
   Obstacle::State state;
   Obstacle::build({.parts = {part}}, model, state);
@@ -52,7 +52,8 @@ TEST(Contact, ABounceKeepsTheRestitutionsPartOfTheSpeed) {
   World world({.fps = 1000});
   add_obstacle(world, {.shape = Obstacle::Kind::plane}, {.restitution = Real(0.8)});
   auto& drop = world.add<Drops>("drop", {}, point(Vec3(0, Real(1.01), 0)), falling);
-  // A fall of 1 m takes sqrt(2 / g) = 0.4515 s; the apex after the bounce is e^2 = 0.64 m high, at 0.4515 (1 + 0.8) s.
+  // A fall of 1 m takes sqrt(2 / g) = 0.4515 s; the apex after the bounce is e^2 = 0.64 m high, at 0.4515 (1
+  // + 0.8) s.
   Real apex = 0;
   for (int f = 0; f < 1200; ++f) {
     world.step_frame();
@@ -104,14 +105,16 @@ TEST(Contact, AMovingWallSweepsThePointAlong) {
 
 TEST(Contact, APointRidesATurningDiscWithoutSlipping) {
   World world({.fps = 240});
-  auto& disc = add_obstacle(world, {.shape = Obstacle::Kind::cylinder, .radius = 2, .half_height = Real(0.1)}, {.friction = 4});
+  auto& disc = add_obstacle(world, {.shape = Obstacle::Kind::cylinder, .radius = 2, .half_height = Real(0.1)},
+                            {.friction = 4});
   world.add_keyframes(disc.name(), {.path = "rotation",
                                     .interpolation = Keyframes::Interpolation::smooth,
                                     .times = {0, 4},
                                     .values = {0, 0, 0, 0, 360, 0}});
   auto& drop = world.add<Drops>("drop", {}, point(Vec3(1, Real(0.11), 0)), falling);
   for (int f = 0; f < 480; ++f) world.step_frame();
-  // Half a turn; the path's curvature adds a drift of second order in the step, w^2 h^2 / 2 of the radius each step.
+  // Half a turn; the path's curvature adds a drift of second order in the step, w^2 h^2 / 2 of the radius
+  // each step.
   EXPECT_NEAR(drop.state.particles.x[0].x(), -1, 0.02);
   EXPECT_NEAR(drop.state.particles.x[0].z(), 0, 0.06);
 }

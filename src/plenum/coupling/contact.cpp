@@ -9,7 +9,8 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr std::size_t samples_per_block = 512;
-constexpr Real earth_gravity = Real(9.81);  // [m/s^2] sets the scale of the restitution threshold, nothing else
+constexpr Real earth_gravity =
+    Real(9.81);  // [m/s^2] sets the scale of the restitution threshold, nothing else
 
 Pose between(const Pose& a, const Pose& b, Real s) {
   if (s <= 0) return a;
@@ -43,8 +44,9 @@ bool touches(const Traveller& p, const SolidBody& body, Real h, Touch& touch) {
   const SignedDistance<Real> start = shape.signed_distance(q0);
   const Real end = shape.signed_distance(q1).distance - p.radius;
   const Real path = (q1 - q0).norm();
-  // Outside at the end, and the path is too short to have dipped in: the distance is 1-Lipschitz. (A turning body's
-  // points move on arcs; first_contact, not this test, is exact for them, and the arc's height is second order.)
+  // Outside at the end, and the path is too short to have dipped in: the distance is 1-Lipschitz. (A turning
+  // body's points move on arcs; first_contact, not this test, is exact for them, and the arc's height is
+  // second order.)
   if (end >= 0 && (start.distance - p.radius) + end >= path) return false;
 
   const Real tolerance = Real(1e-4) * std::max(p.radius, Real(1e-2)) + Real(1e-5) * path;
@@ -156,7 +158,8 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
           ++touched;
           p.v += p.inverse_mass * touch.impulse;
           p.x1 += touch.displacement;
-          found.push_back({static_cast<Index>(i), static_cast<Index>(k), touch.impulse, touch.displacement, touch.point});
+          found.push_back(
+              {static_cast<Index>(i), static_cast<Index>(k), touch.impulse, touch.displacement, touch.point});
         }
         if (touched < 2) break;
       }

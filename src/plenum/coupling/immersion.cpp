@@ -2,10 +2,11 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-LedgerEntry immersion_reaction(Medium& medium, Boundary& boundary, ImmersionWorkspace& workspace) {
+LedgerEntry immersion_reaction(Medium& medium, std::size_t owner, Boundary& boundary,
+                               ImmersionWorkspace& workspace) {
   const Samples samples = boundary.samples();
   workspace.impulses.assign(samples.x.size(), Vec3::Zero());
-  medium.reaction(workspace.impulses);
+  medium.reaction(owner, workspace.impulses);
   LedgerEntry entry;
   workspace.on_samples.clear();
   for (std::size_t i = 0; i < samples.x.size(); ++i) {

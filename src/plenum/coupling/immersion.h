@@ -14,6 +14,7 @@ struct ImmersionWorkspace {
 
 /// Hands the medium's reaction to the samples it was immersed with; returns what the samples were given.
 /// Samples at rest by keyframes (zero inverse mass) are told too: their system decides.
-LedgerEntry immersion_reaction(Medium& medium, Boundary& boundary, ImmersionWorkspace& workspace);
+LedgerEntry immersion_reaction(Medium& medium, std::size_t owner, Boundary& boundary,
+                               ImmersionWorkspace& workspace);
 
 }  // namespace plenum::inline PLENUM_ABI

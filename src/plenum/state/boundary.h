@@ -73,17 +73,21 @@ struct MediumProbe {
   Real surface_height = 0;       ///< [m] along y; for media with a free surface
 };
 
-/// A continuum. The world immerses the samples of every boundary before the medium's step and hands its
-/// reaction, an impulse for each sample, back afterwards.
+/// A continuum. The world immerses the samples of every boundary before the medium's step, each under a
+/// number of its owner, and hands its reactions, an impulse for each sample, back afterwards.
 class Medium {
  public:
   virtual ~Medium() = default;
   /// out[i] for x[i]; both [N].
   virtual void probe(std::span<const Vec3> x, std::span<MediumProbe> out) const = 0;
-  /// Called before the medium's step of length h [s]; the views stay valid until reaction() returns.
-  virtual void immerse(const Samples& samples, Real h) { static_cast<void>(samples), static_cast<void>(h); }
-  /// Impulses [N s] on the samples of the last immerse(), [N]; the medium has taken their opposites.
-  virtual void reaction(std::span<Vec3> impulses) const { static_cast<void>(impulses); }
+  /// Called once for each owner before the medium's step of length h [s].
+  virtual void immerse(std::size_t owner, const Samples& samples, Real h) {
+    static_cast<void>(owner), static_cast<void>(samples), static_cast<void>(h);
+  }
+  /// Impulses [N s] on the samples that `owner` immersed, [N]; the medium has taken their opposites.
+  virtual void reaction(std::size_t owner, std::span<Vec3> impulses) const {
+    static_cast<void>(owner), static_cast<void>(impulses);
+  }
 };
 
 }  // namespace plenum::inline PLENUM_ABI

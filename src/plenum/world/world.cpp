@@ -197,9 +197,9 @@ void World::substep(Real h, double end, FrameReport& report) {
   pull(h);
   for (auto& system : systems_)
     if (Medium* const medium = system->medium())
-      for (auto& other : systems_)
-        if (Boundary* const boundary = other->boundary(); boundary && other != system)
-          medium->immerse(boundary->samples(), h);
+      for (std::size_t owner = 0; owner < systems_.size(); ++owner)
+        if (Boundary* const boundary = systems_[owner]->boundary(); boundary && systems_[owner] != system)
+          medium->immerse(owner, boundary->samples(), h);
   ledger_.clear();
   for (std::size_t i = 0; i < systems_.size(); ++i) {
     System& system = *systems_[i];
@@ -222,10 +222,10 @@ void World::substep(Real h, double end, FrameReport& report) {
   }
   for (auto& system : systems_)
     if (Medium* const medium = system->medium())
-      for (auto& other : systems_)
-        if (Boundary* const boundary = other->boundary(); boundary && other != system) {
-          const LedgerEntry entry = immersion_reaction(*medium, *boundary, immersion_);
-          if (entry.transfers > 0) ledger_[{system->name(), other->name()}].add(entry);
+      for (std::size_t owner = 0; owner < systems_.size(); ++owner)
+        if (Boundary* const boundary = systems_[owner]->boundary(); boundary && systems_[owner] != system) {
+          const LedgerEntry entry = immersion_reaction(*medium, owner, *boundary, immersion_);
+          if (entry.transfers > 0) ledger_[{system->name(), systems_[owner]->name()}].add(entry);
         }
   const StageTimer timer(report.stages, "edit");
   for (auto& system : systems_) system->edit();

@@ -10,7 +10,9 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-Quat quaternion(const Vec4& xyzw) { return Quat(xyzw[3], xyzw[0], xyzw[1], xyzw[2]); }
+Quat quaternion(const Vec4& xyzw) {
+  return Quat(xyzw[3], xyzw[0], xyzw[1], xyzw[2]);
+}
 
 /// What is drawn of a part. A horizontal floor is the studio's own and is not drawn twice.
 TriangleMesh drawn_mesh(const Obstacle::Part& part) {
@@ -21,27 +23,42 @@ TriangleMesh drawn_mesh(const Obstacle::Part& part) {
       if (part.rotation == Vec3::Zero()) return {};
       return grid_mesh(Vec2(part.radius * 2, part.radius * 2), 1, 1);
     }
-    case Obstacle::Kind::sphere: return icosphere_mesh(part.radius, 5);
-    case Obstacle::Kind::box: return box_mesh(part.half_extents);
-    case Obstacle::Kind::capsule: return capsule_mesh(part.radius, part.half_height, around, 1, around / 4);
-    case Obstacle::Kind::cylinder: return cylinder_mesh(part.radius, part.half_height, around);
-    case Obstacle::Kind::cone: return cone_mesh(part.radius, part.half_height, around);
-    case Obstacle::Kind::torus: return torus_mesh(part.radius, part.minor_radius, 2 * around, around / 2);
-    case Obstacle::Kind::mesh: return part.mesh;
+    case Obstacle::Kind::sphere:
+      return icosphere_mesh(part.radius, 5);
+    case Obstacle::Kind::box:
+      return box_mesh(part.half_extents);
+    case Obstacle::Kind::capsule:
+      return capsule_mesh(part.radius, part.half_height, around, 1, around / 4);
+    case Obstacle::Kind::cylinder:
+      return cylinder_mesh(part.radius, part.half_height, around);
+    case Obstacle::Kind::cone:
+      return cone_mesh(part.radius, part.half_height, around);
+    case Obstacle::Kind::torus:
+      return torus_mesh(part.radius, part.minor_radius, 2 * around, around / 2);
+    case Obstacle::Kind::mesh:
+      return part.mesh;
   }
   return {};
 }
 
 Shape shape_of(const Obstacle::Part& part) {
   switch (part.shape) {
-    case Obstacle::Kind::plane: return PlaneShape{};
-    case Obstacle::Kind::sphere: return SphereShape{part.radius};
-    case Obstacle::Kind::box: return BoxShape{part.half_extents};
-    case Obstacle::Kind::capsule: return CapsuleShape{part.radius, part.half_height};
-    case Obstacle::Kind::cylinder: return CylinderShape{part.radius, part.half_height};
-    case Obstacle::Kind::cone: return ConeShape{part.radius, part.half_height};
-    case Obstacle::Kind::torus: return TorusShape{part.radius, part.minor_radius};
-    case Obstacle::Kind::mesh: break;
+    case Obstacle::Kind::plane:
+      return PlaneShape{};
+    case Obstacle::Kind::sphere:
+      return SphereShape{part.radius};
+    case Obstacle::Kind::box:
+      return BoxShape{part.half_extents};
+    case Obstacle::Kind::capsule:
+      return CapsuleShape{part.radius, part.half_height};
+    case Obstacle::Kind::cylinder:
+      return CylinderShape{part.radius, part.half_height};
+    case Obstacle::Kind::cone:
+      return ConeShape{part.radius, part.half_height};
+    case Obstacle::Kind::torus:
+      return TorusShape{part.radius, part.minor_radius};
+    case Obstacle::Kind::mesh:
+      break;
   }
   throw Error("mesh");
 }
@@ -50,7 +67,8 @@ Shape shape_of(const Obstacle::Part& part) {
 
 Quat rotation_from_degrees(const Vec3& degrees) {
   const Vec3 angle = degrees * Real(std::numbers::pi / 180);
-  return Quat(Eigen::AngleAxis<Real>(angle.x(), Vec3::UnitX()) * Eigen::AngleAxis<Real>(angle.y(), Vec3::UnitY()) *
+  return Quat(Eigen::AngleAxis<Real>(angle.x(), Vec3::UnitX()) *
+              Eigen::AngleAxis<Real>(angle.y(), Vec3::UnitY()) *
               Eigen::AngleAxis<Real>(angle.z(), Vec3::UnitZ()));
 }
 
@@ -62,7 +80,8 @@ void Obstacle::Part::describe(Describer& d) {
     return info;
   };
   d("shape", shape, {.doc = "what it is", .required = true});
-  if (d.when("shape", "plane", shape == Kind::plane)) d("radius", radius, with("half the side that is drawn when it is tilted"));
+  if (d.when("shape", "plane", shape == Kind::plane))
+    d("radius", radius, with("half the side that is drawn when it is tilted"));
   if (d.when("shape", "sphere", shape == Kind::sphere)) d("radius", radius, with("of the sphere"));
   if (d.when("shape", "box", shape == Kind::box)) d("half_extents", half_extents, with("half of each side"));
   if (d.when("shape", "capsule", shape == Kind::capsule)) {
@@ -81,9 +100,11 @@ void Obstacle::Part::describe(Describer& d) {
     d("radius", radius, with("from the axis y to the middle of the tube"));
     d("minor_radius", minor_radius, with("of the tube"));
   }
-  if (d.when("shape", "mesh", shape == Kind::mesh)) d("mesh", mesh, {.doc = "a closed surface", .required = true});
+  if (d.when("shape", "mesh", shape == Kind::mesh))
+    d("mesh", mesh, {.doc = "a closed surface", .required = true});
   d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of the part in the obstacle"});
-  d("rotation", rotation, {.unit = "degrees", .min = -360, .max = 360, .doc = "about x, y and z, in this order"});
+  d("rotation", rotation,
+    {.unit = "degrees", .min = -360, .max = 360, .doc = "about x, y and z, in this order"});
   d("visible", visible, {.doc = "whether it is drawn"});
   d("palette", palette, {.min = 0, .max = 15, .doc = "which colour of the palette"});
 }
@@ -94,9 +115,12 @@ void Obstacle::Spec::describe(Describer& d) {
 
 void Obstacle::Params::describe(Describer& d) {
   d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of the obstacle"});
-  d("rotation", rotation, {.unit = "degrees", .min = -36000, .max = 36000, .doc = "about x, y and z, in this order"});
-  d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
-  d("restitution", restitution, {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
+  d("rotation", rotation,
+    {.unit = "degrees", .min = -36000, .max = 36000, .doc = "about x, y and z, in this order"});
+  d("friction", friction,
+    {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
+  d("restitution", restitution,
+    {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
 }
 
 std::size_t Obstacle::memory(const Spec& spec) {
@@ -117,7 +141,9 @@ void Obstacle::build(const Spec& spec, Model& model, State& state) {
   }
 }
 
-Real Obstacle::max_dt(const Model&, const State&, const Params&) { return std::numeric_limits<Real>::infinity(); }
+Real Obstacle::max_dt(const Model&, const State&, const Params&) {
+  return std::numeric_limits<Real>::infinity();
+}
 
 Report Obstacle::step(const Model&, State& s, const Params& p, Workspace&, Real dt) {
   Quat rotation = rotation_from_degrees(p.rotation);

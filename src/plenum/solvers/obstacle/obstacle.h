@@ -45,9 +45,9 @@ struct Obstacle {
     std::vector<int> palette;          ///< [K]
   };
   struct State {
-    Vec3 position = Vec3::Zero();          ///< [m] at the end of the last step
-    Vec4 rotation = Vec4(0, 0, 0, 1);      ///< unit quaternion x, y, z, w
-    Vec3 start_position = Vec3::Zero();    ///< [m] at its start
+    Vec3 position = Vec3::Zero();        ///< [m] at the end of the last step
+    Vec4 rotation = Vec4(0, 0, 0, 1);    ///< unit quaternion x, y, z, w
+    Vec3 start_position = Vec3::Zero();  ///< [m] at its start
     Vec4 start_rotation = Vec4(0, 0, 0, 1);
     Vec3 velocity = Vec3::Zero();          ///< [m/s] through the last step
     Vec3 angular_velocity = Vec3::Zero();  ///< [rad/s]
