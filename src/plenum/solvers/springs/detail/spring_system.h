@@ -1,0 +1,138 @@
+#pragma once
+// The springs of a net laid out for evaluation: a block matrix for their tangents, and their constants copied
+// to its slots, so that both ends of a spring are filled without anyone writing to another's row.
+#include <span>
+#include <vector>
+
+#include "plenum/elements/spring.h"
+#include "plenum/linear/block_matrix.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+template <class T>
+class SpringSystem {
+ public:
+  using Matrix = BlockMatrix<T, BlockKind::spring>;
+
+  SpringSystem() = default;
+  /// edges [S][2] < num_particles; stiffness, rest_length, damping [S].
+  template <class U>
+  SpringSystem(std::size_t num_particles, std::span<const Index2> edges, std::span<const U> stiffness,
+               std::span<const U> rest_length, std::span<const U> damping)
+      : matrix_(static_cast<Index>(num_particles), edges) {
+    const auto spread = [&](std::span<const U> per_edge, AlignedVector<T>& per_slot) {
+      const std::vector<T> converted(per_edge.begin(), per_edge.end());
+      per_slot.resize(matrix_.pattern().num_slots());
+      matrix_.pattern().spread(std::span<const T>(converted), T(0), std::span<T>(per_slot));
+    };
+    spread(stiffness, stiffness_);
+    spread(rest_length, rest_length_);
+    spread(damping, damping_);
+    damped_ = std::any_of(damping.begin(), damping.end(), [](U c) { return c != U(0); });
+  }
+
+  Matrix& matrix() { return matrix_; }
+  const Matrix& matrix() const { return matrix_; }
+
+  /// The springs' share of a linearized backward Euler step, A dv = b (Baraff & Witkin 1998, eq. 6):
+  ///
+  ///   A = diag(base) + h^2 K + h C,    b = h f - h^2 K v,
+  ///
+  /// with K the projected tangents (spring.h), C = sum of c n n^T, f the forces of stretch and damping. The
+  /// dependence of the damping force on x is left out: it is not symmetric (Choi & Ko 2002, "Stable but
+  /// responsive cloth", section 4.2). x, v [N]; base [N]; b [N] out.
+  void assemble(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, std::span<const T> base, T h,
+                T stiffness_scale, T damping_scale, std::span<Vector3<T>> b) {
+    const T *const k = stiffness_.data(), *const l0 = rest_length_.data(), *const c = damping_.data();
+    const T hk = h * stiffness_scale, hhk = h * hk, hc = h * damping_scale;
+    matrix_.assemble_springs(
+        x, v, base, b, [=](std::size_t s, T d0, T d1, T d2, T v0, T v1, T v2) -> SpringTerm<T> {
+          const T inverse = inverse_length(d0 * d0 + d1 * d1 + d2 * d2);
+          const T across = T(1) - l0[s] * inverse, clamped = std::max(T(0), across);
+          const T a = hhk * k[s] * clamped, along = hhk * k[s] * (T(1) - clamped) + hc * c[s];
+          const T scale = std::sqrt(along) * inverse;
+          const T w0 = scale * d0, w1 = scale * d1, w2 = scale * d2;
+          // h f + h^2 K (v_j - v_i): the stretch, and everything that acts along v_j - v_i.
+          const T pull = hk * k[s] * across, slide = w0 * v0 + w1 * v1 + w2 * v2;
+          return {a,
+                  w0,
+                  w1,
+                  w2,
+                  pull * d0 + a * v0 + slide * w0,
+                  pull * d1 + a * v1 + slide * w1,
+                  pull * d2 + a * v2 + slide * w2};
+        });
+  }
+
+  /// f = forces of all springs [N]; f [N] N, out. Each spring is evaluated from both its ends, so no thread
+  /// writes to another's particles; positions are copied to one array a component first, because the loads of
+  /// a whole slice are then plain vector loads.
+  void forces(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, T stiffness_scale,
+              T damping_scale, std::span<Vector3<T>> f) {
+    damped_&& damping_scale != T(0) ? forces<true>(x, v, stiffness_scale, damping_scale, f)
+                                    : forces<false>(x, v, stiffness_scale, damping_scale, f);
+  }
+
+ private:
+  static constexpr std::size_t width = Matrix::width;
+  static constexpr std::size_t slices_per_block = 1024 / width;
+
+  template <bool damped>
+  void forces(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, T stiffness_scale,
+              T damping_scale, std::span<Vector3<T>> f) {
+    const BlockPattern& pattern = matrix_.pattern();
+    const std::size_t n = x.size(), slices = static_cast<std::size_t>(pattern.num_slices());
+    const std::size_t padded = slices * width;
+    components_.resize((damped ? 6 : 3) * padded);
+    T* const soa = components_.data();
+    parallel_for(n, 8192, [=](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i)
+        for (std::size_t c = 0; c < 3; ++c) {
+          soa[c * padded + i] = x[i][Index(c)];
+          if constexpr (damped) soa[(3 + c) * padded + i] = v[i][Index(c)];
+        }
+    });
+    parallel_for(slices, slices_per_block, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t s = begin; s < end; ++s) {
+        alignas(64) T force[3][width] = {};
+        const T* const own = soa + s * width;
+        for (std::size_t p = pattern.first_panel(Index(s)); p < pattern.first_panel(Index(s) + 1); ++p) {
+          const T *const k = stiffness_.data() + p * width, *const l0 = rest_length_.data() + p * width,
+                         *const c = damping_.data() + p * width;
+          // other(l) is the place of lane l's neighbour.
+          const auto add = [&](const T* base, auto other) {
+            for (std::size_t l = 0; l < width; ++l) {
+              const std::size_t j = other(l);
+              const T d0 = base[j] - own[l], d1 = base[padded + j] - own[padded + l],
+                      d2 = base[2 * padded + j] - own[2 * padded + l];
+              const T inverse = inverse_length(d0 * d0 + d1 * d1 + d2 * d2);
+              T pull = stiffness_scale * k[l] * (T(1) - l0[l] * inverse);
+              if constexpr (damped) {
+                const T v0 = base[3 * padded + j] - own[3 * padded + l],
+                        v1 = base[4 * padded + j] - own[4 * padded + l],
+                        v2 = base[5 * padded + j] - own[5 * padded + l];
+                pull += damping_scale * c[l] * inverse * inverse * (d0 * v0 + d1 * v1 + d2 * v2);
+              }
+              force[0][l] += pull * d0, force[1][l] += pull * d1, force[2][l] += pull * d2;
+            }
+          };
+          if (const Index first = pattern.first_column(p); first >= 0)
+            add(soa + first, [](std::size_t l) { return l; });
+          else
+            add(soa, [columns = pattern.columns().data() + p * width](std::size_t l) {
+              return static_cast<std::size_t>(columns[l]);
+            });
+        }
+        for (std::size_t l = 0; l < std::min(width, n - s * width); ++l)
+          f[s * width + l] = {force[0][l], force[1][l], force[2][l]};
+      }
+    });
+  }
+
+  AlignedVector<T> components_;  // [3 or 6][padded rows]
+  Matrix matrix_;
+  AlignedVector<T> stiffness_, rest_length_, damping_;  // [slots]
+  bool damped_ = false;
+};
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,58 @@
+// Linearly implicit Euler: one Newton step of backward Euler, solved by filtered conjugate gradients.
+// Source: Baraff & Witkin 1998, "Large steps in cloth simulation", eq. 6 and section 5.
+#include "plenum/base/timing.h"
+#include "plenum/solvers/springs/detail/steps.h"
+#include "plenum/solvers/springs/detail/workspace.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+constexpr std::size_t block = 4096;
+
+}  // namespace
+
+void implicit_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                         SpringsWorkspace& w, Real h, Report& report) {
+  const std::size_t n = model.mass.size();
+  auto& [x, v, inverse_mass] = state.particles;
+  {
+    const StageTimer timer(report.stages, "assemble");
+    parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) w.base[i] = model.mass[i] * (1 + h * params.point_damping);
+    });
+    w.system.assemble(x, v, w.base, h, params.stiffness_scale, params.damping_scale, w.rhs);
+    parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i)
+        w.rhs[i] += h * model.mass[i] * (params.gravity - params.point_damping * v[i]);
+    });
+  }
+  SolveReport solve;
+  {
+    const StageTimer timer(report.stages, "solve");
+    // Held particles already have their velocity: it does not change.
+    const auto filter = [&](std::span<Real> y) {
+      for (const Index i : model.pinned)
+        if (inverse_mass[std::size_t(i)] == 0) y[3 * i] = y[3 * i + 1] = y[3 * i + 2] = 0;
+    };
+    filter(flat(state.velocity_change));
+    w.block_jacobi.update(w.system.matrix());
+    solve = pcg<Real>(
+        w.system.matrix(), w.block_jacobi, flat(std::as_const(w.rhs)), flat(state.velocity_change), w.pcg,
+        {.relative_tolerance = double(params.tolerance), .max_iterations = params.max_iterations}, filter);
+  }
+  report.iterations += solve.iterations;
+  report.measure("residual", solve.residual);
+  if (solve.status == SolveStatus::out_of_iterations)
+    report.warn("the linear solve ran out of iterations; raise max_iterations or tolerance");
+  if (solve.status == SolveStatus::stagnated)
+    report.warn("the linear solve reached the limit of the precision; raise tolerance");
+  const StageTimer timer(report.stages, "move");
+  parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      v[i] += state.velocity_change[i];
+      x[i] += h * v[i];
+    }
+  });
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,98 @@
+#pragma once
+// What a mass-spring net is made from: a list of parts, each with its placement, springs and pins.
+#include <array>
+#include <vector>
+
+#include "plenum/base/describe.h"
+#include "plenum/geometry/mesh.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// Particles of a part that are held.
+struct SpringsPin {
+  /// Which ones. Cloth has rows of cells_x + 1 particles along x; `left` and `right` are the least and the
+  /// greatest x, `back` and `front` the least and the greatest z, before placement.
+  enum class Where : int {
+    indices,
+    box,
+    all,
+    corners,
+    back_left,
+    back_right,
+    front_left,
+    front_right,
+    left,
+    right,
+    back,
+    front,
+    first,
+    last
+  };
+  Where where = Where::indices;
+  std::vector<Index> indices = {};  ///< of the part's own particles
+  Vec3 box_min = Vec3::Zero();      ///< [m] in the world
+  Vec3 box_max = Vec3::Zero();      ///< [m]
+  int group = 0;                    ///< of params.pins, which move it
+
+  void describe(Describer& d);
+};
+constexpr std::array<const char*, 14> names_of(SpringsPin::Where) {
+  return {"indices",     "box",  "all",   "corners", "back_left", "back_right", "front_left",
+          "front_right", "left", "right", "back",    "front",     "first",      "last"};
+}
+
+struct SpringsPart {
+  enum class Type : int { cloth, rope, points };
+  /// What the numbers for stiffness mean.
+  enum class StiffnessOf : int {
+    length,      ///< force per length, k [N/m]
+    elongation,  ///< force per relative elongation [N], k = stiffness / rest length
+  };
+  Type type = Type::cloth;
+
+  // Cloth: a rectangle in the plane y = 0 about the origin, normal +y.
+  Real size_x = 1, size_z = 1;     ///< [m]
+  int cells_x = 20, cells_z = 20;  ///< (cells_x + 1)(cells_z + 1) particles
+  Real areal_density = Real(0.2);  ///< [kg/m^2]
+
+  // Rope: from one point to another.
+  Vec3 from = Vec3::Zero(), to = Vec3(1, 0, 0);  ///< [m]
+  int segments = 32;
+  Real slack = 0;                   ///< rest length over distance, less one
+  Real linear_density = Real(0.1);  ///< [kg/m]
+
+  // Points: a net of one's own.
+  std::vector<Vec3> points = {};        ///< [N] m
+  std::vector<Index2> springs = {};     ///< [S][2] < N
+  std::vector<Index3> faces = {};       // filled by programs; drawn and pushed by the air
+  std::vector<Real> masses = {};        ///< [N] kg; empty: `mass` each
+  Real mass = Real(0.1);                ///< [kg]
+  std::vector<Real> rest_lengths = {};  ///< [S] m; empty: as placed
+
+  StiffnessOf stiffness_of = StiffnessOf::length;
+  Real structural_stiffness = 1000;  ///< [N/m] or [N]
+  Real shear_stiffness = 500;        ///< [N/m] or [N], of cloth
+  Real bending_stiffness = 1;        ///< [N/m] or [N], of cloth and rope
+  Real damping_time = Real(1e-3);    ///< [s] damping along a spring over its stiffness, c = damping_time k
+
+  Vec3 position = Vec3::Zero();  ///< [m]
+  Vec3 rotation = Vec3::Zero();  ///< [rad] about the axis along it
+  Vec3 velocity = Vec3::Zero();  ///< [m/s]
+  std::vector<SpringsPin> pins = {};
+
+  void describe(Describer& d);
+};
+constexpr std::array<const char*, 3> names_of(SpringsPart::Type) {
+  return {"cloth", "rope", "points"};
+}
+constexpr std::array<const char*, 2> names_of(SpringsPart::StiffnessOf) {
+  return {"length", "elongation"};
+}
+
+struct SpringsSpec {
+  std::vector<SpringsPart> parts = {};
+
+  void describe(Describer& d);
+};
+
+}  // namespace plenum::inline PLENUM_ABI

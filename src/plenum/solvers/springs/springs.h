@@ -1,0 +1,128 @@
+#pragma once
+// Mass-spring nets: cloth, ropes, soft bodies and nets of one's own, stepped together.
+//
+// A net is a set of point masses joined by springs, some of them held by pins that may move. Cloth also
+// carries triangles, on which air pushes. Sources: Provot 1995, "Deformation constraints in a mass-spring
+// model to describe rigid cloth behavior" (structural, shear and bending springs); Baraff & Witkin 1998,
+// "Large steps in cloth simulation" (implicit Euler by filtered conjugate gradients); Liu et al. 2013, "Fast
+// simulation of mass-spring systems" (its tangent and its local/global form).
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plenum/geometry/mesh.h"
+#include "plenum/solvers/springs/spec.h"
+#include "plenum/state/particles.h"
+#include "plenum/state/solver.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+struct SpringsWorkspace;
+
+struct Springs {
+  static constexpr const char* name = "springs";
+  static constexpr const char* doc = "mass-spring nets: cloth, ropes, soft bodies, user-defined nets";
+
+  using Spec = SpringsSpec;
+
+  /// What a spring is for; tells generated springs apart in pictures and exports.
+  enum Kind : std::uint8_t { structural, shear, bend, user };
+
+  /// A generated part of the net: which of the model's arrays are its own.
+  struct Part {
+    SpringsPart::Type type = SpringsPart::Type::cloth;
+    Index first_particle = 0, num_particles = 0;  ///< as built; tearing appends particles elsewhere
+    Index first_edge = 0, num_edges = 0;
+    Index num_drawn_edges = 0;  ///< the first of them; bending springs are not drawn
+    Index first_triangle = 0, num_triangles = 0;
+  };
+
+  /// Topology, rest shape and materials. After changing one by hand, call update().
+  struct Model {
+    std::vector<Real> mass;          ///< [N] kg, > 0, of pinned particles too
+    std::vector<Index2> edges;       ///< [S][2] < N, two different ends
+    std::vector<Real> stiffness;     ///< [S] N/m, >= 0
+    std::vector<Real> rest_length;   ///< [S] m, >= 0
+    std::vector<Real> damping;       ///< [S] N s/m along the spring, >= 0
+    std::vector<std::uint8_t> kind;  ///< [S] of Kind
+    std::vector<Index3> triangles;   ///< [T][3] < N, of cloth: drawn, and pushed by the air
+    std::vector<Index> pinned;       ///< [P] particles that are held
+    std::vector<Index> pin_group;    ///< [P] >= 0, which of Params::pins moves them
+    std::vector<Vec3> pin_position;  ///< [P] m, where they are held while their group does not move
+    std::vector<Part> parts = {};
+
+    Real stiffness_bound = 0;  ///< [1/s^2] of the net's highest frequency squared; see update()
+    Real damping_bound = 0;    ///< [1/s] of the highest damping rate
+    Index revision = 0;        ///< counts updates, so that workspaces notice them
+  };
+
+  struct State {
+    Particles particles;
+    std::vector<Vec3> velocity_change;  ///< [N] m/s of the last implicit step, the next one's first guess
+  };
+
+  enum class Integrator : int {
+    implicit_euler,    ///< linearized once a step (Baraff & Witkin 1998): stable for every stiffness
+    symplectic_euler,  ///< the cheapest explicit method that keeps energy
+  };
+
+  /// How far a group of pins has moved from where it was built.
+  struct PinMotion {
+    Vec3 offset = Vec3::Zero();    ///< [m]
+    Vec3 rotation = Vec3::Zero();  ///< [rad] about the axis along it, through `pivot`
+    Vec3 pivot = Vec3::Zero();     ///< [m] in the world
+    bool released = false;         ///< lets go
+
+    Vec3 operator()(const Vec3& x) const;
+    void describe(Describer& d);
+  };
+
+  struct Params {
+    Vec3 gravity = Vec3(0, Real(-9.81), 0);
+    Integrator integrator = Integrator::implicit_euler;
+    Real stiffness_scale = 1;
+    Real damping_scale = 1;
+    Real point_damping = 0;
+    Real tolerance = Real(1e-3);
+    int max_iterations = 1000;
+    Real thickness = Real(0.01);
+    Real friction = Real(0.3);
+    Real restitution = 0;
+    std::vector<PinMotion> pins =
+        {};  ///< of pin groups 0, 1, ...; groups beyond it stay where they were built
+
+    void describe(Describer& d);
+  };
+
+  struct Workspace {
+    Workspace();
+    ~Workspace();
+    Workspace(Workspace&&) noexcept;
+    Workspace& operator=(Workspace&&) noexcept;
+    std::unique_ptr<SpringsWorkspace> impl;
+  };
+
+  static std::size_t memory(const Spec& spec);
+  static void build(const Spec& spec, Model& model, State& state);
+  /// Checks a model that was made or changed by hand (throws Error) and recomputes its bounds.
+  static void update(Model& model);
+
+  static Real max_dt(const Model& model, const State& state, const Params& params);
+  static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
+  static void fields(const Model& model, State& state, FieldVisitor& visit);
+  static void geometry(const Model& model, const State& state, DrawableSink& sink);
+
+  /// Relative elongation l / l0 - 1 of a spring; zero if it has no rest length.
+  static Real strain(const Model& model, const State& state, std::size_t edge);
+
+  static Samples samples(const Model& model, const State& state, const Params& params,
+                         const Workspace& workspace);
+  static void absorb(const Model& model, State& state, std::span<const SampleImpulse> impulses);
+};
+
+constexpr std::array<const char*, 2> names_of(Springs::Integrator) {
+  return {"implicit_euler", "symplectic_euler"};
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,134 @@
+#include "plenum/solvers/springs/springs.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "plenum/base/error.h"
+#include "plenum/world/world.h"
+#include "support/count_allocations.h"
+
+namespace plenum { namespace {
+
+struct Net {
+  Springs::Model model;
+  Springs::State state;
+};
+
+Net net_of(SpringsPart part) {
+  Net net;
+  Springs::build({.parts = {std::move(part)}}, net.model, net.state);
+  return net;
+}
+
+SpringsPart hanging_cloth(int cells = 20) {
+  SpringsPart part;
+  part.cells_x = part.cells_z = cells;
+  part.pins = {{.where = SpringsPin::Where::back_left}, {.where = SpringsPin::Where::back_right}};
+  return part;
+}
+
+double total_mass(const Net& net) {
+  double sum = 0;
+  for (const Real m : net.model.mass) sum += double(m);
+  return sum;
+}
+
+TEST(SpringsBuild, ClothHasTheMassOfItsAreaAndTheSpringsOfAGrid) {
+  SpringsPart part;
+  part.cells_x = 5, part.cells_z = 3, part.size_x = 2, part.size_z = 3, part.areal_density = Real(0.4);
+  const Net net = net_of(part);
+  EXPECT_EQ(net.model.mass.size(), 24u);
+  EXPECT_NEAR(total_mass(net), 0.4 * 6, 1e-6);
+  // 5*4 + 3*6 structural, 2*15 shear, 4*4 + 2*6 bending.
+  EXPECT_EQ(net.model.edges.size(), 38u + 30u + 28u);
+  EXPECT_EQ(net.model.triangles.size(), 30u);
+  for (std::size_t e = 0; e < net.model.edges.size(); ++e)
+    EXPECT_NEAR(Springs::strain(net.model, net.state, e), 0, 1e-6);
+}
+
+TEST(SpringsBuild, BadInputIsRefusedByKey) {
+  const auto key_of = [](const SpringsPart& part) -> std::string {
+    try {
+      net_of(part);
+    } catch (const Error& e) {
+      return e.problem().key;
+    }
+    return "accepted";
+  };
+  SpringsPart points;
+  points.type = SpringsPart::Type::points;
+  EXPECT_EQ(key_of(points), "parts[0].points");
+  points.points = {Vec3(0, 0, 0), Vec3(1, 0, 0)};
+  EXPECT_EQ(key_of(points), "accepted");
+  points.springs = {Index2(0, 1), Index2(0, 2)};
+  EXPECT_EQ(key_of(points), "parts[0].springs[1]");
+  points.springs = {Index2(0, 1)};
+  points.masses = {1};
+  EXPECT_EQ(key_of(points), "parts[0].masses");
+  points.masses.clear();
+  points.rest_lengths = {1, 2};
+  EXPECT_EQ(key_of(points), "parts[0].rest_lengths");
+  points.rest_lengths.clear();
+  points.pins = {{.where = SpringsPin::Where::left}};
+  EXPECT_EQ(key_of(points), "parts[0].pins[0].where");
+  points.pins = {{.indices = {0, 7}}};
+  EXPECT_EQ(key_of(points), "parts[0].pins[0].indices[1]");
+}
+
+TEST(Springs, AHangingMassStretchesItsSpringByItsWeightOverTheStiffness) {
+  SpringsPart part;
+  part.type = SpringsPart::Type::points;
+  part.points = {Vec3(0, 0, 0), Vec3(0, -1, 0)};
+  part.springs = {Index2(0, 1)};
+  part.mass = 2;
+  part.structural_stiffness = 100;
+  part.pins = {{.indices = {0}}};
+  for (const auto integrator : {Springs::Integrator::implicit_euler, Springs::Integrator::symplectic_euler}) {
+    Net net = net_of(part);
+    Springs::Workspace workspace;
+    const Springs::Params params{.integrator = integrator, .point_damping = 4};
+    for (int k = 0; k < 1000; ++k) Springs::step(net.model, net.state, params, workspace, Real(0.01));
+    EXPECT_NEAR(net.state.particles.x[1][1], -(1 + 2 * 9.81 / 100), 1e-4);
+    EXPECT_EQ(net.state.particles.x[0], Vec3(0, 0, 0));
+  }
+}
+
+TEST(Springs, TheHashIsTheSameForEveryThreadCountAndPoisonedWorkspace) {
+  const auto run = [](int threads, bool poison, Springs::Integrator integrator) {
+    World world;
+    world.set_threads(threads);
+    Net net = net_of(hanging_cloth(24));
+    auto& system = world.add<Springs>("cloth", net.model, net.state, {.integrator = integrator});
+    for (int f = 0; f < 5; ++f) {
+      if (poison) system.poison_workspace();
+      world.step_frame();
+    }
+    return world.hash();
+  };
+  for (const auto integrator : {Springs::Integrator::implicit_euler, Springs::Integrator::symplectic_euler}) {
+    const Hash128 one = run(1, false, integrator);
+    for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(run(threads, false, integrator), one);
+    EXPECT_EQ(run(2, true, integrator), one);
+  }
+}
+
+TEST(Springs, ASteadyStepAllocatesNothing) {
+  if (!plenum_test::can_count_allocations) GTEST_SKIP() << "allocations are counted elsewhere";
+  Net net = net_of(hanging_cloth(30));
+  Springs::Workspace workspace;
+  for (const auto integrator : {Springs::Integrator::implicit_euler, Springs::Integrator::symplectic_euler}) {
+    const Springs::Params params{.integrator = integrator};
+    for (const int threads : {1, 2})
+      with_threads(threads, [&] {
+        const Real dt = std::min(Real(1) / 60, Springs::max_dt(net.model, net.state, params));
+        for (int k = 0; k < 3; ++k) Springs::step(net.model, net.state, params, workspace, dt);
+        EXPECT_EQ(plenum_test::count_allocations([&] {
+                    for (int k = 0; k < 5; ++k) Springs::step(net.model, net.state, params, workspace, dt);
+                  }),
+                  0);
+      });
+  }
+}
+
+}}  // namespace plenum
