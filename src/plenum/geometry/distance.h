@@ -81,12 +81,14 @@ inline SignedDistance<T> box_distance(const Vector3<T>& x, const Vector3<T>& hal
   const T inside = std::max(qx, std::max(qy, qz));
   const bool is_outside = outside > 0;
   const T scale = T(1) / (is_outside ? outside : T(1));
-  // Inside, the nearest face; ties go to x, then y.
-  const bool face_x = (qx >= qy) & (qx >= qz), face_y = !face_x & (qy >= qz), face_z = !face_x & !face_y;
-  const T nx = is_outside ? ox * scale : T(face_x), ny = is_outside ? oy * scale : T(face_y),
-          nz = is_outside ? oz * scale : T(face_z);
+  // Inside, the nearest face; ties go to x, then y. Selections of numbers, not of truth values, vectorize.
+  const T face_x = qx >= inside ? T(1) : T(0);
+  const T face_y = qy >= inside ? T(1) - face_x : T(0);
+  const T face_z = T(1) - face_x - face_y;
+  const T nx = is_outside ? ox * scale : face_x, ny = is_outside ? oy * scale : face_y,
+          nz = is_outside ? oz * scale : face_z;
   return {is_outside ? outside : inside,
-          Vector3<T>(std::copysign(nx, x[0]), std::copysign(ny, x[1]), std::copysign(nz, x[2]))};
+          Vector3<T>(x[0] < 0 ? -nx : nx, x[1] < 0 ? -ny : ny, x[2] < 0 ? -nz : nz)};
 }
 
 /// All points within `radius` [m] of the segment |y| <= half_height on the y axis. half_height [m] >= 0.

@@ -6,6 +6,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
+#include "plenum/geometry/solid_mesh.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -45,6 +46,9 @@ struct Check {
                           .value = fmt::format("{}", s.minor_radius),
                           .allowed = fmt::format("0 to {} m", s.major_radius)});
   }
+  void operator()(const MeshShape& s) const {
+    if (!s.solid) throw Error("a mesh shape has no mesh");
+  }
 };
 
 // Overloads that give every alternative one name, so that a batch dispatches once.
@@ -70,6 +74,19 @@ SignedDistance<Real> distance_of(const TorusShape& s, const Vec3& x) {
   return torus_distance(x, s.major_radius, s.minor_radius);
 }
 
+SignedDistance<Real> distance_of(const DistanceField* field, const Vec3& x) {
+  return field->signed_distance(x);
+}
+
+/// What a loop needs of a shape: a copy, which cannot alias what the loop writes; of a mesh a bare pointer.
+template <class S>
+S kernel_of(const S& shape) {
+  return shape;
+}
+const DistanceField* kernel_of(const MeshShape& shape) {
+  return &shape.solid->field;
+}
+
 /// Points of one pass through the kernels: coordinates apart, so that the kernels vectorize.
 constexpr std::size_t tile = 64;
 struct Tile {
@@ -86,11 +103,14 @@ void load_local(Tile& t, const Mat3& r, const Vec3& p, const Vec3* x, std::size_
   }
 }
 
-template <bool with_normal, class S>
-void evaluate(Tile& t, const S& shape_by_reference, std::size_t count) {
-  const S shape = shape_by_reference;  // a local copy cannot alias what the loop writes
+template <bool with_normal, class Kernel>
+void evaluate(Tile& t, Kernel kernel, std::size_t count) {
+  if constexpr (std::is_pointer_v<Kernel> && !with_normal) {
+    for (std::size_t i = 0; i < count; ++i) t.distance[i] = kernel->distance(Vec3(t.x[i], t.y[i], t.z[i]));
+    return;
+  }
   for (std::size_t i = 0; i < count; ++i) {
-    const auto d = distance_of(shape, Vec3(t.x[i], t.y[i], t.z[i]));
+    const auto d = distance_of(kernel, Vec3(t.x[i], t.y[i], t.z[i]));
     t.distance[i] = d.distance;
     if constexpr (with_normal) {
       t.nx[i] = d.normal[0];
@@ -117,7 +137,7 @@ void each_tile(const Shape::Variant& variant, const Pose& pose, std::span<const 
           for (std::size_t first = begin; first < end; first += tile) {
             const std::size_t count = std::min(tile, end - first);
             load_local(t, r, pose.position, x.data() + first, count);
-            evaluate<with_normal>(t, shape, count);
+            evaluate<with_normal>(t, kernel_of(shape), count);
             store(t, r, first, count);
           }
         });
@@ -132,7 +152,7 @@ Shape::Shape(const Variant& variant) : variant_(variant) {
 }
 
 SignedDistance<Real> Shape::signed_distance(const Vec3& x) const {
-  return std::visit([&](const auto& shape) { return distance_of(shape, x); }, variant_);
+  return std::visit([&](const auto& shape) { return distance_of(kernel_of(shape), x); }, variant_);
 }
 
 void Shape::signed_distances(const Pose& pose, std::span<const Vec3> x, std::span<Real> distance) const {
@@ -195,8 +215,39 @@ Aabb Shape::bounds(const Pose& pose) const {
     Aabb operator()(const TorusShape& s) const {
       return around(extents_of_cylinder(axis, s.major_radius, 0) + Vec3::Constant(s.minor_radius));
     }
+    Aabb operator()(const MeshShape& s) const {
+      const Aabb local = s.solid->exact.bounds();
+      const Vec3 middle = p + r * local.centre(), half = Real(0.5) * (r.cwiseAbs() * local.size());
+      return {middle - half, middle + half};
+    }
   };
   return std::visit(Bounds{r, axis, pose.position}, variant_);
+}
+
+std::optional<RayHit> Shape::intersect(const Pose& pose, const Ray& ray) const {
+  const Ray local{pose.to_local(ray.origin), pose.rotation.conjugate() * ray.direction, ray.t_min, ray.t_max};
+  struct Intersect {
+    const Ray& ray;
+    std::optional<RayHit> operator()(const PlaneShape&) const { return intersect_plane(ray); }
+    std::optional<RayHit> operator()(const SphereShape& s) const { return intersect_sphere(ray, s.radius); }
+    std::optional<RayHit> operator()(const BoxShape& s) const { return intersect_box(ray, s.half_extents); }
+    std::optional<RayHit> operator()(const CapsuleShape& s) const {
+      return intersect_capsule(ray, s.radius, s.half_height);
+    }
+    std::optional<RayHit> operator()(const CylinderShape& s) const {
+      return intersect_cylinder(ray, s.radius, s.half_height);
+    }
+    std::optional<RayHit> operator()(const ConeShape& s) const {
+      return intersect_cone(ray, s.radius, s.half_height);
+    }
+    std::optional<RayHit> operator()(const TorusShape& s) const {
+      return intersect_torus(ray, s.major_radius, s.minor_radius);
+    }
+    std::optional<RayHit> operator()(const MeshShape& s) const { return s.solid->exact.intersect(ray); }
+  };
+  auto hit = std::visit(Intersect{local}, variant_);
+  if (hit) hit->normal = pose.rotation * hit->normal;
+  return hit;
 }
 
 std::optional<Real> first_contact(const Shape& shape, const Pose& pose0, const Pose& pose1, const Vec3& x0,

@@ -1,12 +1,14 @@
 #pragma once
 // Shape: a solid that others collide with, known by its signed distance. (Meshes of such solids are in
 // shapes.h; the formulas in distance.h.)
+#include <memory>
 #include <optional>
 #include <span>
 #include <variant>
 
 #include "plenum/geometry/aabb.h"
 #include "plenum/geometry/distance.h"
+#include "plenum/geometry/ray.h"
 #include "plenum/math/pose.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -36,13 +38,19 @@ struct TorusShape {
   Real major_radius, minor_radius;  ///< [m] major > minor > 0
 };
 
+struct SolidMesh;
+/// A mesh of any form (solid_mesh.h): distances come from its sampled field, rays meet its triangles.
+struct MeshShape {
+  std::shared_ptr<const SolidMesh> solid;
+};
+
 /// A solid in its own frame. Cheap to copy.
 class Shape {
  public:
-  using Variant =
-      std::variant<PlaneShape, SphereShape, BoxShape, CapsuleShape, CylinderShape, ConeShape, TorusShape>;
+  using Variant = std::variant<PlaneShape, SphereShape, BoxShape, CapsuleShape, CylinderShape, ConeShape,
+                               TorusShape, MeshShape>;
 
-  /// Throws Error for lengths that are not finite or out of range.
+  /// Throws Error for lengths that are not finite or out of range, and for a null mesh.
   Shape(const Variant& variant);  // NOLINT: implicit by intent
   template <class S>
   requires(std::is_constructible_v<Variant, S>) Shape(const S& shape)  // NOLINT: implicit by intent
@@ -62,8 +70,12 @@ class Shape {
   /// Closest surface points [N] in the world.
   void closest_points(const Pose& pose, std::span<const Vec3> x, std::span<Vec3> closest) const;
 
-  /// Smallest world box around the shape; a plane's is infinite.
+  /// World box around the shape, the smallest but for meshes (theirs is that of their turned local box); a
+  /// plane's is infinite.
   Aabb bounds(const Pose& pose = {}) const;
+
+  /// First point of a world ray on the surface of the shape placed at `pose`, from either side.
+  std::optional<RayHit> intersect(const Pose& pose, const Ray& ray) const;
 
  private:
   Variant variant_;

@@ -1,0 +1,125 @@
+#include "plenum/geometry/bvh.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "plenum/base/parallel.h"
+#include "plenum/base/random.h"
+#include "plenum/geometry/shapes.h"
+
+namespace plenum { namespace {
+
+Vec3 random_point(std::uint64_t i, Real range, std::uint64_t stream) {
+  return range * (Real(2) * uniform4(5, i, stream).head<3>() - Vec3::Ones());
+}
+
+std::vector<Aabb> random_boxes(std::size_t n) {
+  std::vector<Aabb> boxes(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vec3 p = random_point(i, 1, 1);
+    boxes[i].extend(p);
+    boxes[i].extend(p + Real(0.1) * random_point(i, 1, 2));
+  }
+  return boxes;
+}
+
+void expect_sound(const Bvh& bvh, std::span<const Aabb> boxes) {
+  std::set<Index> seen(bvh.order().begin(), bvh.order().end());
+  ASSERT_EQ(seen.size(), boxes.size());
+  const auto nodes = bvh.nodes();
+  std::vector<int> depth(nodes.size(), 0);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const Aabb box{nodes[n].low, nodes[n].high};
+    ASSERT_LE(depth[n], Bvh::max_depth);
+    const auto holds = [&](const Aabb& inner) { return box.contains(inner.low) && box.contains(inner.high); };
+    if (nodes[n].count > 0) {
+      for (Index i = 0; i < nodes[n].count; ++i) ASSERT_TRUE(holds(boxes[bvh.order()[nodes[n].first + i]]));
+    } else {
+      for (int side = 0; side < 2; ++side) {
+        const Index child = nodes[n].first + side;
+        ASSERT_GT(child, Index(n));
+        ASSERT_TRUE(holds({nodes[child].low, nodes[child].high}));
+        depth[child] = depth[n] + 1;
+      }
+    }
+  }
+}
+
+TEST(Bvh, HoldsEveryItemOnceInsideItsBoxes) {
+  for (const std::size_t n : {1u, 2u, 4u, 5u, 33u, 5000u}) {
+    const auto boxes = random_boxes(n);
+    expect_sound(Bvh(boxes), boxes);
+  }
+  EXPECT_TRUE(Bvh(std::vector<Aabb>{}).empty());
+}
+
+TEST(Bvh, SurvivesCoincidentAndLopsidedItems) {
+  std::vector<Aabb> same(1000, Aabb{Vec3::Ones(), Vec3::Ones()});
+  expect_sound(Bvh(same), same);
+  // Places in geometric progression tempt the heuristic to split off one item at a time.
+  std::vector<Aabb> lopsided;
+  Real at = 1;
+  for (int i = 0; i < 100; ++i, at *= Real(0.5)) lopsided.push_back({Vec3(at, 0, 0), Vec3(at, at, at)});
+  for (int i = 0; i < 3; ++i) lopsided.insert(lopsided.end(), lopsided.begin(), lopsided.end());
+  expect_sound(Bvh(lopsided), lopsided);
+}
+
+TEST(Bvh, OverlapsAgreeWithExhaustion) {
+  const auto boxes = random_boxes(3000);
+  const Bvh bvh(boxes);
+  for (int q = 0; q < 200; ++q) {
+    Aabb query;
+    query.extend(random_point(q, 1, 7));
+    query.extend(random_point(q, 1, 8));
+    if (q % 2) query = {query.low, query.low + Real(0.1) * query.size()};
+    std::set<Index> expected, found;
+    for (std::size_t i = 0; i < boxes.size(); ++i)
+      if (boxes[i].overlaps(query)) expected.insert(Index(i));
+    bvh.overlapping(query, [&](Index item) { ASSERT_TRUE(found.insert(item).second); });
+    // A leaf is visited whole: all that overlap, and perhaps neighbours.
+    for (const Index item : expected) ASSERT_TRUE(found.contains(item));
+    ASSERT_LE(found.size(), expected.size() * 4 + 64);
+  }
+}
+
+TEST(Bvh, RefitFollowsMovedItemsAndAllThreadsAgree) {
+  auto boxes = random_boxes(4000);
+  Bvh bvh(boxes), other(boxes);
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const Vec3 shift = Real(0.2) * random_point(i, 1, 9);
+    boxes[i] = {boxes[i].low + shift, boxes[i].high + shift};
+  }
+  const auto box_of = [&](Index i) { return boxes[i]; };
+  bvh.refit(box_of);
+  expect_sound(bvh, boxes);
+  with_threads(3, [&] { other.refit(box_of); });
+  for (std::size_t n = 0; n < bvh.nodes().size(); ++n) {
+    ASSERT_EQ(bvh.nodes()[n].low, other.nodes()[n].low);
+    ASSERT_EQ(bvh.nodes()[n].high, other.nodes()[n].high);
+  }
+}
+
+TEST(Bvh, NearestAgreesWithExhaustion) {
+  std::vector<Vec3> x;
+  std::vector<Aabb> boxes;
+  for (int i = 0; i < 2000; ++i) {
+    x.push_back(random_point(i, 1, 3));
+    boxes.push_back({x.back(), x.back()});
+  }
+  const Bvh bvh(boxes);
+  for (int q = 0; q < 2000; ++q) {
+    const Vec3 p = random_point(q, 2, 4);
+    Real expected = std::numeric_limits<Real>::infinity();
+    for (const Vec3& y : x) expected = std::min(expected, (p - y).squaredNorm());
+    Real best = std::numeric_limits<Real>::infinity();
+    const Index slot =
+        bvh.nearest(p, best, [&](Index s, Real) { return (p - x[bvh.order()[s]]).squaredNorm(); });
+    ASSERT_GE(slot, 0);
+    ASSERT_EQ(best, expected);
+    best = expected;  // nothing is nearer than the nearest
+    ASSERT_EQ(bvh.nearest(p, best, [&](Index s, Real) { return (p - x[bvh.order()[s]]).squaredNorm(); }), -1);
+  }
+}
+
+}}  // namespace plenum
