@@ -1,0 +1,157 @@
+#include "plenum/io/image.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "plenum/base/error.h"
+#include "plenum/io/image_text.h"
+#include "plenum/io/movie.h"
+
+namespace plenum { namespace {
+
+std::filesystem::path scratch(const char* name) {
+  const auto folder = std::filesystem::path(PLENUM_BINARY_DIR) / "tests" / "draw_scratch";
+  std::filesystem::create_directories(folder);
+  return folder / name;
+}
+
+Image pattern(int width, int height, int shift = 0) {
+  Image image(width, height);
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x)
+      image.set(x, y, {std::uint8_t(7 * x + shift), std::uint8_t(3 * y + x), std::uint8_t(x ^ y)});
+  return image;
+}
+
+TEST(Image, PngComesBackAsItWas) {
+  const Image image = pattern(131, 77);
+  write_png(scratch("round.png"), image);
+  const Image back = read_image(scratch("round.png"));
+  EXPECT_EQ(back.width, 131);
+  EXPECT_EQ(back.height, 77);
+  EXPECT_EQ(back.rgb, image.rgb);
+  // Nothing but the picture is left behind.
+  for (const auto& entry : std::filesystem::directory_iterator(scratch("")))
+    EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
+}
+
+TEST(Image, AFullDiskIsSaidInOneSentenceAndLeavesTheOldPicture) {
+  // /dev/full stands for a full disk, but the picture is written beside its place; so refuse the folder
+  // instead.
+  EXPECT_THROW(write_png("/proc/no-such-folder/a.png", pattern(4, 4)), Error);
+  EXPECT_THROW(write_png(scratch("empty.png"), Image()), Error);
+  std::ofstream(scratch("not.png")) << "this is no picture";
+  EXPECT_THROW(read_image(scratch("not.png")), Error);
+}
+
+TEST(Image, SrgbFollowsTheStandard) {
+  // IEC 61966-2-1: linear 0.18 is 0.461 encoded, 0.5 is 0.735; the curve's two pieces meet at 0.0031308.
+  EXPECT_NEAR(srgb_from_linear(0.18), 0.4613, 1e-4);
+  EXPECT_NEAR(srgb_from_linear(0.5), 0.7354, 1e-4);
+  EXPECT_NEAR(srgb_from_linear(0.0031308), 0.04045, 1e-5);
+  for (int i = 0; i <= 255; ++i) EXPECT_NEAR(srgb_from_linear(linear_from_srgb(i / 255.0)), i / 255.0, 1e-6);
+}
+
+TEST(Image, ShrinkingAveragesLightNotNumbers) {
+  Image stripes(64, 64);
+  for (int y = 0; y < 64; ++y)
+    for (int x = 0; x < 64; ++x) stripes.set(x, y, x % 2 ? Rgb8{255, 255, 255} : Rgb8{0, 0, 0});
+  const Image grey = resized(stripes, 16, 16);
+  // Half the light is sRGB 188, half the number would be 128.
+  EXPECT_EQ(grey.at(5, 5), (Rgb8{188, 188, 188}));
+  const Image odd = resized(pattern(97, 53), 97, 53);
+  EXPECT_EQ(odd.rgb, pattern(97, 53).rgb);
+}
+
+TEST(Image, ContactSheetHasTheSizeItsLayoutGives) {
+  const std::vector<Image> frames(7, Image(320, 180, {10, 20, 30}));
+  const ContactSheetOptions options{.columns = 3, .width = 1000, .gutter = 5};
+  const Image sheet = contact_sheet(frames, {}, options);
+  // Tiles are (1000 - 4 * 5) / 3 = 326 wide and 326 * 180 / 320 = 183 high; three rows.
+  EXPECT_EQ(sheet.width, 3 * 326 + 4 * 5);
+  EXPECT_EQ(sheet.height, 3 * 183 + 4 * 5);
+  EXPECT_EQ(sheet.at(2, 2), options.paper);
+  EXPECT_EQ(sheet.at(100, 100), (Rgb8{10, 20, 30}));
+  EXPECT_EQ(sheet.at(sheet.width - 100, sheet.height - 50),
+            options.paper);  // the place of the missing eighth
+  EXPECT_THROW(contact_sheet({}), Error);
+  const std::vector<Image> unequal = {Image(8, 8), Image(9, 8)};
+  EXPECT_THROW(contact_sheet(unequal), Error);
+}
+
+TEST(Image, CollectorKeepsFirstAndLastAndSpreadsTheRest) {
+  FrameCollector collector(4, {.columns = 4, .width = 400, .gutter = 0, .caption_height = 0});
+  for (int i = 0; i < 251; ++i) collector.add(Image(100, 50, {std::uint8_t(i), 0, 0}), "");
+  const Image sheet = collector.sheet();
+  ASSERT_EQ(sheet.width, 400);
+  EXPECT_EQ(sheet.at(50, 25).r, 0);
+  EXPECT_EQ(sheet.at(350, 25).r, 250);
+  // Frames of the sheet are kept in steps of at most 251 / 16, so each lies within that of an even spread.
+  EXPECT_NEAR(sheet.at(150, 25).r, 250 / 3.0, 16);
+  EXPECT_NEAR(sheet.at(250, 25).r, 500 / 3.0, 16);
+}
+
+TEST(Image, TextCoversWhatItsWidthSays) {
+  Image image(400, 60, {255, 255, 255});
+  const std::string words = "speed 0.25 kg/m^3";
+  draw_text(image, words, 20, 40, 20, {0, 0, 0});
+  int left = 400, right = 0, dark = 0;
+  for (int y = 0; y < 60; ++y)
+    for (int x = 0; x < 400; ++x)
+      if (image.at(x, y).r < 128) left = std::min(left, x), right = std::max(right, x), ++dark;
+  EXPECT_NEAR(left, 20, 3);
+  EXPECT_NEAR(right, 20 + text_width(words, 20), 4);
+  EXPECT_GT(dark, 300);
+  EXPECT_EQ(text_width("", 20), 0);
+  EXPECT_LT(text_width("m^2", 20), text_width("m2", 20));
+}
+
+TEST(Movie, HasAsManyFramesAsItWasGiven) {
+  if (!movie_available()) {
+    EXPECT_THROW(MovieWriter(scratch("none.mp4")), Error);
+    GTEST_SKIP() << movie_unavailable_note;
+  }
+  const auto path = scratch("movie.mp4");
+  std::filesystem::remove(path);
+  MovieWriter movie(path, {.frames_per_second = 30});
+  for (int i = 0; i < 12; ++i)
+    movie.add(pattern(161, 91, 9 * i));  // odd sizes lose their last row and column
+  EXPECT_FALSE(std::filesystem::exists(path));
+  movie.finish();
+  EXPECT_EQ(movie.num_frames(), 12);
+  ASSERT_TRUE(std::filesystem::exists(path));
+
+  const std::string command =
+      "ffprobe -v error -count_frames -select_streams v:0 -show_entries "
+      "stream=codec_name,width,height,pix_fmt,nb_read_frames -of csv=p=0 '" +
+      path.string() + "'";
+  std::FILE* probe = ::popen(command.c_str(), "r");
+  ASSERT_NE(probe, nullptr);
+  char answer[256] = "";
+  EXPECT_NE(std::fgets(answer, sizeof answer, probe), nullptr);
+  EXPECT_EQ(::pclose(probe), 0);
+  EXPECT_STREQ(answer, "h264,160,90,yuv420p,12\n");
+}
+
+TEST(Movie, FailuresAreErrorsNotSignals) {
+  if (!movie_available()) GTEST_SKIP() << movie_unavailable_note;
+  MovieWriter movie("/proc/no-such-folder/movie.mp4");
+  // ffmpeg stops because it cannot open its output; sooner or later a frame or the end of the movie says so.
+  const Image frame = pattern(640, 360);
+  EXPECT_THROW(
+      {
+        for (int i = 0; i < 50; ++i) movie.add(frame);
+        movie.finish();
+      },
+      Error);
+  EXPECT_THROW(MovieWriter(scratch("slow.mp4"), {.frames_per_second = 0}), Error);
+  MovieWriter uneven(scratch("uneven.mp4"));
+  uneven.add(pattern(64, 64));
+  EXPECT_THROW(uneven.add(pattern(32, 64)), Error);
+  MovieWriter none(scratch("none.mp4"));
+  EXPECT_THROW(none.finish(), Error);
+  EXPECT_FALSE(std::filesystem::exists(scratch("none.mp4")));
+}
+
+}}  // namespace plenum
