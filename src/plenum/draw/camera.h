@@ -1,0 +1,91 @@
+#pragma once
+// Where the picture is taken from, and how the subject is framed.
+#include <span>
+#include <vector>
+
+#include "plenum/base/real.h"
+#include "plenum/state/drawables.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// An axis-aligned box [m]; empty while low > high.
+struct Bounds {
+  Vec3 low = Vec3::Constant(std::numeric_limits<Real>::max());
+  Vec3 high = Vec3::Constant(std::numeric_limits<Real>::lowest());
+
+  bool empty() const { return (low.array() > high.array()).any(); }
+  void include(const Vec3& x, Real radius = 0);
+  void include(const Bounds& other);
+  Vec3 centre() const { return (low + high) / 2; }
+  Real diagonal() const { return empty() ? Real(0) : (high - low).norm(); }
+};
+
+/// Gathers the bounds of what systems show. Points that are not finite are left out.
+class BoundsSink final : public DrawableSink {
+ public:
+  Bounds subject;    ///< everything but obstacles
+  Bounds obstacles;  ///< drawables of Look::obstacle
+
+  void triangles(const TriangleView& view) override;
+  void spheres(const SphereView& view) override;
+  void lines(const LineView& view) override;
+};
+
+/// A perspective camera in a world whose y axis points up.
+struct Camera {
+  Vec3 eye = {3, 2, 4};             ///< [m]
+  Vec3 target = Vec3::Zero();       ///< [m]
+  Vec3 up = Vec3::UnitY();          ///< need not be unit nor perpendicular to the view
+  Real field_of_view = Real(0.55);  ///< [rad] vertical, in (0, pi)
+
+  Vec3 forward() const;  ///< unit
+  Vec3 right() const;    ///< unit
+  Real distance() const { return (target - eye).norm(); }
+
+  /// Turns about the target by `yaw` about the up axis and `pitch` towards it [rad]; stops short of the
+  /// poles.
+  void orbit(Real yaw, Real pitch);
+  /// Moves eye and target along the picture by fractions of its height at the target; +x right, +y up.
+  void pan(Real x, Real y);
+  /// Multiplies the distance to the target by `factor` > 0.
+  void zoom(Real factor);
+  /// Unit direction of the ray from the eye through the point (x, y) of the picture, both from -1 (left,
+  /// bottom) to 1.
+  Vec3 ray(Real x, Real y, Real aspect) const;
+};
+
+struct Framing {
+  Real azimuth = Real(0.62);        ///< [rad] of the eye about +y, from +z towards +x
+  Real elevation = Real(0.30);      ///< [rad] of the eye above the horizontal
+  Real field_of_view = Real(0.55);  ///< [rad] vertical
+  Real room = Real(1.25);           ///< the subject fills 1/room of the picture
+};
+
+/// The nearest camera on the direction of `framing` that shows the whole box with room around it in a picture
+/// of `aspect` = width / height. An empty box is framed as a unit cube.
+Camera frame(const Bounds& box, Real aspect, const Framing& framing = {});
+
+/// A camera for a subject whose motion is not known in advance: it holds still while the subject stays inside
+/// the picture and moves and widens smoothly, never jerking, when it leaves. The motion is a critically
+/// damped spring towards the framing of all that was shown within the last `memory` seconds.
+class FollowCamera {
+ public:
+  explicit FollowCamera(Real aspect, const Framing& framing = {}, Real memory = 4) noexcept;
+  /// The camera at a time `dt` [s] after the last call, for a subject inside `box`. The first call jumps.
+  Camera update(const Bounds& box, Real dt);
+
+ private:
+  Real aspect_, memory_;
+  Framing framing_;
+  bool started_ = false;
+  Real clock_ = 0;
+  struct Seen {
+    Real time;
+    Bounds box;
+  };
+  std::vector<Seen> seen_;
+  Vec3 target_ = Vec3::Zero(), target_rate_ = Vec3::Zero();
+  Real distance_ = 1, distance_rate_ = 0;
+};
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,81 @@
+// GLSL that geometry and screen passes share: the frame block, tone mapping, light.
+#include "plenum/draw/detail/shaders_common.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+
+const char* const glsl_frame = R"glsl(#version 330 core
+layout(std140) uniform Frame {
+  mat4 clip_from_world;
+  mat4 light_from_world;
+  vec4 eye;
+  vec4 forward;
+  vec4 right;
+  vec4 up;
+  vec4 light;
+  vec4 shadow;
+  vec4 floor_plane;
+  vec4 subject;
+  vec4 top;
+  vec4 bottom;
+  vec4 viewport;
+  vec4 passes;
+};
+)glsl";
+
+const char* const glsl_tone = R"glsl(
+// Filmic tone curve on linear light: Narkowicz 2015, "ACES filmic tone mapping curve", and its inverse, the root of
+// (2.43 y - 2.51) x^2 + (0.59 y - 0.03) x + 0.14 y = 0.
+vec3 tone(vec3 x) { return clamp(x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14), 0.0, 1.0); }
+vec3 untone(vec3 y) {
+  vec3 a = 2.51 - 2.43 * y, b = 0.59 * y - 0.03;
+  return (b + sqrt(b * b + 0.56 * a * y)) / (2.0 * a);
+}
+)glsl";
+
+const char* const glsl_light = R"glsl(
+const vec3 key_light = vec3(1.18, 1.08, 0.95);   // irradiance on a surface that faces it, over pi
+const vec3 sky_light = vec3(0.27, 0.29, 0.325);   // from straight above
+const vec3 ground_light = vec3(0.19, 0.175, 0.16);  // what the floor sends back up
+const vec3 fill_light = vec3(0.085, 0.10, 0.125);  // from beside the camera, opposite the key
+
+// Half a sphere of light, blended between floor and sky by where the surface faces.
+vec3 ambient_light(vec3 n) { return mix(ground_light, sky_light, 0.5 + 0.5 * n.y); }
+
+// Light between bright surfaces reaches into corners: Jimenez et al. 2016, "Practical real-time strategies for
+// accurate indirect occlusion", eq. 10 (cubic fit in the albedo).
+vec3 bounced_occlusion(float visibility, vec3 albedo) {
+  vec3 a = 2.0404 * albedo - 0.3324, b = -4.7951 * albedo + 0.6417, c = 2.7552 * albedo + 0.6903;
+  return max(vec3(visibility), ((visibility * a + b) * visibility + c) * visibility);
+}
+)glsl";
+
+const char* const glsl_gather_occlusion = R"glsl(
+uniform sampler2D occlusion_map;  // r: key light, g: ambient
+uniform sampler2D surface_map;    // normal, depth along the view
+
+// Occlusion of a surface at this pixel, from the four nearest texels of the buffer that lie on the same surface.
+vec2 occlusion_at(vec2 pixel, vec3 n, float depth) {
+  vec2 scale = viewport.zw / viewport.xy;
+  vec2 at = pixel * scale - 0.5;
+  ivec2 base = ivec2(floor(at)), last = ivec2(viewport.zw) - 1;
+  vec2 f = at - vec2(base);
+  vec2 sum = vec2(0.0);
+  float weights = 0.0, best = 1e30;
+  vec2 nearest = vec2(1.0);
+  for (int k = 0; k < 4; ++k) {
+    ivec2 o = ivec2(k & 1, k >> 1), q = clamp(base + o, ivec2(0), last);
+    vec4 s = texelFetch(surface_map, q, 0);
+    vec2 occlusion = texelFetch(occlusion_map, q, 0).rg;
+    vec2 b = mix(1.0 - f, f, vec2(o));
+    float apart = abs(s.w - depth);
+    float w = (b.x * b.y + 1e-3) * max(dot(s.xyz, n), 0.0) * exp(-apart * apart / (depth * depth * 4e-4));
+    sum += w * occlusion;
+    weights += w;
+    float miss = apart / depth + 0.05 * (1.0 - dot(s.xyz, n));
+    if (miss < best) { best = miss; nearest = occlusion; }
+  }
+  return weights > 1e-3 ? sum / weights : nearest;
+}
+)glsl";
+
+}}  // namespace plenum::PLENUM_ABI::detail

@@ -1,0 +1,288 @@
+// Passes over the whole picture: floor, backdrop, occlusion, and the way to the screen.
+#include "plenum/draw/detail/shaders.h"
+#include "plenum/draw/detail/shaders_common.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+
+namespace {
+
+const char* const screen_vertex = R"glsl(
+out vec2 v_screen;
+void main() {
+  v_screen = vec2(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0);
+  gl_Position = vec4(v_screen, 0.0, 1.0);
+}
+)glsl";
+
+// Where the ray of a pixel meets the floor: depth along the view, or -1.
+const char* const floor_meeting = R"glsl(
+vec3 view_ray(vec2 screen) {  // its depth grows by one with its parameter
+  vec2 at = screen - 2.0 * passes.xy / viewport.xy;
+  return forward.xyz + at.x * right.xyz + at.y * up.xyz;
+}
+float floor_depth(vec3 ray) {
+  float above = eye.y - floor_plane.x;
+  return floor_plane.w > 0.0 && above > 0.0 && ray.y < 0.0 ? -above / ray.y : -1.0;
+}
+float clip_depth(vec3 x) {
+  vec4 c = clip_from_world * vec4(x, 1.0);
+  return clamp(0.5 * c.z / c.w + 0.5, 0.0, 1.0);
+}
+)glsl";
+
+const char* const floor_surface = R"glsl(
+in vec2 v_screen;
+out vec4 out_surface;
+void main() {
+  vec3 ray = view_ray(v_screen);
+  float t = floor_depth(ray);
+  if (t < 0.0) discard;
+  gl_FragDepth = clip_depth(eye.xyz + t * ray);
+  out_surface = vec4(0.0, 1.0, 0.0, t);
+}
+)glsl";
+
+const char* const backdrop = R"glsl(
+in vec2 v_screen;
+out vec4 out_colour;
+
+// Share of a pixel that lines every `spacing` cover, integrated over the pixel's footprint `w`.
+float lines(vec2 at, float spacing, float width, vec2 w) {
+  vec2 u = at / spacing, d = w / spacing;
+  float half_width = 0.5 * width / spacing;
+  vec2 off = abs(fract(u - 0.5) - 0.5);
+  vec2 cover = clamp((half_width - off) / max(d, 1e-6) + 0.5, 0.0, 1.0) * min(vec2(1.0), 2.0 * half_width / max(d, 1e-6) + 0.5);
+  vec2 sharp = 1.0 - smoothstep(0.15, 0.5, d);
+  cover = mix(vec2(2.0 * half_width), cover, sharp);
+  return max(cover.x, cover.y);
+}
+
+void main() {
+  // Eased, so that neither end shows where the gradient begins.
+  float y = 0.5 * v_screen.y + 0.5;
+  vec3 ground = mix(bottom.rgb, top.rgb, smoothstep(0.0, 1.0, y));
+  vec3 ray = view_ray(v_screen);
+  float t = floor_depth(ray);
+  gl_FragDepth = 1.0;
+  if (t < 0.0) {
+    out_colour = vec4(ground, 1.0);
+    return;
+  }
+  // The floor shows the background's own colour, as if lit evenly by it, times what the subject takes away; so there
+  // is no line where it ends.
+  vec3 x = eye.xyz + t * ray;
+  gl_FragDepth = clip_depth(x);
+  float r = length(x.xz - subject.xz) / floor_plane.y;
+  float near = 1.0 - smoothstep(0.35, 1.0, r);
+  vec2 seen = mix(vec2(1.0), occlusion_at(gl_FragCoord.xy, vec3(0.0, 1.0, 0.0), t), near);
+  vec3 key = key_light * light.y, rest = ambient_light(vec3(0.0, 1.0, 0.0));
+  vec3 share = (key * seen.x + rest * seen.y) / (key + rest);
+  vec3 colour = tone(untone(ground) * share);
+  if (floor_plane.z > 0.0) {
+    vec2 w = fwidth(x.xz);
+    float spacing = floor_plane.z;
+    float faint = lines(x.xz, spacing, 0.012 * spacing, w);
+    colour *= 1.0 - 0.13 * faint * near;
+  }
+  out_colour = vec4(colour, 1.0);
+}
+)glsl";
+
+const char* const occlusion_head = R"glsl(
+in vec2 v_screen;
+uniform sampler2D surface_map;
+uniform sampler2D shadow_depth;          // distance from the light over shadow.y
+uniform sampler2DShadow shadow_compare;  // the same map
+out vec2 out_occlusion;
+const float golden_angle = 2.39996323;
+
+// A different turn for each pixel of a 4 x 4 tile, which smooth_source() averages over (ordered dither matrix).
+float turn() {
+  ivec2 p = ivec2(gl_FragCoord.xy) & 3;
+  int b = ((p.x ^ p.y) & 1) * 8 + (p.y & 1) * 4 + (((p.x ^ p.y) >> 1) & 1) * 2 + ((p.y >> 1) & 1);
+  return (float(b) + 0.25 * passes.z) / 16.0;
+}
+// Points spread evenly over the unit disc: Vogel 1979.
+vec2 disc_point(int i, int count, float turned) {
+  float a = golden_angle * float(i) + 6.2831853 * turned;
+  return sqrt((float(i) + 0.5) / float(count)) * vec2(cos(a), sin(a));
+}
+)glsl";
+
+// Percentage-closer soft shadows: Fernando 2005. The light is far away and fills a cone, so that the
+// half-shadow is as wide as the distance to what casts it times the tangent of the cone's angle.
+const char* const key_visibility = R"glsl(
+float key_visibility(vec3 x, vec3 n, bool casts) {
+  float toward = dot(n, light.xyz);
+  if (toward <= 0.0) return 1.0;  // turned away: shading sees to it
+  float texel = shadow.z;
+  if (casts) x += n * texel * (1.0 + 1.5 * (1.0 - toward));
+  vec3 l = (light_from_world * vec4(x, 1.0)).xyz;
+  vec2 at = 0.5 * l.xy / shadow.x + 0.5;
+  if (any(lessThan(at, vec2(0.0))) || any(greaterThan(at, vec2(1.0)))) return 1.0;
+  // How the receiver's distance from the light changes across the map, so that it does not shade itself.
+  vec3 m = (light_from_world * vec4(n, 0.0)).xyz;
+  vec2 slope = -m.xy / min(m.z, -0.2);
+  float to_map = 0.5 / shadow.x;
+  float bias = casts ? 0.6 * texel * (1.0 + 0.5 * length(slope)) : 0.0;
+  float spin = turn();
+
+  float search = clamp(l.z * light.w, 2.0 * texel, 0.12 * shadow.x);
+  float blockers = 0.0, distances = 0.0;
+  for (int i = 0; i < SEARCH_TAPS; ++i) {
+    vec2 o = search * disc_point(i, SEARCH_TAPS, spin);
+    float z = texture(shadow_depth, at + to_map * o).r * shadow.y;
+    if (z < l.z + dot(slope, o) - bias - 0.05 * length(o)) {
+      blockers += 1.0;
+      distances += z;
+    }
+  }
+  if (blockers == 0.0) return 1.0;
+  float spread = clamp((l.z - distances / blockers) * light.w, 1.2 * texel, search);
+  float lit = 0.0;
+  for (int i = 0; i < FILTER_TAPS; ++i) {
+    vec2 o = spread * disc_point(i, FILTER_TAPS, spin);
+    float z = (l.z + dot(slope, o) - bias) / shadow.y;
+    lit += texture(shadow_compare, vec3(at + to_map * o, min(z, 0.99999)));
+  }
+  return lit / float(FILTER_TAPS);
+}
+)glsl";
+
+// Ambient obscurance from depths on the screen: McGuire et al. 2012, "Scalable ambient obscurance", eq. 1 and
+// 4, over a disc whose radius on the screen follows the depth.
+const char* const ambient_visibility = R"glsl(
+float ambient_visibility(vec3 x, vec3 n, float depth) {
+  float radius = 0.30 * subject.w;
+  float reach = min(radius / (depth * eye.w) * viewport.w / viewport.y, 0.25 * viewport.w);
+  if (reach < 1.5) return 1.0;
+  ivec2 last = ivec2(viewport.zw) - 1;
+  float spin = turn(), sum = 0.0, r2 = radius * radius;
+  for (int i = 0; i < AMBIENT_TAPS; ++i) {
+    float share = (float(i) + 0.5) / float(AMBIENT_TAPS);
+    float a = golden_angle * float(i) + 6.2831853 * spin;
+    vec2 p = gl_FragCoord.xy + reach * share * vec2(cos(a), sin(a));
+    ivec2 q = ivec2(floor(p));
+    if (any(lessThan(q, ivec2(0))) || any(greaterThan(q, last))) continue;
+    float z = texelFetch(surface_map, q, 0).w;
+    vec2 s = (vec2(q) + 0.5) / viewport.zw * 2.0 - 1.0;
+    vec3 d = eye.xyz + z * view_ray(s) - x;
+    float d2 = dot(d, d), up_n = dot(d, n) - 0.004 * depth;
+    float f = max(r2 - d2, 0.0) / r2;
+    sum += f * f * max(up_n, 0.0) * inversesqrt(d2 + 1e-4 * r2) * share;
+  }
+  return clamp(1.0 - 3.2 * sum / float(AMBIENT_TAPS), 0.0, 1.0);
+}
+)glsl";
+
+const char* const occlusion_main = R"glsl(
+void main() {
+  vec4 s = texelFetch(surface_map, ivec2(gl_FragCoord.xy), 0);
+  if (s.w >= 1e29) {
+    out_occlusion = vec2(1.0);
+    return;
+  }
+  vec3 x = eye.xyz + s.w * view_ray(v_screen), n = normalize(s.xyz);
+  bool casts = !(floor_plane.w > 0.0 && n.y > 0.9999 && abs(x.y - floor_plane.x) < 1e-3 * subject.w);
+  out_occlusion.r = key_visibility(x, n, casts);
+  out_occlusion.g = bottom.w > 0.0 ? ambient_visibility(x, n, s.w) : 1.0;
+}
+)glsl";
+
+const char* const smooth_main = R"glsl(
+in vec2 v_screen;
+uniform sampler2D surface_map;
+uniform sampler2D occlusion_map;
+out vec2 out_occlusion;
+void main() {
+  ivec2 at = ivec2(gl_FragCoord.xy), last = ivec2(viewport.zw) - 1;
+  vec4 c = texelFetch(surface_map, at, 0);
+  if (c.w >= 1e29) {
+    out_occlusion = vec2(1.0);
+    return;
+  }
+  vec2 sum = vec2(0.0);
+  float weights = 0.0;
+  for (int j = -2; j < 2; ++j)
+    for (int i = -2; i < 2; ++i) {
+      ivec2 q = clamp(at + ivec2(i, j), ivec2(0), last);
+      vec4 s = texelFetch(surface_map, q, 0);
+      float apart = (s.w - c.w) / c.w;
+      float w = max(dot(s.xyz, c.xyz), 0.0) * exp(-apart * apart * 4e3) + (i == 0 && j == 0 ? 1e-3 : 0.0);
+      sum += w * texelFetch(occlusion_map, q, 0).rg;
+      weights += w;
+    }
+  out_occlusion = sum / weights;
+}
+)glsl";
+
+const char* const gather_main = R"glsl(
+in vec2 v_screen;
+uniform sampler2DMS samples_map;
+uniform int num_samples;
+uniform float weight;
+out vec4 out_colour;
+void main() {
+  vec3 sum = vec3(0.0);
+  for (int i = 0; i < num_samples; ++i) sum += texelFetch(samples_map, ivec2(gl_FragCoord.xy), i).rgb;
+  out_colour = vec4(sum * (weight / float(num_samples)), 1.0);
+}
+)glsl";
+
+const char* const finish_main = R"glsl(
+in vec2 v_screen;
+uniform sampler2D picture;
+uniform sampler2D overlay;   // sRGB-coded colour and coverage, rows from the top
+uniform vec4 overlay_place;  // x, y from the top left, width, height [px]; width 0 for none
+out vec4 out_colour;
+
+vec3 srgb(vec3 x) { return mix(1.055 * pow(x, vec3(1.0 / 2.4)) - 0.055, 12.92 * x, lessThanEqual(x, vec3(0.0031308))); }
+// Evenly distributed over [0, 1): three rounds of the integer mixer of Jarzynski and Olano 2020 (pcg3d).
+vec3 noise(uvec3 v) {
+  v = v * 1664525u + 1013904223u;
+  v.x += v.y * v.z; v.y += v.z * v.x; v.z += v.x * v.y;
+  v ^= v >> 16u;
+  v.x += v.y * v.z; v.y += v.z * v.x; v.z += v.x * v.y;
+  return vec3(v >> 8u) / 16777216.0;
+}
+void main() {
+  ivec2 at = ivec2(gl_FragCoord.xy);
+  vec3 c = srgb(clamp(texelFetch(picture, at, 0).rgb, 0.0, 1.0));
+  // Half a step of noise keeps slow gradients from showing bands.
+  c += (noise(uvec3(at, 7u)) - 0.5) / 255.0;
+  ivec2 q = ivec2(at.x, int(viewport.y) - 1 - at.y) - ivec2(overlay_place.xy);
+  if (all(greaterThanEqual(q, ivec2(0))) && all(lessThan(q, ivec2(overlay_place.zw)))) {
+    vec4 o = texelFetch(overlay, q, 0);
+    c = mix(c, o.rgb, o.a);
+  }
+  out_colour = vec4(c, 1.0);
+}
+)glsl";
+
+}  // namespace
+
+std::string screen_vertex_source() {
+  return std::string(glsl_frame) + screen_vertex;
+}
+std::string floor_surface_source() {
+  return std::string(glsl_frame) + floor_meeting + floor_surface;
+}
+std::string backdrop_source() {
+  return std::string(glsl_frame) + glsl_tone + glsl_light + glsl_gather_occlusion + floor_meeting + backdrop;
+}
+std::string occlusion_source() {
+  return std::string(glsl_frame) +
+         "#define SEARCH_TAPS 12\n#define FILTER_TAPS 16\n#define AMBIENT_TAPS 12\n" + floor_meeting +
+         occlusion_head + key_visibility + ambient_visibility + occlusion_main;
+}
+std::string smooth_source() {
+  return std::string(glsl_frame) + smooth_main;
+}
+std::string gather_source() {
+  return std::string(glsl_frame) + gather_main;
+}
+std::string finish_source() {
+  return std::string(glsl_frame) + finish_main;
+}
+
+}}  // namespace plenum::PLENUM_ABI::detail
