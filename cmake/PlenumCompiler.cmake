@@ -22,6 +22,11 @@ function(plenum_compile_options target)
     if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
       # GCC 12 warns of the undefined operand inside its own AVX-512 intrinsics (bug 105593).
       target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+      # With AVX-512, GCC 12.2 copies a constant of 32 bytes by broadcasting its head, and so fills a tail of zeros
+      # with the head: {a, a, 0, 0} becomes {a, a, a, a}. Moves of at most 16 bytes are right.
+      if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
+        target_compile_options(${target} PRIVATE -mmove-max=128 -mstore-max=128)
+      endif()
     endif()
   endif()
   if(PLENUM_NATIVE)
