@@ -6,6 +6,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/shapes.h"
+#include "plenum/geometry/solid_mesh.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -123,10 +124,21 @@ void Obstacle::Params::describe(Describer& d) {
     {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
 }
 
+namespace {
+
+/// Bytes of the distance field's nodes, as if the mesh filled a cube.
+std::size_t field_memory(const Obstacle::Part& part) {
+  const auto nodes = static_cast<std::size_t>(part.resolution) + 10;
+  return nodes * nodes * nodes * sizeof(Vec4);
+}
+
+}  // namespace
+
 std::size_t Obstacle::memory(const Spec& spec) {
   std::size_t bytes = 0;
   for (const Part& part : spec.parts)
-    bytes += 1000 + (part.shape == Kind::mesh ? 400 * part.mesh.triangles.size() : std::size_t{1} << 19);
+    bytes += 1000 + (part.shape == Kind::mesh ? 400 * part.mesh.triangles.size() + field_memory(part)
+                                              : std::size_t{1} << 19);
   return bytes;
 }
 

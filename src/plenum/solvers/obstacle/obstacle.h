@@ -27,6 +27,7 @@ struct Obstacle {
     Real half_height = Real(0.5);
     Real minor_radius = Real(0.2);
     TriangleMesh mesh = {};
+    int resolution = 64;
     Vec3 position = Vec3::Zero();
     Vec3 rotation = Vec3::Zero();
     bool visible = true;
