@@ -16,6 +16,12 @@ void explicit_step(const Springs::Model& model, Springs::State& state, const Spr
   {
     const StageTimer timer(report.stages, "forces");
     w.system.forces(x, v, params.stiffness_scale, params.damping_scale, w.rhs);
+    if (has_air(model, params)) {
+      blow(model, x, v, params, w);
+      parallel_for(model.mass.size(), block, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) w.rhs[i] += air_on(w, i);
+      });
+    }
   }
   const StageTimer timer(report.stages, "move");
   parallel_for(model.mass.size(), block, [&](std::size_t begin, std::size_t end) {

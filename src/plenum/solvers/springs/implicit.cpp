@@ -9,6 +9,25 @@ namespace {
 
 constexpr std::size_t block = 4096;
 
+/// h F of the air on the right-hand side, and h B / 3 of each triangle on the diagonal of its corners: as if
+/// each third of a triangle met the air on its own, which is first order like the rest of the step.
+void add_air(const Springs::Model& model, const Springs::State& state, const Springs::Params& params,
+             SpringsWorkspace& w, Real h) {
+  blow(model, state.particles.x, state.particles.v, params, w);
+  parallel_for(model.mass.size(), block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      Mat3 sum = Mat3::Zero();
+      for (const Index t : w.incident[i]) {
+        const AirForce<Real>& air = w.air[std::size_t(t)];
+        sum += air.w * air.w.transpose();
+        sum.diagonal().array() += air.across;
+      }
+      w.system.matrix().add_diagonal(Index(i), (h / 3) * sum);
+      w.rhs[i] += h * air_on(w, i);
+    }
+  });
+}
+
 }  // namespace
 
 void implicit_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
@@ -25,6 +44,7 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
       for (std::size_t i = begin; i < end; ++i)
         w.rhs[i] += h * model.mass[i] * (params.gravity - params.point_damping * v[i]);
     });
+    if (has_air(model, params)) add_air(model, state, params, w, h);
   }
   SolveReport solve;
   {

@@ -36,6 +36,10 @@ void Springs::Params::describe(Describer& d) {
   d("damping_scale", damping_scale, {.min = 0, .max = 1e6, .doc = "factor on every spring's damping"});
   d("point_damping", point_damping,
     {.unit = "1/s", .min = 0, .max = 1e4, .doc = "rate at which every particle's motion decays"});
+  d("wind", wind, {.unit = "m/s", .doc = "velocity of the air, which pushes on triangles"});
+  d("air_density", air_density, {.unit = "kg/m^3", .min = 0, .max = 2000, .doc = "of the air; 0: no air"});
+  d("drag", drag, {.min = 0, .max = 10, .doc = "drag coefficient of triangles"});
+  d("lift", lift, {.min = 0, .max = 10, .doc = "lift coefficient of triangles"});
   d("tolerance", tolerance,
     {.min = 1e-7, .max = 0.5, .doc = "relative true residual of linear solves", .logarithmic = true});
   d("max_iterations", max_iterations, {.min = 1, .max = 100000, .doc = "of a linear solve"});
@@ -60,6 +64,8 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   w.base.resize(n);
   w.rhs.resize(n);
   w.pcg.resize(3 * n);
+  w.incident = vertex_triangles(n, model.triangles);
+  w.air.resize(model.triangles.size());
   w.revision = model.revision;
   return w;
 }

@@ -84,6 +84,10 @@ struct Springs {
     Real stiffness_scale = 1;
     Real damping_scale = 1;
     Real point_damping = 0;
+    Vec3 wind = Vec3::Zero();
+    Real air_density = Real(1.2);
+    Real drag = 1;
+    Real lift = Real(0.5);
     Real tolerance = Real(1e-3);
     int max_iterations = 1000;
     Real thickness = Real(0.01);

@@ -3,6 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "plenum/elements/wind.h"
+#include "plenum/geometry/adjacency.h"
 #include "plenum/linear/jacobi.h"
 #include "plenum/linear/pcg.h"
 #include "plenum/solvers/springs/detail/spring_system.h"
@@ -13,12 +15,30 @@ namespace plenum::inline PLENUM_ABI {
 struct SpringsWorkspace {
   Index revision = -1;  ///< of the model this was laid out for
   SpringSystem<Real> system;
-  std::vector<Vec3> x0;    ///< [N] m at the start of the step
-  std::vector<Real> base;  ///< [N] kg on the diagonal
-  std::vector<Vec3> rhs;   ///< [N]
+  std::vector<Vec3> x0;             ///< [N] m at the start of the step
+  std::vector<Real> base;           ///< [N] kg on the diagonal
+  std::vector<Vec3> rhs;            ///< [N]
+  Rows incident;                    ///< triangles at each particle
+  std::vector<AirForce<Real>> air;  ///< [T] on the triangles
   PcgWorkspace<Real> pcg;
   BlockJacobiPreconditioner<Real> block_jacobi;
 };
+
+/// Whether air pushes on anything.
+inline bool has_air(const Springs::Model& model, const Springs::Params& params) {
+  return !model.triangles.empty() && params.air_density > 0 && (params.drag > 0 || params.lift > 0);
+}
+
+/// Fills w.air: the push of the air on every triangle, which moves at the mean velocity of its corners.
+void blow(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
+          const Springs::Params& params, SpringsWorkspace& w);
+
+/// A third of what w.air holds for the triangles around a particle: the air's force on it [N].
+inline Vec3 air_on(const SpringsWorkspace& w, std::size_t particle) {
+  Vec3 sum = Vec3::Zero();
+  for (const Index t : w.incident[particle]) sum += w.air[std::size_t(t)].force;
+  return sum / 3;
+}
 
 /// Views of a vector of Vec3 as flat numbers, [3 N].
 inline std::span<Real> flat(std::vector<Vec3>& v) {

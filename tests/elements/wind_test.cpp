@@ -1,0 +1,73 @@
+#include "plenum/elements/wind.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace plenum { namespace {
+
+using V = Vector3<double>;
+constexpr double density = 1.2;
+
+V random_vector(std::mt19937& random) {
+  std::uniform_real_distribution<double> u(-3, 3);
+  return {u(random), u(random), u(random)};
+}
+
+TEST(Wind, FrontalFlowGivesTheDefinitionOfTheDragCoefficient) {
+  const V area(0, 0, 0.5), u(0, 0, -4);
+  const AirForce<double> air = air_force(area, u, density, 1.3, 0.8);
+  EXPECT_NEAR(air.force[2], -0.5 * density * 1.3 * 0.5 * 16, 1e-12);
+  EXPECT_NEAR(air.force.head<2>().norm(), 0, 1e-12);
+}
+
+TEST(Wind, DragIsAlongTheFlowAndLiftAcrossIt) {
+  const V area(0, 0.5, 0);
+  const double angle = 0.3, speed = 4;  // incidence, between flow and plate
+  const V u(speed * std::cos(angle), speed * std::sin(angle), 0),
+      along = u / speed, across(-std::sin(angle), std::cos(angle), 0);
+  const V force = air_force(area, u, density, 0.9, 1.1).force;
+  const double pressure = 0.5 * density * speed * speed * 0.5;
+  EXPECT_NEAR(force.dot(along), pressure * 0.9 * std::sin(angle), 1e-12);
+  EXPECT_NEAR(force.dot(across), pressure * 1.1 * std::sin(angle) * std::cos(angle), 1e-12);
+}
+
+TEST(Wind, BothSidesFeelTheSameAndGrazingOrStillAirNothing) {
+  std::mt19937 random(5);
+  for (int trial = 0; trial < 20; ++trial) {
+    const V area = random_vector(random), u = random_vector(random);
+    EXPECT_NEAR(
+        (air_force(area, u, density, 1., .5).force - air_force<double>(-area, u, density, 1., .5).force)
+            .norm(),
+        0, 1e-12);
+  }
+  EXPECT_EQ(air_force(V(0, 1, 0), V(5, 0, 0), density, 1., 1.).force.norm(), 0);
+  EXPECT_EQ(air_force(V(0, 1, 0), V(0, 0, 0), density, 1., 1.).force.norm(), 0);
+  EXPECT_EQ(air_force(V(0, 0, 0), V(5, 0, 0), density, 1., 1.).force.norm(), 0);
+}
+
+TEST(Wind, InStillAirItTakesEnergy) {
+  std::mt19937 random(6);
+  for (int trial = 0; trial < 100; ++trial) {
+    const V area = random_vector(random), velocity = random_vector(random);
+    EXPECT_LE(air_force<double>(area, -velocity, density, 0.7, 1.9).force.dot(velocity), 0);
+  }
+}
+
+TEST(Wind, AnImplicitStepNeverTurnsTheFlowAround) {
+  std::mt19937 random(7);
+  for (int trial = 0; trial < 200; ++trial) {
+    const V area = random_vector(random), u = random_vector(random), m = area.normalized();
+    const double drag = 1.2, lift = trial % 2 ? 1.2 : 0.4, mass = 1e-6, h = 1;
+    const AirForce<double> air = air_force(area, u, density, drag, lift);
+    const Matrix3<double> matrix =
+        (mass + h * air.across) * Matrix3<double>::Identity() + h * air.w * air.w.transpose();
+    const V left = u - matrix.ldlt().solve(h * air.force);  // seen from the piece after the step
+    EXPECT_GE(left.dot(m) * u.dot(m), -1e-12);
+    const V across = u - u.dot(m) * m;
+    EXPECT_GE(left.dot(across), -1e-12);
+    EXPECT_LE(left.norm(), u.norm() * (1 + 1e-12));
+  }
+}
+
+}}  // namespace plenum
