@@ -4,35 +4,31 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-void Bounds::include(const Vec3& x, Real radius) {
-  if (!x.allFinite()) return;
-  low = low.cwiseMin(x - Vec3::Constant(radius));
-  high = high.cwiseMax(x + Vec3::Constant(radius));
+namespace {
+void include(Aabb& box, const Vec3& x, Real radius = 0) {
+  if (x.allFinite()) box.extend(Aabb{x, x}.grown(radius));
 }
-void Bounds::include(const Bounds& other) {
-  low = low.cwiseMin(other.low);
-  high = high.cwiseMax(other.high);
-}
+}  // namespace
 
 void BoundsSink::triangles(const TriangleView& view) {
-  Bounds& box = view.look == Look::obstacle ? obstacles : subject;
+  Aabb& box = view.look == Look::obstacle ? obstacles : subject;
   const auto num_vertices = Index(view.x.size());
   // Only vertices that a triangle uses are seen.
   for (const Index3& t : view.triangles)
     for (int k = 0; k < 3; ++k)
-      if (t[k] >= 0 && t[k] < num_vertices) box.include(view.pose * view.x[t[k]]);
+      if (t[k] >= 0 && t[k] < num_vertices) include(box, view.pose * view.x[t[k]]);
 }
 void BoundsSink::spheres(const SphereView& view) {
-  Bounds& box = view.look == Look::obstacle ? obstacles : subject;
+  Aabb& box = view.look == Look::obstacle ? obstacles : subject;
   for (std::size_t i = 0; i < view.x.size(); ++i)
-    box.include(view.x[i], i < view.radii.size() ? view.radii[i] : view.radius);
+    include(box, view.x[i], i < view.radii.size() ? view.radii[i] : view.radius);
 }
 void BoundsSink::lines(const LineView& view) {
-  Bounds& box = view.look == Look::obstacle ? obstacles : subject;
+  Aabb& box = view.look == Look::obstacle ? obstacles : subject;
   const auto num_points = Index(view.x.size());
   for (const Index2& s : view.segments)
     for (int k = 0; k < 2; ++k)
-      if (s[k] >= 0 && s[k] < num_points) box.include(view.x[s[k]], view.radius);
+      if (s[k] >= 0 && s[k] < num_points) include(box, view.x[s[k]], view.radius);
 }
 
 Vec3 Camera::forward() const {
@@ -74,9 +70,9 @@ Vec3 Camera::ray(Real x, Real y, Real aspect) const {
   return (f + x * t * aspect * r + y * t * r.cross(f)).normalized();
 }
 
-Camera frame(const Bounds& box, Real aspect, const Framing& framing) {
-  Bounds subject = box;
-  if (subject.empty()) subject.include(Vec3::Zero(), Real(0.5));
+Camera frame(const Aabb& box, Real aspect, const Framing& framing) {
+  Aabb subject = box;
+  if (subject.empty()) include(subject, Vec3::Zero(), Real(0.5));
   const Real ce = std::cos(framing.elevation), se = std::sin(framing.elevation);
   const Vec3 back(std::sin(framing.azimuth) * ce, se, std::cos(framing.azimuth) * ce);
 
@@ -106,7 +102,7 @@ Camera frame(const Bounds& box, Real aspect, const Framing& framing) {
   };
   Real slide_x = 0, slide_y = 0;
   Real distance = std::max(fit(r, tx, slide_x), fit(u, ty, slide_y));
-  const Real size = subject.diagonal();
+  const Real size = subject.size().norm();
   distance = std::max({distance, size, Real(1e-4)});
   camera.target += slide_x * r + slide_y * u;
   camera.eye = camera.target + distance * back;
@@ -116,12 +112,12 @@ Camera frame(const Bounds& box, Real aspect, const Framing& framing) {
 FollowCamera::FollowCamera(Real aspect, const Framing& framing, Real memory) noexcept
     : aspect_(aspect), memory_(memory), framing_(framing) {}
 
-Camera FollowCamera::update(const Bounds& box, Real dt) {
+Camera FollowCamera::update(const Aabb& box, Real dt) {
   clock_ += dt;
   if (!box.empty()) seen_.push_back({clock_, box});
   std::erase_if(seen_, [&](const Seen& s) { return s.time < clock_ - memory_; });
-  Bounds all;
-  for (const Seen& s : seen_) all.include(s.box);
+  Aabb all;
+  for (const Seen& s : seen_) all.extend(s.box);
   const Camera wanted = frame(all, aspect_, framing_);
   const Real wanted_distance = wanted.distance();
   if (!started_) {

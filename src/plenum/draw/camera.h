@@ -1,30 +1,18 @@
 #pragma once
 // Where the picture is taken from, and how the subject is framed.
-#include <span>
 #include <vector>
 
 #include "plenum/base/real.h"
+#include "plenum/geometry/aabb.h"
 #include "plenum/state/drawables.h"
 
 namespace plenum::inline PLENUM_ABI {
 
-/// An axis-aligned box [m]; empty while low > high.
-struct Bounds {
-  Vec3 low = Vec3::Constant(std::numeric_limits<Real>::max());
-  Vec3 high = Vec3::Constant(std::numeric_limits<Real>::lowest());
-
-  bool empty() const { return (low.array() > high.array()).any(); }
-  void include(const Vec3& x, Real radius = 0);
-  void include(const Bounds& other);
-  Vec3 centre() const { return (low + high) / 2; }
-  Real diagonal() const { return empty() ? Real(0) : (high - low).norm(); }
-};
-
 /// Gathers the bounds of what systems show. Points that are not finite are left out.
 class BoundsSink final : public DrawableSink {
  public:
-  Bounds subject;    ///< everything but obstacles
-  Bounds obstacles;  ///< drawables of Look::obstacle
+  Aabb subject;    ///< everything but obstacles
+  Aabb obstacles;  ///< drawables of Look::obstacle
 
   void triangles(const TriangleView& view) override;
   void spheres(const SphereView& view) override;
@@ -63,7 +51,7 @@ struct Framing {
 
 /// The nearest camera on the direction of `framing` that shows the whole box with room around it in a picture
 /// of `aspect` = width / height. An empty box is framed as a unit cube.
-Camera frame(const Bounds& box, Real aspect, const Framing& framing = {});
+Camera frame(const Aabb& box, Real aspect, const Framing& framing = {});
 
 /// A camera for a subject whose motion is not known in advance: it holds still while the subject stays inside
 /// the picture and moves and widens smoothly, never jerking, when it leaves. The motion is a critically
@@ -72,7 +60,7 @@ class FollowCamera {
  public:
   explicit FollowCamera(Real aspect, const Framing& framing = {}, Real memory = 4) noexcept;
   /// The camera at a time `dt` [s] after the last call, for a subject inside `box`. The first call jumps.
-  Camera update(const Bounds& box, Real dt);
+  Camera update(const Aabb& box, Real dt);
 
  private:
   Real aspect_, memory_;
@@ -81,7 +69,7 @@ class FollowCamera {
   Real clock_ = 0;
   struct Seen {
     Real time;
-    Bounds box;
+    Aabb box;
   };
   std::vector<Seen> seen_;
   Vec3 target_ = Vec3::Zero(), target_rate_ = Vec3::Zero();

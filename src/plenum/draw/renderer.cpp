@@ -94,7 +94,7 @@ struct Renderer::Impl {
   Style style;
   int width = 0, height = 0;
   std::string caption;
-  Bounds casters;
+  Aabb casters;
   std::vector<TriangleBatch> triangle_batches;
   std::vector<ItemBatch> item_batches;
   std::size_t num_triangle_batches = 0, num_item_batches = 0;
@@ -259,10 +259,10 @@ void Renderer::Impl::fill_block() {
   store(block.up, u * Real(tangent), 0);
 
   // The subject as the picture frames it: what casts shadows, but no larger than what can be seen.
-  Bounds box = casters;
-  if (box.empty()) box.include(camera.target, camera.distance() * Real(0.25));
+  Aabb box = casters;
+  if (box.empty()) box = Aabb{camera.target, camera.target}.grown(camera.distance() * Real(0.25));
   const double in_view = camera.distance() * tangent * std::max(1.0, aspect) * 1.5;
-  const double radius = std::max(1e-6, std::min<double>(box.diagonal() / 2, in_view));
+  const double radius = std::max(1e-6, std::min<double>(box.size().norm() / 2, in_view));
   store(block.subject, box.centre(), float(radius));
 
   // Depth range.
@@ -578,7 +578,7 @@ void Renderer::triangles(const TriangleView& view) {
   if (r.mesh.indices.empty()) return;
   for (const std::uint32_t i : r.mesh.indices) {
     const float* p = r.mesh.vertices[i].position;
-    r.casters.include(view.pose * Vec3(p[0], p[1], p[2]));
+    r.casters.extend(view.pose * Vec3(p[0], p[1], p[2]));
   }
   if (r.num_triangle_batches == r.triangle_batches.size()) r.triangle_batches.emplace_back();
   TriangleBatch& batch = r.triangle_batches[r.num_triangle_batches++];
@@ -597,7 +597,7 @@ void Renderer::spheres(const SphereView& view) {
     const Vec3& x = view.x[i];
     const Real radius = i < view.radii.size() ? view.radii[i] : view.radius;
     if (!x.allFinite() || !(radius > 0) || !std::isfinite(radius)) continue;
-    r.casters.include(x, radius);
+    r.casters.extend(Aabb{x, x}.grown(radius));
     const float texels[8] = {float(x.x()),
                              float(x.y()),
                              float(x.z()),
@@ -628,8 +628,7 @@ void Renderer::lines(const LineView& view) {
     if (s.minCoeff() < 0 || s.maxCoeff() >= num_points) continue;
     const Vec3 &a = view.x[s[0]], &b = view.x[s[1]];
     if (!a.allFinite() || !b.allFinite()) continue;
-    r.casters.include(a, view.radius);
-    r.casters.include(b, view.radius);
+    r.casters.extend(Aabb{a.cwiseMin(b), a.cwiseMax(b)}.grown(view.radius));
     const float texels[12] = {float(a.x()),
                               float(a.y()),
                               float(a.z()),
