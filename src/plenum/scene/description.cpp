@@ -1,0 +1,165 @@
+#include "plenum/scene/description.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "plenum/scene/json.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+/// Lists the fields that apply when exactly the conditions `held` hold.
+class Collector final : public Describer {
+ public:
+  explicit Collector(const std::vector<Condition>& held) : held_(held) {}
+  std::vector<FieldDescription> fields;
+  std::vector<Condition> asked;
+
+  bool when(const char* key, const char* value, bool) override {
+    const Condition condition{key, value};
+    if (std::find(asked.begin(), asked.end(), condition) == asked.end()) asked.push_back(condition);
+    return std::find(held_.begin(), held_.end(), condition) != held_.end();
+  }
+
+ protected:
+  void boolean(const char* name, bool& v, const Info& i) override {
+    add(name, FieldKind::boolean, i, v ? "true" : "false");
+  }
+  void integer(const char* name, std::int64_t& v, const Info& i) override {
+    add(name, FieldKind::integer, i, fmt::format("{}", v));
+  }
+  void real(const char* name, Real& v, const Info& i) override { add(name, FieldKind::real, i, number(v)); }
+  void vec3(const char* name, Vec3& v, const Info& i) override { add(name, FieldKind::vec3, i, vector(v)); }
+  void choice(const char* name, int& v, std::span<const char* const> names, const Info& i) override {
+    const auto n = static_cast<std::size_t>(v);
+    add(name, FieldKind::choice, i, n < names.size() ? quoted(names[n]) : "");
+    fields.back().names.assign(names.begin(), names.end());
+  }
+  void text(const char* name, std::string& v, const Info& i) override {
+    add(name, FieldKind::text, i, quoted(v));
+  }
+  void reals(const char* name, std::vector<Real>& v, const Info& i) override {
+    add(name, FieldKind::reals, i, list_text(v, [](Real x) { return number(x); }));
+  }
+  void vec3s(const char* name, std::vector<Vec3>& v, const Info& i) override {
+    add(name, FieldKind::vec3s, i, list_text(v, [](const Vec3& x) { return vector(x); }));
+  }
+  void indices(const char* name, std::vector<Index>& v, const Info& i) override {
+    add(name, FieldKind::indices, i, list_text(v, [](Index x) { return fmt::format("{}", x); }));
+  }
+  void index_pairs(const char* name, std::vector<Index2>& v, const Info& i) override {
+    add(name, FieldKind::index_pairs, i,
+        list_text(v, [](const Index2& x) { return fmt::format("[{}, {}]", x[0], x[1]); }));
+  }
+  void mesh(const char* name, TriangleMesh&, const Info& i) override { add(name, FieldKind::mesh, i, ""); }
+  void object(const char* name, FunctionRef<void(Describer&)> describe, const Info& i) override {
+    add(name, FieldKind::object, i, "");
+    fields.back().fields = describe_fields(describe);
+  }
+  void list(const char* name, std::size_t size, FunctionRef<void(std::size_t)>,
+            FunctionRef<void(Describer&, std::size_t)> element, const Info& i) override {
+    add(name, FieldKind::list, i, size == 0 ? "[]" : "");
+    fields.back().fields = describe_fields([&](Describer& d) { element(d, size); });
+  }
+
+ private:
+  static std::string number(Real v) {
+    // The shortest text that gives this Real again: 0.1 rather than 0.10000000149011612.
+    return std::isfinite(v) ? number_text(std::stod(fmt::format("{}", v))) : "";
+  }
+  static std::string vector(const Vec3& v) {
+    return fmt::format("[{}, {}, {}]", number(v[0]), number(v[1]), number(v[2]));
+  }
+  template <class List, class F>
+  static std::string list_text(const List& list, F&& item) {
+    if (list.size() > 4) return "";
+    std::string text;
+    for (const auto& x : list) text += (text.empty() ? "" : ", ") + item(x);
+    return "[" + text + "]";
+  }
+  void add(const char* name, FieldKind kind, const Info& info, std::string value) {
+    fields.push_back({name, kind, info, std::move(value), {}, {}, {}});
+  }
+  const std::vector<Condition>& held_;
+};
+
+}  // namespace
+
+std::vector<FieldDescription> describe_fields(FunctionRef<void(Describer&)> describe) {
+  // Each set of conditions is tried by itself; what it shows beyond its parent set applies under it. A
+  // condition that is first asked under a set is nested in it.
+  struct Set {
+    std::vector<Condition> held;
+    std::vector<std::string> shown_before;
+    std::vector<Condition> asked_before;
+  };
+  std::vector<FieldDescription> all;
+  std::vector<Set> sets = {{}};
+  constexpr std::size_t most_sets = 1000;
+  for (std::size_t s = 0; s < sets.size() && s < most_sets; ++s) {
+    const Set set = sets[s];
+    Collector collector(set.held);
+    describe(collector);
+    std::vector<std::string> shown;
+    std::size_t after = 0;  // new fields are put in behind the one described before them
+    for (FieldDescription& field : collector.fields) {
+      shown.push_back(field.name);
+      const auto known =
+          std::find_if(all.begin(), all.end(), [&](const auto& f) { return f.name == field.name; });
+      const bool is_new =
+          std::find(set.shown_before.begin(), set.shown_before.end(), field.name) == set.shown_before.end();
+      if (known != all.end()) {
+        if (is_new) known->applies.push_back(set.held);
+        after = static_cast<std::size_t>(known - all.begin()) + 1;
+        continue;
+      }
+      // Behind those of other conditions in the same place.
+      while (after < all.size() && !all[after].applies.empty() &&
+             std::none_of(collector.fields.begin(), collector.fields.end(),
+                          [&](const auto& f) { return f.name == all[after].name; }))
+        ++after;
+      if (!set.held.empty()) field.applies.push_back(set.held);
+      all.insert(all.begin() + static_cast<std::ptrdiff_t>(after), std::move(field));
+      ++after;
+    }
+    for (const Condition& condition : collector.asked) {
+      if (std::find(set.asked_before.begin(), set.asked_before.end(), condition) != set.asked_before.end())
+        continue;
+      Set next{set.held, shown, collector.asked};
+      next.held.push_back(condition);
+      sets.push_back(std::move(next));
+    }
+  }
+  return all;
+}
+
+std::string condition_text(const FieldDescription& field) {
+  std::string text;
+  std::string last_key;
+  for (const auto& group : field.applies) {
+    std::string part;
+    for (const Condition& c : group) {
+      if (!part.empty()) part += " and ";
+      part += group.size() == 1 && c.key == last_key ? "'" + c.value + "'" : c.key + " is '" + c.value + "'";
+    }
+    last_key = group.size() == 1 ? group[0].key : "";
+    text += (text.empty() ? "" : " or ") + part;
+  }
+  return text.empty() ? "" : "applies only when " + text;
+}
+
+std::string range_text(const Info& info) {
+  const bool low = std::isfinite(info.min), high = std::isfinite(info.max);
+  std::string text;
+  if (low && high)
+    text = number_text(info.min) + " to " + number_text(info.max);
+  else if (low)
+    text = "at least " + number_text(info.min);
+  else if (high)
+    text = "at most " + number_text(info.max);
+  if (!text.empty() && *info.unit != 0) text += std::string(" ") + info.unit;
+  return text;
+}
+
+}  // namespace plenum::inline PLENUM_ABI

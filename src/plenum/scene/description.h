@@ -1,0 +1,53 @@
+#pragma once
+// A described structure as data: its fields with defaults, ranges and the conditions under which they apply.
+// The schema, the tables of the docs and the suggestions in error messages are made from it.
+#include <string>
+#include <vector>
+
+#include "plenum/base/describe.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// A field applies when the field `key` has this value.
+struct Condition {
+  std::string key, value;
+  bool operator==(const Condition&) const = default;
+};
+
+enum class FieldKind {
+  boolean,
+  integer,
+  real,
+  vec3,
+  choice,
+  text,
+  reals,
+  vec3s,
+  indices,
+  index_pairs,
+  mesh,
+  object,
+  list
+};
+
+struct FieldDescription {
+  std::string name;
+  FieldKind kind = FieldKind::real;
+  Info info;
+  std::string default_json;                     ///< empty if the default is a long list, a mesh or an object
+  std::vector<std::string> names;               ///< of a choice
+  std::vector<FieldDescription> fields;         ///< of an object or a list's elements
+  std::vector<std::vector<Condition>> applies;  ///< when all of one group hold; empty: always
+};
+
+/// Every field that `describe` names under some condition, in order. The structure it describes must be in
+/// its default state, for the defaults to be right; it is not changed.
+std::vector<FieldDescription> describe_fields(FunctionRef<void(Describer&)> describe);
+
+/// "applies only when shape is 'box' or 'grid'"; empty if it always applies.
+std::string condition_text(const FieldDescription& field);
+
+/// "0 to 1e9 N/m", "at least 0", "" if anything goes.
+std::string range_text(const Info& info);
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,22 @@
+#include "plenum/scene/registry.h"
+
+#include "plenum/solvers/obstacle/obstacle.h"
+#include "plenum/solvers/particles/particles.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+std::span<const SolverEntry> all_solvers() {
+  static constexpr SolverEntry solvers[] = {
+      entry<Obstacle>(),
+      entry<ParticleSystem>(),
+  };
+  return solvers;
+}
+
+const SolverEntry* find_solver(std::span<const SolverEntry> solvers, std::string_view name) {
+  for (const SolverEntry& solver : solvers)
+    if (solver.name == name) return &solver;
+  return nullptr;
+}
+
+}  // namespace plenum::inline PLENUM_ABI

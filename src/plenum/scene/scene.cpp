@@ -1,0 +1,510 @@
+#include "plenum/scene/scene.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <new>
+
+#include "plenum/io/checkpoint.h"
+#include "plenum/scene/description.h"
+#include "plenum/scene/override.h"
+#include "plenum/scene/reader.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+void SceneCamera::describe(Describer& d) {
+  d("automatic", automatic, {.doc = "holds the moving subject in view by itself"});
+  if (d.when("automatic", "true", automatic)) {
+    d("azimuth", azimuth,
+      {.unit = "deg", .min = -360, .max = 360, .doc = "of the eye about +y, from +z towards +x"});
+    d("elevation", elevation,
+      {.unit = "deg", .min = -85, .max = 85, .doc = "of the eye above the horizontal"});
+    d("margin", margin, {.min = 0, .max = 10, .doc = "room around the subject, as a fraction of its size"});
+  }
+  if (d.when("automatic", "false", !automatic)) {
+    d("eye", eye, {.unit = "m", .min = -1e6, .max = 1e6, .doc = "where the camera stands"});
+    d("target", target, {.unit = "m", .min = -1e6, .max = 1e6, .doc = "what it looks at"});
+    d("up", up, {.min = -1e6, .max = 1e6, .doc = "roughly upwards in the picture, of any length"});
+  }
+  d("field_of_view", field_of_view, {.unit = "deg", .min = 1, .max = 150, .doc = "vertical"});
+}
+
+void SceneLight::describe(Describer& d) {
+  d("direction", direction, {.min = -1e6, .max = 1e6, .doc = "towards the light, of any length"});
+  d("follows_camera", follows_camera,
+    {.doc = "the direction is relative to the camera, x to the right and z towards the viewer"});
+  d("size", size, {.unit = "deg", .min = 0, .max = 45, .doc = "half the angle it fills; 0 is a point"});
+  d("exposure", exposure, {.min = 0.01, .max = 100, .doc = "factor on all light", .logarithmic = true});
+}
+
+void SceneStage::describe(Describer& d) {
+  d("floor", floor, {.doc = "draws a floor that catches shadows; for something to fall on, add an obstacle"});
+  d("floor_height", floor_height, {.unit = "m", .min = -1e6, .max = 1e6, .doc = "along y"});
+  d("grid", grid, {.doc = "draws faint lines on the floor"});
+  d("grid_spacing", grid_spacing,
+    {.unit = "m",
+     .min = 0,
+     .max = 1e6,
+     .doc = "between the lines; 0 is a round number that suits the picture"});
+  d("background_top", background_top, {.min = 0, .max = 1, .doc = "red, green and blue, sRGB"});
+  d("background_bottom", background_bottom, {.min = 0, .max = 1, .doc = "red, green and blue, sRGB"});
+  d("legend", legend, {.doc = "names quantity and unit of what colours show"});
+}
+
+void SceneSettings::describe(Describer& d) {
+  d("name", name, {.doc = "for titles and lists; that of the file if not given"});
+  d("description", description, {.doc = "one or two sentences"});
+  d("duration", duration,
+    {.unit = "s", .min = 0, .max = 86400, .doc = "simulated when nobody says otherwise"});
+  d("budget_mib", budget_mib,
+    {.unit = "MiB", .min = 1, .max = 1 << 24, .doc = "memory that the scene may take"});
+  d("world", world, {.doc = "time steps"});
+  d("camera", camera, {.doc = "where the picture is taken from"});
+  d("light", light, {.doc = "the key light"});
+  d("stage", stage, {.doc = "what stands behind and below the subject"});
+}
+
+int Scene::frames() const {
+  return static_cast<int>(std::lround(settings.duration * world.settings().fps));
+}
+
+namespace {
+
+constexpr double mib = 1048576;
+
+/// A system between reading and building.
+struct SystemRead {
+  std::string name, path;
+  JsonValue node;
+  std::unique_ptr<SystemDraft> draft;
+  std::vector<std::pair<JsonValue, Keyframes>> keyframes;
+};
+
+/// Bytes that budget_mib, the machine and the limits of this process allow.
+double budget_bytes(int budget_mib) {
+  double bytes = budget_mib * mib;
+  struct rlimit limit {};
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    bytes = std::min(bytes, static_cast<double>(limit.rlim_cur));
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page > 0) bytes = std::min(bytes, static_cast<double>(pages) * static_cast<double>(page));
+  return bytes;
+}
+
+/// Everything about one scene's reading.
+class SceneReader {
+ public:
+  SceneReader(JsonDocument& document, const SceneOptions& options, std::vector<std::string> roots)
+      : document_(document), options_(options) {
+    context_.roots = std::move(roots);
+  }
+
+  std::vector<Problem>& problems() { return context_.problems; }
+
+  /// The whole text into settings_ and systems_.
+  void read() {
+    for (const std::string& option : options_.overrides) {
+      try {
+        apply_override(document_, option, options_.solvers);
+      } catch (const Error& error) {
+        context_.add(error.problem());
+      }
+    }
+    const JsonValue root = document_.root();
+    if (!expect_kind(root, "", JsonKind::object, context_)) return;
+    // The budget counts from the first mesh on, so it is read before everything else.
+    if (const auto given = root.find("budget_mib"); given && given->kind() == JsonKind::number)
+      settings_.budget_mib = static_cast<int>(std::clamp(given->number(), 1.0, double(1 << 24)));
+    context_.budget = MemoryBudget(budget_bytes(settings_.budget_mib));
+    ObjectReader reader(root, "", context_);
+    const auto describe = [&](Describer& d) { settings_.describe(d); };
+    describe(reader);
+    if (const auto gravity = reader.take("gravity")) {
+      Vec3 value = Vec3::Zero();
+      const Info info{.unit = "m/s^2", .min = -1e4, .max = 1e4};
+      if (read_vec3(*gravity, "gravity", info, context_, value)) gravity_ = value;
+    }
+    if (const auto systems = reader.take("systems", true)) read_systems(*systems);
+    reader.finish(describe);
+    check_vector(root, "camera", "up", settings_.camera.up);
+    check_vector(root, "light", "direction", settings_.light.direction);
+    if (!settings_.camera.automatic && settings_.camera.eye == settings_.camera.target)
+      if (const auto camera = root.find("camera"))
+        context_.add(problem_at(*camera, "camera", "looks at the place where it stands"));
+    if (context_.problems.empty()) check_memory();
+  }
+
+  /// The world of what was read; problems if it cannot be built.
+  std::optional<Scene> build(const std::string& file, const std::string& name) {
+    Scene scene;
+    if (settings_.name.empty()) settings_.name = name;
+    scene.settings = settings_;
+    scene.file = file;
+    scene.world = World(settings_.world);
+    scene.memory = context_.budget.used();
+    for (SystemRead& system : systems_) {
+      try {
+        scene.world.add(system.draft->build(system.name));
+        system.draft.reset();
+      } catch (const Error& error) {
+        add_build_error(system, error.problem());
+        continue;
+      } catch (const std::bad_alloc&) {
+        context_.add(problem_at(system.node, system.path, "there is not enough memory for this system"));
+        continue;
+      }
+      for (auto& [node, keyframes] : system.keyframes) {
+        try {
+          scene.world.add_keyframes(system.name, std::move(keyframes));
+        } catch (const Error& error) {
+          Problem problem = error.problem();
+          const Problem place = node.problem();
+          problem.file = place.file;
+          problem.line = place.line;
+          context_.add(std::move(problem));
+        }
+      }
+    }
+    if (!context_.problems.empty()) return {};
+    scene.world.set_identity(identity());
+    return scene;
+  }
+
+ private:
+  void check_vector(JsonValue root, const char* object, const char* key, const Vec3& value) {
+    if (value.norm() > 0) return;
+    if (const auto parent = root.find(object))
+      if (const auto node = parent->find(key))
+        context_.add(problem_at(*node, fmt::format("{}.{}", object, key), "must not be the zero vector"));
+  }
+
+  void read_systems(JsonValue list) {
+    if (!expect_kind(list, "systems", JsonKind::array, context_)) return;
+    if (list.size() == 0) return context_.add(problem_at(list, "systems", "must hold at least one system"));
+    std::size_t i = 0;
+    for (auto node = list.first(); node && !context_.full(); node = node->next(), ++i)
+      read_system(*node, fmt::format("systems[{}]", i));
+  }
+
+  void read_system(JsonValue node, const std::string& path) {
+    if (!expect_kind(node, path, JsonKind::object, context_)) return;
+    ObjectReader reader(node, path, context_);
+    std::string name;
+    const auto describe = [&](Describer& d) { d("name", name, {.doc = "of its own", .required = true}); };
+    describe(reader);
+    if (!name.empty()) check_name(node, path, name);
+    const auto type = reader.take("type", true);
+    const auto model = reader.take("model"), params = reader.take("params"), keys = reader.take("keyframes");
+    reader.finish(describe);
+    const SolverEntry* const solver = type ? solver_of(*type, path + ".type") : nullptr;
+    if (!solver) return;
+    SystemRead system{name, path, node, solver->draft(), {}};
+    SystemDraft& draft = *system.draft;
+    if (model)
+      read_object(*model, path + ".model", context_, [&](Describer& d) { draft.spec(d); });
+    else
+      read_missing(node, path + ".model", [&](Describer& d) { draft.spec(d); });
+    if (params)
+      read_object(*params, path + ".params", context_, [&](Describer& d) { draft.params(d); });
+    else
+      read_missing(node, path + ".params", [&](Describer& d) { draft.params(d); });
+    const std::vector<Leaf> leaves = leaves_of([&](Describer& d) { draft.params(d); });
+    if (gravity_ && !(params && params->find("gravity")))
+      for (const Leaf& leaf : leaves)
+        if (leaf.path == "gravity" && leaf.kind == Leaf::Kind::vec3)
+          for (int c = 0; c < 3; ++c) leaf.set(static_cast<double>((*gravity_)[c]), c);
+    if (keys) read_keyframes(*keys, path + ".keyframes", leaves, system);
+    systems_.push_back(std::move(system));
+  }
+
+  /// Complains of required values in an object that is not there at all.
+  void read_missing(JsonValue parent, const std::string& path, FunctionRef<void(Describer&)> describe) {
+    for (const FieldDescription& field : describe_fields(describe)) {
+      if (!field.info.required || !field.applies.empty()) continue;
+      Problem problem = problem_at(parent, path + "." + field.name, "is missing");
+      if (*field.info.doc != 0) problem.what += fmt::format(" ({})", field.info.doc);
+      problem.value.clear();
+      problem.allowed = range_text(field.info);
+      context_.add(std::move(problem));
+    }
+  }
+
+  void check_name(JsonValue system, const std::string& path, const std::string& name) {
+    const JsonValue node = system.find("name").value_or(system);
+    const bool plain = name.size() <= 60 && std::all_of(name.begin(), name.end(), [](char c) {
+                         return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+                       });
+    if (!plain) {
+      Problem problem = problem_at(node, path + ".name", "is not a name for a system");
+      problem.allowed = "at most 60 letters, digits, '_' and '-'";
+      context_.add(std::move(problem));
+    }
+    if (std::find(names_.begin(), names_.end(), name) != names_.end())
+      context_.add(problem_at(node, path + ".name", "is the name of two systems"));
+    names_.push_back(name);
+  }
+
+  const SolverEntry* solver_of(JsonValue type, const std::string& path) {
+    if (!expect_kind(type, path, JsonKind::string, context_)) return nullptr;
+    const std::string name = type.string();
+    if (const SolverEntry* solver = find_solver(options_.solvers, name)) return solver;
+    std::vector<std::string> names;
+    Problem problem = problem_at(type, path, "is no solver");
+    for (const SolverEntry& solver : options_.solvers) {
+      names.emplace_back(solver.name);
+      problem.allowed += (problem.allowed.empty() ? "" : ", ") + names.back();
+    }
+    problem.nearest = nearest_name(name, names);
+    context_.add(std::move(problem));
+    return nullptr;
+  }
+
+  void read_keyframes(JsonValue list, const std::string& path, const std::vector<Leaf>& leaves,
+                      SystemRead& system) {
+    if (!expect_kind(list, path, JsonKind::array, context_)) return;
+    std::vector<std::string> used;
+    std::size_t i = 0;
+    for (auto node = list.first(); node && !context_.full(); node = node->next(), ++i) {
+      const std::string own = fmt::format("{}[{}]", path, i);
+      if (!expect_kind(*node, own, JsonKind::object, context_)) continue;
+      const std::size_t problems = context_.problems.size();
+      Keyframes keyframes;
+      ObjectReader reader(*node, own, context_);
+      const auto describe = [&](Describer& d) {
+        d("path", keyframes.path, {.doc = "the parameter that moves", .required = true});
+        d("interpolation", keyframes.interpolation);
+      };
+      describe(reader);
+      const auto times = reader.take("times", true), values = reader.take("values", true);
+      reader.finish(describe);
+      if (keyframes.path.rfind("params.", 0) == 0) keyframes.path.erase(0, 7);
+      if (context_.problems.size() != problems) continue;
+      const JsonValue path_node = node->find("path").value_or(*node);
+      const auto leaf =
+          std::find_if(leaves.begin(), leaves.end(), [&](const Leaf& l) { return l.path == keyframes.path; });
+      if (leaf == leaves.end()) {
+        std::vector<std::string> paths;
+        for (const Leaf& l : leaves) paths.push_back(l.path);
+        Problem problem = problem_at(path_node, own + ".path", "is no parameter of this system");
+        problem.nearest = nearest_name(keyframes.path, paths);
+        context_.add(std::move(problem));
+        continue;
+      }
+      if (std::find(used.begin(), used.end(), keyframes.path) != used.end()) {
+        context_.add(problem_at(path_node, own + ".path", "has keyframes twice"));
+        continue;
+      }
+      used.push_back(keyframes.path);
+      read_times(*times, own + ".times", keyframes);
+      read_values(*values, own + ".values", *leaf, keyframes);
+      if (context_.problems.size() == problems) system.keyframes.emplace_back(*node, std::move(keyframes));
+    }
+  }
+
+  void read_times(JsonValue list, const std::string& path, Keyframes& keyframes) {
+    if (!expect_kind(list, path, JsonKind::array, context_)) return;
+    if (list.size() == 0) return context_.add(problem_at(list, path, "must hold at least one time"));
+    for (auto node = list.first(); node && !context_.full(); node = node->next()) {
+      const std::string own = fmt::format("{}[{}]", path, keyframes.times.size());
+      double time = 0;
+      if (!read_number(*node, own, {.unit = "s", .min = 0, .max = 1e9}, context_, time)) return;
+      if (!keyframes.times.empty() && !(time > keyframes.times.back())) {
+        Problem problem = problem_at(*node, own, "does not come after the time before it");
+        problem.allowed = "more than " + number_text(keyframes.times.back()) + " s";
+        return context_.add(std::move(problem));
+      }
+      keyframes.times.push_back(time);
+    }
+  }
+
+  void read_values(JsonValue list, const std::string& path, const Leaf& leaf, Keyframes& keyframes) {
+    if (!expect_kind(list, path, JsonKind::array, context_)) return;
+    std::size_t k = 0;
+    for (auto node = list.first(); node && !context_.full(); node = node->next(), ++k) {
+      const std::string own = fmt::format("{}[{}]", path, k);
+      switch (leaf.kind) {
+        case Leaf::Kind::boolean: {
+          bool value = false;
+          if (!read_boolean(*node, own, context_, value)) return;
+          keyframes.values.push_back(value ? 1 : 0);
+          break;
+        }
+        case Leaf::Kind::integer:
+        case Leaf::Kind::small_integer: {
+          std::int64_t value = 0;
+          if (!read_whole(*node, own, leaf.info, context_, value)) return;
+          keyframes.values.push_back(static_cast<double>(value));
+          break;
+        }
+        case Leaf::Kind::choice: {
+          int value = 0;
+          if (!read_choice(*node, own, leaf.names, context_, value)) return;
+          keyframes.values.push_back(value);
+          break;
+        }
+        case Leaf::Kind::real: {
+          double value = 0;
+          if (!read_number(*node, own, leaf.info, context_, value)) return;
+          keyframes.values.push_back(value);
+          break;
+        }
+        case Leaf::Kind::vec3: {
+          Vec3 value = Vec3::Zero();
+          if (!read_vec3(*node, own, leaf.info, context_, value)) return;
+          for (int c = 0; c < 3; ++c) keyframes.values.push_back(static_cast<double>(value[c]));
+          break;
+        }
+      }
+    }
+    if (k != keyframes.times.size()) {
+      Problem problem = problem_at(list, path, "must hold one value for each time");
+      problem.allowed = fmt::format("{} values", keyframes.times.size());
+      context_.add(std::move(problem));
+    }
+  }
+
+  void check_memory() {
+    double most = -1, sum = 0;
+    const SystemRead* largest = nullptr;
+    for (const SystemRead& system : systems_) {
+      const auto bytes = static_cast<double>(system.draft->memory());
+      sum += bytes;
+      if (bytes > most) most = bytes, largest = &system;
+    }
+    if (!largest || context_.budget.take(sum)) return;
+    Problem problem =
+        problem_at(largest->node, largest->path,
+                   fmt::format("the scene needs {:.0f} MiB of memory, {:.0f} of them for '{}'",
+                               (context_.budget.used() + sum) / mib, most / mib, largest->name));
+    problem.value.clear();
+    problem.allowed = fmt::format("{:.0f} MiB", context_.budget.limit() / mib);
+    problem.remedy = context_.budget.limit() < settings_.budget_mib * mib
+                         ? "make that system smaller; this machine or process has no more"
+                         : "make that system smaller or raise budget_mib";
+    context_.add(std::move(problem));
+  }
+
+  /// An error of build(), at the deepest value of the file that its key names.
+  void add_build_error(const SystemRead& system, Problem problem) {
+    JsonValue node = system.node;
+    if (const auto model = node.find("model")) node = *model;
+    std::string_view rest = problem.key;
+    while (!rest.empty()) {
+      std::optional<JsonValue> child;
+      if (rest[0] == '[') {
+        std::size_t index = 0, i = 1;
+        for (; i < rest.size() && rest[i] >= '0' && rest[i] <= '9' && index < (1u << 30); ++i)
+          index = 10 * index + static_cast<std::size_t>(rest[i] - '0');
+        if (node.kind() == JsonKind::array) child = node.at(index);
+        rest.remove_prefix(std::min(i + 1, rest.size()));
+      } else {
+        const std::size_t end = std::min(rest.find_first_of(".["), rest.size());
+        child = node.find(rest.substr(0, end));
+        rest.remove_prefix(end);
+      }
+      if (!rest.empty() && rest[0] == '.') rest.remove_prefix(1);
+      if (!child) break;
+      node = *child;
+    }
+    const Problem place = node.problem();
+    problem.key = system.path + ".model" + (problem.key.empty() ? "" : "." + problem.key);
+    problem.file = place.file;
+    problem.line = place.line;
+    context_.add(std::move(problem));
+  }
+
+  /// A digest of all that decides what the world does: its text, without what only pictures or people need,
+  /// and its meshes.
+  std::string identity() {
+    std::string text;
+    for (const char* key : {"world", "gravity", "systems"}) {
+      text += key;
+      if (const auto node = document_.root().find(key)) append_canonical(*node, text);
+      text += '\n';
+    }
+    text += context_.meshes.digest().hex();
+    Hasher hasher;
+    hasher.add(text.data(), text.size());
+    return hasher.digest().hex();
+  }
+
+  JsonDocument& document_;
+  const SceneOptions& options_;
+  ReadContext context_;
+  SceneSettings settings_;
+  std::optional<Vec3> gravity_;
+  std::vector<std::string> names_;
+  std::vector<SystemRead> systems_;
+};
+
+/// Options first, then the lines of the file.
+void sort_problems(std::vector<Problem>& problems) {
+  std::stable_sort(problems.begin(), problems.end(),
+                   [](const Problem& a, const Problem& b) { return a.line < b.line; });
+}
+
+struct Loaded {
+  std::optional<Scene> scene;
+  std::vector<Problem> problems;
+};
+
+Loaded load(std::string text, const std::string& file, const std::string& name,
+            std::vector<std::string> roots, const SceneOptions& options) {
+  Loaded loaded;
+  try {
+    JsonDocument document(std::move(text), name);
+    SceneReader reader(document, options, std::move(roots));
+    reader.read();
+    if (reader.problems().empty())
+      loaded.scene = reader.build(file, std::filesystem::path(name).stem().string());
+    loaded.problems = std::move(reader.problems());
+  } catch (const Error& error) {
+    loaded.problems.push_back(error.problem());
+  } catch (const std::bad_alloc&) {
+    loaded.problems.push_back({.file = name, .what = "there is not enough memory to read this scene"});
+  }
+  sort_problems(loaded.problems);
+  return loaded;
+}
+
+Loaded load_file(const std::string& file, const SceneOptions& options) {
+  std::string text;
+  try {
+    const std::vector<std::byte> bytes = read_regular_file(file, JsonLimits{}.max_bytes);
+    text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  } catch (const Error& error) {
+    return {{}, {error.problem()}};
+  }
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  std::vector<std::string> roots = {folder.empty() ? "." : folder.string()};
+  roots.insert(roots.end(), options.roots.begin(), options.roots.end());
+  return load(std::move(text), file, file, std::move(roots), options);
+}
+
+Scene scene_or_throw(Loaded loaded) {
+  if (!loaded.scene) throw Error(loaded.problems.front());
+  return std::move(*loaded.scene);
+}
+
+}  // namespace
+
+Scene load_scene(const std::string& file, const SceneOptions& options) {
+  return scene_or_throw(load_file(file, options));
+}
+Scene load_scene_text(std::string text, const std::string& name, const SceneOptions& options) {
+  return scene_or_throw(load(std::move(text), {}, name, options.roots, options));
+}
+std::vector<Problem> check_scene(const std::string& file, const SceneOptions& options) {
+  return load_file(file, options).problems;
+}
+std::vector<Problem> check_scene_text(std::string text, const std::string& name,
+                                      const SceneOptions& options) {
+  return load(std::move(text), {}, name, options.roots, options).problems;
+}
+
+}  // namespace plenum::inline PLENUM_ABI
