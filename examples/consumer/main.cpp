@@ -10,13 +10,14 @@ int main() {
 
   plenum::Obstacle::Model ball;
   plenum::Obstacle::State ball_state;
-  plenum::Obstacle::build({.parts = {{.shape = plenum::Obstacle::Kind::sphere, .radius = 0.5f}}}, ball, ball_state);
+  plenum::Obstacle::build({.parts = {{.shape = plenum::Obstacle::Kind::sphere, .radius = 0.5f}}}, ball,
+                          ball_state);
   world.add<plenum::Obstacle>("ball", ball, ball_state);
 
   plenum::ParticleSystem::Model model;
   plenum::ParticleSystem::State state;
-  plenum::ParticleSystem::build({.blocks = {{.low = {-0.2f, 1, -0.2f}, .high = {0.2f, 1.4f, 0.2f}, .spacing = 0.05f}}},
-                                model, state);
+  plenum::ParticleSystem::build(
+      {.blocks = {{.low = {-0.2f, 1, -0.2f}, .high = {0.2f, 1.4f, 0.2f}, .spacing = 0.05f}}}, model, state);
   auto& sand = world.add<plenum::ParticleSystem>("sand", model, state);
 
   for (int frame = 0; frame < 60; ++frame) world.step_frame();

@@ -12,7 +12,8 @@ namespace plenum { namespace {
 }
 
 TEST(Compiler, KeepsTheZerosAtTheEndOfAConstant) {
-  // GCC 12.2 with AVX-512 and its own choice of move sizes fills them with the head; see PlenumCompiler.cmake.
+  // GCC 12.2 with AVX-512 and its own choice of move sizes fills them with the head; see
+  // PlenumCompiler.cmake.
   std::vector<double> out(4, -1);
   set_constant(out.data());
   EXPECT_EQ(out[0], 0.17);

@@ -2,11 +2,12 @@
 
 #include <gtest/gtest.h>
 
-namespace plenum {
-namespace {
+namespace plenum { namespace {
 
 enum class Mood : int { calm, wild };
-constexpr std::array<const char*, 2> names_of(Mood) { return {"calm", "wild"}; }
+constexpr std::array<const char*, 2> names_of(Mood) {
+  return {"calm", "wild"};
+}
 
 struct Part {
   Vec3 position = Vec3::Zero();

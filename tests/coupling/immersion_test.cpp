@@ -7,11 +7,11 @@
 #include "plenum/world/world.h"
 #include "world/test_solver.h"
 
-namespace plenum {
-namespace {
+namespace plenum { namespace {
 
-/// A well-mixed tank: a mass of fluid with one velocity, which drags every sample towards it. Closed system, so its
-/// momentum and the points' together are constant, and the relative velocity decays as exp(-c t (1/m + n/M)).
+/// A well-mixed tank: a mass of fluid with one velocity, which drags every sample towards it. Closed system,
+/// so its momentum and the points' together are constant, and the relative velocity decays as exp(-c t (1/m +
+/// n/M)).
 struct Tank {
   struct Model {
     double mass = 50;  // [kg]
@@ -29,7 +29,8 @@ struct Tank {
     std::map<std::size_t, std::vector<Vec3>> impulses;  // by owner
     Vector3<double> velocity() const { return state->momentum / model->mass; }
     void probe(std::span<const Vec3> x, std::span<MediumProbe> out) const override {
-      for (std::size_t i = 0; i < x.size(); ++i) out[i] = {.velocity = velocity().cast<Real>(), .density = 1000};
+      for (std::size_t i = 0; i < x.size(); ++i)
+        out[i] = {.velocity = velocity().cast<Real>(), .density = 1000};
     }
     void immerse(std::size_t owner, const Samples& samples, Real h) override {
       std::vector<Vec3>& j = impulses[owner];
@@ -80,8 +81,10 @@ TEST(Immersion, MomentumGoesFromOneSideToTheOtherAndTheRelativeVelocityDecays) {
   EXPECT_LT((total() - before).norm(), 1e-4 * before.norm());
   const double rate = 2.0 * (1.0 + 20.0 / 50.0);
   for (const auto* system : {&few, &many}) {
-    const double relative = static_cast<double>(system->state.particles.v[4].x()) - tank.state.momentum.x() / 50;
-    EXPECT_NEAR(relative, 3 * std::exp(-rate * 0.5), 0.01);  // explicit steps of c h = 0.002: first order, 0.4 %
+    const double relative =
+        static_cast<double>(system->state.particles.v[4].x()) - tank.state.momentum.x() / 50;
+    EXPECT_NEAR(relative, 3 * std::exp(-rate * 0.5),
+                0.01);  // explicit steps of c h = 0.002: first order, 0.4 %
   }
   EXPECT_EQ(world.ledger().size(), 2u);
   EXPECT_EQ(world.ledger().count({"tank", "many"}), 1u);
