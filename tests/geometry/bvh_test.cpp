@@ -113,12 +113,11 @@ TEST(Bvh, NearestAgreesWithExhaustion) {
     Real expected = std::numeric_limits<Real>::infinity();
     for (const Vec3& y : x) expected = std::min(expected, (p - y).squaredNorm());
     Real best = std::numeric_limits<Real>::infinity();
-    const Index slot =
-        bvh.nearest(p, best, [&](Index s, Real) { return (p - x[bvh.order()[s]]).squaredNorm(); });
+    const Index slot = bvh.nearest(p, best, [&](Index s) { return (p - x[bvh.order()[s]]).squaredNorm(); });
     ASSERT_GE(slot, 0);
     ASSERT_EQ(best, expected);
     best = expected;  // nothing is nearer than the nearest
-    ASSERT_EQ(bvh.nearest(p, best, [&](Index s, Real) { return (p - x[bvh.order()[s]]).squaredNorm(); }), -1);
+    ASSERT_EQ(bvh.nearest(p, best, [&](Index s) { return (p - x[bvh.order()[s]]).squaredNorm(); }), -1);
   }
 }
 

@@ -29,13 +29,14 @@ struct Cut {
 
 class Builder {
  public:
-  Builder(std::span<const Aabb> boxes, std::vector<Bvh::Node>& nodes, std::vector<Index>& order)
-      : boxes_(boxes), nodes_(nodes), order_(order) {
+  Builder(std::span<const Aabb> boxes, Index leaf_size, std::vector<Bvh::Node>& nodes,
+          std::vector<Index>& order)
+      : boxes_(boxes), leaf_size_(std::max(leaf_size, Index{1})), nodes_(nodes), order_(order) {
     centres_.reserve(boxes.size());
     for (const Aabb& box : boxes) centres_.push_back(box.centre());
     order_.resize(boxes.size());
     std::iota(order_.begin(), order_.end(), Index{0});
-    nodes_.reserve(boxes.size());
+    nodes_.reserve(2 * boxes.size() / std::size_t(leaf_size_) + 1);
   }
 
   void build() {
@@ -51,7 +52,7 @@ class Builder {
       Aabb box;
       for (Index i = task.begin; i < task.end; ++i) box.extend(boxes_[order_[i]]);
       const Index count = task.end - task.begin;
-      if (count <= Bvh::leaf_size) {
+      if (count <= leaf_size_) {
         nodes_[task.node] = {box.low, box.high, task.begin, count};
         continue;
       }
@@ -140,6 +141,7 @@ class Builder {
   }
 
   std::span<const Aabb> boxes_;
+  Index leaf_size_;
   std::vector<Bvh::Node>& nodes_;
   std::vector<Index>& order_;
   std::vector<Vec3> centres_;
@@ -149,9 +151,9 @@ constexpr std::size_t block = 512;
 
 }  // namespace
 
-Bvh::Bvh(std::span<const Aabb> boxes) {
+Bvh::Bvh(std::span<const Aabb> boxes, Index leaf_size) {
   if (boxes.empty()) return;
-  Builder(boxes, nodes_, order_).build();
+  Builder(boxes, leaf_size, nodes_, order_).build();
   nodes_.shrink_to_fit();
 }
 

@@ -16,7 +16,7 @@ namespace plenum::inline PLENUM_ABI {
 class Bvh {
  public:
   static constexpr int max_depth = 64;
-  static constexpr Index leaf_size = 4;  ///< most items of a leaf
+  static constexpr Index default_leaf_size = 4;
 
   struct Node {
     Vec3 low, high;
@@ -25,8 +25,8 @@ class Bvh {
   };
 
   Bvh() = default;
-  /// boxes [N].
-  explicit Bvh(std::span<const Aabb> boxes);
+  /// boxes [N]; leaf_size >= 1: most items of a leaf.
+  explicit Bvh(std::span<const Aabb> boxes, Index leaf_size = default_leaf_size);
 
   bool empty() const { return nodes_.empty(); }
   std::span<const Node> nodes() const { return nodes_; }
@@ -69,20 +69,34 @@ class Bvh {
     }
   }
 
-  /// Branch and bound for the nearest item. squared_distance(slot, best) returns the squared distance from
-  /// `x` to the item order()[slot], and may return anything larger than `best` when it is not smaller.
-  /// Returns the slot of the nearest, or -1 if none is nearer than `best`, which on return holds its squared
-  /// distance.
+  /// Branch and bound for the nearest item. squared_distance(slot) returns the squared distance from `x` to
+  /// the item order()[slot]. Returns the slot of the nearest, or -1 if none is nearer than `best`, which on
+  /// return holds its squared distance.
   template <class SquaredDistance>
   Index nearest(const Vec3& x, Real& best, SquaredDistance&& squared_distance) const {
     Index found = -1;
+    each_near_leaf(x, best, [&](const Node& leaf) {
+      for (Index i = leaf.first; i < leaf.first + leaf.count; ++i) {
+        const Real d = squared_distance(i);
+        if (d < best) {
+          best = d;
+          found = i;
+        }
+      }
+    });
+    return found;
+  }
+
+  /// Calls visit(leaf) for leaves whose boxes are nearer to `x` than the squared distance `best`, nearest
+  /// side first; visit lowers `best` as it finds items.
+  template <class Visit>
+  void each_near_leaf(const Vec3& x, const Real& best, Visit&& visit) const {
     Stack stack;
     if (!empty()) stack.push(0, squared_distance_to(nodes_[0], x));
     while (!stack.empty()) {
       const Entry entry = stack.pop();
-      if (entry.key >= best) continue;
+      if (!(entry.key < best)) continue;
       const Node* node = &nodes_[entry.node];
-      bool pruned = false;
       while (node->count == 0) {
         const Node *near = &nodes_[node->first], *far = near + 1;
         Real to_near = squared_distance_to(*near, x), to_far = squared_distance_to(*far, x);
@@ -91,20 +105,11 @@ class Bvh {
           std::swap(to_near, to_far);
         }
         if (to_far < best) stack.push(static_cast<Index>(far - nodes_.data()), to_far);
-        pruned = !(to_near < best);
-        if (pruned) break;
-        node = near;
+        node = to_near < best ? near : nullptr;
+        if (!node) break;
       }
-      if (pruned) continue;
-      for (Index i = node->first; i < node->first + node->count; ++i) {
-        const Real d = squared_distance(i, best);
-        if (d < best) {
-          best = d;
-          found = i;
-        }
-      }
+      if (node) visit(*node);
     }
-    return found;
   }
 
   /// First item along a ray. hit(slot, t_max) returns the parameter at which the ray meets the item

@@ -74,7 +74,7 @@ std::vector<std::array<Vec3, 7>> feature_normals(const TriangleMesh& mesh) {
 MeshDistance::MeshDistance(const TriangleMesh& mesh) {
   check(mesh);
   const std::vector<Aabb> boxes = triangle_boxes(mesh.x, mesh.triangles);
-  bvh_ = Bvh(boxes);
+  bvh_ = Bvh(boxes, detail::TriangleBlock::width);
   const auto order = bvh_.order();
   const auto normals = feature_normals(mesh);
   triangles_.reserve(order.size());
@@ -85,6 +85,16 @@ MeshDistance::MeshDistance(const TriangleMesh& mesh) {
     slot_of_[t] = static_cast<Index>(triangles_.size());
     triangles_.push_back({mesh.x[v[0]], mesh.x[v[1]], mesh.x[v[2]]});
     pseudonormals_.push_back(normals[t]);
+  }
+  block_of_.assign(order.size(), -1);
+  for (const Bvh::Node& node : bvh_.nodes()) {
+    if (node.count == 0) continue;
+    block_of_[node.first] = static_cast<Index>(blocks_.size());
+    detail::TriangleBlock& block = blocks_.emplace_back();
+    for (int lane = 0; lane < detail::TriangleBlock::width; ++lane) {
+      const Triangle& t = triangles_[node.first + std::min(lane, node.count - 1)];
+      block.set(lane, t.a, t.b, t.c);
+    }
   }
   // Children come after their parents: sums go upwards.
   struct Sum {
@@ -123,19 +133,26 @@ MeshDistance::MeshDistance(const TriangleMesh& mesh) {
 
 Index MeshDistance::nearest_slot(const Vec3& x, Real& squared, Index hint) const {
   Index found = -1;
-  const auto to_slot = [&](Index slot, Real) {
-    const Triangle& t = triangles_[slot];
-    return (x - closest_on_triangle(x, t.a, t.b, t.c).point).squaredNorm();
-  };
   if (hint >= 0) {
-    const Real d = to_slot(slot_of_[hint], squared);
+    const Triangle& t = triangles_[slot_of_[hint]];
+    const Real d = (x - closest_on_triangle(x, t.a, t.b, t.c).point).squaredNorm();
     if (d < squared) {
       squared = d;
       found = slot_of_[hint];
     }
   }
-  const Index nearer = bvh_.nearest(x, squared, to_slot);
-  return nearer >= 0 ? nearer : found;
+  bvh_.each_near_leaf(x, squared, [&](const Bvh::Node& leaf) {
+    detail::TriangleBlock::Lanes to;
+    detail::squared_distances(blocks_[block_of_[leaf.first]], x, to);
+    Real least = to[0];
+    for (const Real d : to) least = std::min(least, d);
+    if (!(least < squared)) return;
+    squared = least;
+    Index lane = 0;
+    while (to[lane] != least) ++lane;
+    found = leaf.first + lane;
+  });
+  return found;
 }
 
 ClosestPoint MeshDistance::closest(const Vec3& x, Real limit) const {
@@ -144,8 +161,10 @@ ClosestPoint MeshDistance::closest(const Vec3& x, Real limit) const {
   const Index slot = nearest_slot(x, squared, -1);
   if (slot < 0) return {limit, x, -1, Vec3::Zero()};
   const Triangle& t = triangles_[slot];
-  const auto at = closest_on_triangle(x, t.a, t.b, t.c);
-  return {(x - at.point).norm(), at.point, bvh_.order()[slot], at.barycentric};
+  const Point p = x.cast<double>();
+  const auto at = closest_on_triangle<double>(p, t.a.cast<double>(), t.b.cast<double>(), t.c.cast<double>());
+  return {Real((p - at.point).norm()), at.point.cast<Real>(), bvh_.order()[slot],
+          at.barycentric.cast<Real>()};
 }
 
 Vector3<double> MeshDistance::exact_offset(const Vec3& x, Index slot, Feature& feature) const {

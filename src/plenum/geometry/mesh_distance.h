@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plenum/geometry/bvh.h"
+#include "plenum/geometry/detail/triangle_block.h"
 #include "plenum/geometry/distance.h"
 #include "plenum/geometry/mesh.h"
 #include "plenum/geometry/triangle_distance.h"
@@ -67,6 +68,8 @@ class MeshDistance {
 
   Bvh bvh_;
   std::vector<Triangle> triangles_;                 // by slot, i.e. in the order of the tree's leaves
+  std::vector<detail::TriangleBlock> blocks_;       // a leaf each
+  std::vector<Index> block_of_;                     // by the leaf's first slot
   std::vector<Index> slot_of_;                      // of each triangle of the mesh
   std::vector<std::array<Vec3, 7>> pseudonormals_;  // by slot, of each Feature; not unit
   std::vector<Dipole> dipoles_;                     // by node
