@@ -7,6 +7,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
+#include "plenum/geometry/detail/quad.h"
 #include "plenum/geometry/mesh_distance.h"
 #include "plenum/geometry/topology.h"
 
@@ -21,23 +22,38 @@ void require_range(const char* name, Index value, Index least, Index most) {
                         .allowed = fmt::format("{} to {}", least, most)});
 }
 
-/// Cubic Hermite basis on [0, 1]: values and slopes of the weights of value and slope at both ends.
+using detail::broadcast;
+using detail::fill_quad;
+using detail::Quad;
+using detail::shuffle;
+
+/// Cubic Hermite basis on [0, 1] for three coordinates at once: weights of the values and of the slopes at
+/// both ends, and their derivatives; those of the values are -dv1 and dv1.
 struct Hermite {
-  Real v0, v1, s0, s1;      // weights
-  Real dv0, dv1, ds0, ds1;  // their derivatives
+  Quad v0, v1, s0, s1, dv1, ds0, ds1;
 };
-inline Hermite hermite(Real t) {
-  const Real r = 1 - t;
+inline Hermite hermite(Quad t) {
+  const Quad r = 1 - t;
   Hermite h;
   h.v1 = t * t * (3 - 2 * t);
   h.v0 = 1 - h.v1;
   h.s0 = t * r * r;
   h.s1 = -t * t * r;
   h.dv1 = 6 * t * r;
-  h.dv0 = -h.dv1;
   h.ds0 = r * (1 - 3 * t);
   h.ds1 = t * (3 * t - 2);
   return h;
+}
+
+/// The four lines of a cell along x, in the order (y, z) = 00, 10, 01, 11: the samples at one end of each.
+struct Ends {
+  Quad gx, gy, gz, d;
+};
+inline Ends ends(const Vec4* corner, std::size_t row, std::size_t slice) {
+  Ends e{detail::load_quad(corner[0].data()), detail::load_quad(corner[row].data()),
+         detail::load_quad(corner[slice].data()), detail::load_quad(corner[slice + row].data())};
+  detail::transpose(e.gx, e.gy, e.gz, e.d);
+  return e;
 }
 
 }  // namespace
@@ -45,90 +61,83 @@ inline Hermite hermite(Real t) {
 struct DistanceField::Cell {
   const Vec4* corner;  // node of the cell's low corner
   std::size_t row, slice;
-  Vec3 t;         // in [0, 1]
-  Vec3 overhang;  // x minus the nearest point of the box [m]
+  Quad t;         // in [0, 1]
+  Quad overhang;  // x minus the nearest point of the box [m]
 };
 
-DistanceField::Cell DistanceField::locate(const Vec3& x) const {
+inline DistanceField::Cell DistanceField::locate(const Vec3& x) const {
   Cell cell;
-  Index3 index;
-  for (int axis = 0; axis < 3; ++axis) {
-    // Written so that NaN becomes the low end.
-    const Real inside =
-        std::min(bounds_.high[axis], x[axis] > bounds_.low[axis] ? x[axis] : bounds_.low[axis]);
-    cell.overhang[axis] = x[axis] - inside;
-    const Real at = (inside - bounds_.low[axis]) * inverse_spacing_;
-    index[axis] = std::min(static_cast<Index>(at), nodes_[axis] - 2);
-    cell.t[axis] = std::min(at - Real(index[axis]), Real(1));
-  }
+  const Quad p{x[0], x[1], x[2], 0}, low{bounds_.low[0], bounds_.low[1], bounds_.low[2], 0},
+      high{bounds_.high[0], bounds_.high[1], bounds_.high[2], 0};
+  // max takes its second argument for NaN: such a point gets the value at a corner, in bounds.
+  const Quad inside = detail::min(detail::max(p, low), high);
+  cell.overhang = p - inside;
+  const Quad at = (inside - low) * inverse_spacing_;
+  const Index i = std::min(static_cast<Index>(at[0]), nodes_[0] - 2),
+              j = std::min(static_cast<Index>(at[1]), nodes_[1] - 2),
+              k = std::min(static_cast<Index>(at[2]), nodes_[2] - 2);
+  cell.t = detail::min(at - Quad{Real(i), Real(j), Real(k), 0}, fill_quad(1));
   cell.row = std::size_t(nodes_[0]);
   cell.slice = cell.row * std::size_t(nodes_[1]);
-  cell.corner = samples_.data() + std::size_t(index[2]) * cell.slice + std::size_t(index[1]) * cell.row +
-                std::size_t(index[0]);
+  cell.corner = samples_.data() + std::size_t(k) * cell.slice + std::size_t(j) * cell.row + std::size_t(i);
   return cell;
 }
 
+// With H the weights above, the interpolant is the sum over the cell's nodes of
+//   H_v(x) H_v(y) H_v(z) d + H_s(x) H_v(y) H_v(z) g_x + H_v(x) H_s(y) H_v(z) g_y + H_v(x) H_v(y) H_s(z) g_z:
+// first along x on the four lines of the cell (f: value, gy, gz), then over the lines.
+
 Real DistanceField::distance(const Vec3& x) const {
   const Cell cell = locate(x);
-  const Hermite u = hermite(cell.t[0]), v = hermite(cell.t[1]), w = hermite(cell.t[2]);
-  Real plane[2], plane_w[2];
-  for (int k = 0; k < 2; ++k) {
-    Real line[2], line_v[2], line_w[2];
-    for (int j = 0; j < 2; ++j) {
-      const Vec4& a = cell.corner[k * cell.slice + j * cell.row];
-      const Vec4& b = *(&a + 1);
-      line[j] = u.v0 * a[3] + u.v1 * b[3] + u.s0 * a[0] + u.s1 * b[0];
-      line_v[j] = u.v0 * a[1] + u.v1 * b[1];
-      line_w[j] = u.v0 * a[2] + u.v1 * b[2];
-    }
-    plane[k] = v.v0 * line[0] + v.v1 * line[1] + v.s0 * line_v[0] + v.s1 * line_v[1];
-    plane_w[k] = v.v0 * line_w[0] + v.v1 * line_w[1];
-  }
-  const Real d = w.v0 * plane[0] + w.v1 * plane[1] + w.s0 * plane_w[0] + w.s1 * plane_w[1];
-  const Real beyond = cell.overhang.squaredNorm();
+  const Hermite h = hermite(cell.t);
+  const Ends a = ends(cell.corner, cell.row, cell.slice), b = ends(cell.corner + 1, cell.row, cell.slice);
+  const Quad v0 = broadcast<0>(h.v0), v1 = broadcast<0>(h.v1);
+  const Quad f = v0 * a.d + v1 * b.d + broadcast<0>(h.s0) * a.gx + broadcast<0>(h.s1) * b.gx;
+  const Quad gy = v0 * a.gy + v1 * b.gy, gz = v0 * a.gz + v1 * b.gz;
+  const Quad vy = shuffle<1, 5, 1, 5>(h.v0, h.v1), sy = shuffle<1, 5, 1, 5>(h.s0, h.s1);
+  const Quad vz = shuffle<2, 2, 6, 6>(h.v0, h.v1), sz = shuffle<2, 2, 6, 6>(h.s0, h.s1);
+  const Quad sum = vz * (vy * f + sy * gy) + sz * vy * gz;
+  const Real d = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  const Quad o = cell.overhang * cell.overhang;
+  const Real beyond = o[0] + o[1] + o[2];
   return beyond > 0 ? std::sqrt(beyond + d * d) : d;
 }
 
 SignedDistance<Real> DistanceField::signed_distance(const Vec3& x) const {
   const Cell cell = locate(x);
-  const Hermite u = hermite(cell.t[0]), v = hermite(cell.t[1]), w = hermite(cell.t[2]);
-  // Lines along x, then planes, then the cell. f: value; _u, _v, _w: derivatives by the cell's coordinates;
-  // gv, gw: the sampled derivatives along y and z, carried to where they are needed, and gv_u... theirs.
-  Real f2[2], f2_u[2], f2_v[2], gw2[2], gw2_u[2], gw2_v[2];
-  for (int k = 0; k < 2; ++k) {
-    Real f[2], f_u[2], gv[2], gv_u[2], gw[2], gw_u[2];
-    for (int j = 0; j < 2; ++j) {
-      const Vec4& a = cell.corner[k * cell.slice + j * cell.row];
-      const Vec4& b = *(&a + 1);
-      f[j] = u.v0 * a[3] + u.v1 * b[3] + u.s0 * a[0] + u.s1 * b[0];
-      f_u[j] = u.dv1 * (b[3] - a[3]) + u.ds0 * a[0] + u.ds1 * b[0];
-      gv[j] = u.v0 * a[1] + u.v1 * b[1];
-      gv_u[j] = u.dv1 * (b[1] - a[1]);
-      gw[j] = u.v0 * a[2] + u.v1 * b[2];
-      gw_u[j] = u.dv1 * (b[2] - a[2]);
-    }
-    f2[k] = v.v0 * f[0] + v.v1 * f[1] + v.s0 * gv[0] + v.s1 * gv[1];
-    f2_u[k] = v.v0 * f_u[0] + v.v1 * f_u[1] + v.s0 * gv_u[0] + v.s1 * gv_u[1];
-    f2_v[k] = v.dv1 * (f[1] - f[0]) + v.ds0 * gv[0] + v.ds1 * gv[1];
-    gw2[k] = v.v0 * gw[0] + v.v1 * gw[1];
-    gw2_u[k] = v.v0 * gw_u[0] + v.v1 * gw_u[1];
-    gw2_v[k] = v.dv1 * (gw[1] - gw[0]);
-  }
-  const Real d = w.v0 * f2[0] + w.v1 * f2[1] + w.s0 * gw2[0] + w.s1 * gw2[1];
-  Vec3 gradient(w.v0 * f2_u[0] + w.v1 * f2_u[1] + w.s0 * gw2_u[0] + w.s1 * gw2_u[1],
-                w.v0 * f2_v[0] + w.v1 * f2_v[1] + w.s0 * gw2_v[0] + w.s1 * gw2_v[1],
-                w.dv1 * (f2[1] - f2[0]) + w.ds0 * gw2[0] + w.ds1 * gw2[1]);
-  gradient *= inverse_spacing_;
-  const Real beyond = cell.overhang.squaredNorm();
+  const Hermite h = hermite(cell.t);
+  const Ends a = ends(cell.corner, cell.row, cell.slice), b = ends(cell.corner + 1, cell.row, cell.slice);
+  const Quad v0 = broadcast<0>(h.v0), v1 = broadcast<0>(h.v1), dv1 = broadcast<0>(h.dv1);
+  const Quad f = v0 * a.d + v1 * b.d + broadcast<0>(h.s0) * a.gx + broadcast<0>(h.s1) * b.gx;
+  const Quad gy = v0 * a.gy + v1 * b.gy, gz = v0 * a.gz + v1 * b.gz;
+  const Quad f_x = dv1 * (b.d - a.d) + broadcast<0>(h.ds0) * a.gx + broadcast<0>(h.ds1) * b.gx;
+  const Quad gy_x = dv1 * (b.gy - a.gy), gz_x = dv1 * (b.gz - a.gz);
+  const Quad vy = shuffle<1, 5, 1, 5>(h.v0, h.v1), sy = shuffle<1, 5, 1, 5>(h.s0, h.s1);
+  const Quad vz = shuffle<2, 2, 6, 6>(h.v0, h.v1), sz = shuffle<2, 2, 6, 6>(h.s0, h.s1);
+  const Quad dvy = shuffle<1, 5, 1, 5>(-h.dv1, h.dv1), dsy = shuffle<1, 5, 1, 5>(h.ds0, h.ds1);
+  const Quad dvz = shuffle<2, 2, 6, 6>(-h.dv1, h.dv1), dsz = shuffle<2, 2, 6, 6>(h.ds0, h.ds1);
+  const Quad plane = vy * f + sy * gy;
+  Quad sum_x = vz * (vy * f_x + sy * gy_x) + sz * vy * gz_x;
+  Quad sum_y = vz * (dvy * f + dsy * gy) + sz * dvy * gz;
+  Quad sum_z = dvz * plane + dsz * vy * gz;
+  Quad sum_d = vz * plane + sz * vy * gz;
+  detail::transpose(sum_x, sum_y, sum_z, sum_d);
+  const Quad sums = (sum_x + sum_y) + (sum_z + sum_d);  // spacing times the gradient, then the distance
+  const Real d = sums[3];
+  Quad gradient = sums * inverse_spacing_;
+  const Quad o = cell.overhang * cell.overhang;
+  const Real beyond = o[0] + o[1] + o[2];
   Real distance = d;
   if (beyond > 0) {
     distance = std::sqrt(beyond + d * d);
     // Clamped coordinates no longer move the point of the box; the overhang grows with them instead.
-    for (int axis = 0; axis < 3; ++axis)
-      gradient[axis] = cell.overhang[axis] != 0 ? cell.overhang[axis] : d * gradient[axis];
+    gradient = cell.overhang != 0 ? cell.overhang : d * gradient;
   }
-  const Real length = gradient.norm();
-  return {distance, length > 0 ? Vec3(gradient / length) : Vec3(0, 1, 0)};
+  const Quad g2 = gradient * gradient;
+  const Real length = std::sqrt(g2[0] + g2[1] + g2[2]);
+  if (!(length > 0)) return {distance, Vec3(0, 1, 0)};
+  const Real scale = 1 / length;
+  return {distance, Vec3(scale * gradient[0], scale * gradient[1], scale * gradient[2])};
 }
 
 DistanceField::DistanceField(const TriangleMesh& mesh, const DistanceFieldOptions& options)
