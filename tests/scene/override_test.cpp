@@ -40,8 +40,9 @@ TEST(Override, RefusalsNameTheOption) {
       {"systems.two.params.stiffness=3",
        "--set systems.two.params.stiffness=3: names no system: two (allowed: one)"},
       {"wrold.substeps=3",
-       "--set wrold.substeps=3: names neither a system nor a key of the scene: wrold (allowed: one, name, "
-       "description, duration, budget_mib, world, camera, light, stage, gravity, systems); did you mean "
+       "--set wrold.substeps=3: names neither a system nor a key of the scene: wrold (allowed: one, gravity, "
+       "systems, $schema, name, description, duration, budget_mib, world, camera, light, stage); did you "
+       "mean "
        "'world'?"},
       {"world.substep=3",
        "--set world.substep=3: world.substep: is not a key that is known here; did you mean 'substeps'?"},

@@ -144,8 +144,9 @@ TEST(Scene, ReportsWhatIsMissing) {
   EXPECT_EQ(first_complaint("{\"systems\": []}"),
             "s.json:1: systems: must hold at least one system: [0 values]");
   EXPECT_EQ(complaints("{\"systems\": [{}]}"),
-            (std::vector<std::string>{"s.json:1: systems[0].name: is missing (of its own)",
-                                      "s.json:1: systems[0].type: is missing"}));
+            (std::vector<std::string>{
+                "s.json:1: systems[0].name: is missing (of the system: letters, digits, '_' and '-')",
+                "s.json:1: systems[0].type: is missing"}));
   const char* const needed =
       "s.json:1: systems[0].model.needed: is missing (a value that must be given) (allowed: at least 1)";
   EXPECT_EQ(first_complaint("{\"systems\": [{\"type\": \"toy\", \"name\": \"a\", \"model\": {}}]}"), needed);
@@ -252,7 +253,7 @@ TEST(Scene, RefusesBrokenKeyframes) {
       keyframes("\"path\": \"stiffness\", \"interpolation\": \"cubic\", \"times\": [0], \"values\": [1]"),
       at + ".interpolation: is none of the names to choose from: \"cubic\" (allowed: linear, smooth, step)");
   EXPECT_EQ(keyframes("\"times\": [0], \"values\": [1]"),
-            at + ".path: is missing (the parameter that moves)");
+            at + ".path: is missing (of the parameter that moves, such as gravity or emitters[0].rate)");
 }
 
 TEST(Scene, ItsIdentityIsWhatDecidesTheMotion) {

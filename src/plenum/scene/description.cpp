@@ -33,11 +33,11 @@ class Collector final : public Describer {
   void vec3(const char* name, Vec3& v, const Info& i) override { add(name, FieldKind::vec3, i, vector(v)); }
   void choice(const char* name, int& v, std::span<const char* const> names, const Info& i) override {
     const auto n = static_cast<std::size_t>(v);
-    add(name, FieldKind::choice, i, n < names.size() ? quoted(names[n]) : "");
+    add(name, FieldKind::choice, i, n < names.size() ? json_text(names[n]) : "");
     fields.back().names.assign(names.begin(), names.end());
   }
   void text(const char* name, std::string& v, const Info& i) override {
-    add(name, FieldKind::text, i, quoted(v));
+    add(name, FieldKind::text, i, json_text(v));
   }
   void reals(const char* name, std::vector<Real>& v, const Info& i) override {
     add(name, FieldKind::reals, i, list_text(v, [](Real x) { return number(x); }));

@@ -381,7 +381,7 @@ class JsonDocument::Parser {
     });
     for (std::size_t i = 1; i < keys.size(); ++i)
       if (keys[i].text == keys[i - 1].text)
-        fail("has the same key twice in one object", keys[i].begin - 1, shortened(quoted(keys[i].text)));
+        fail("has the same key twice in one object", keys[i].begin - 1, shortened(json_text(keys[i].text)));
   }
 
   JsonDocument& doc_;
@@ -569,7 +569,7 @@ std::string shortened(std::string_view s, std::size_t longest) {
   return std::string(s.substr(0, at)) + "...";
 }
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\')
@@ -608,7 +608,7 @@ void append_canonical(JsonValue value, std::string& out) {
       out += number_text(value.number() == 0 ? 0.0 : value.number());
       break;
     case JsonKind::string:
-      out += quoted(value.string());
+      out += json_text(value.string());
       break;
     case JsonKind::array: {
       out += '[';
@@ -627,7 +627,7 @@ void append_canonical(JsonValue value, std::string& out) {
                 [](const auto& a, const auto& b) { return a.first < b.first; });
       out += '{';
       for (const auto& [key, child] : members) {
-        out += quoted(key) + ':';
+        out += json_text(key) + ':';
         append_canonical(child, out);
         out += ',';
       }

@@ -113,7 +113,7 @@ class JsonDocument {
 void append_canonical(JsonValue value, std::string& out);
 
 /// A string as JSON, in quotes.
-std::string quoted(std::string_view text);
+std::string json_text(std::string_view text);
 
 /// At most `longest` bytes, cut between characters, with "..." for what was left out.
 std::string shortened(std::string_view text, std::size_t longest = 60);

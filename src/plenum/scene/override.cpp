@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "plenum/scene/description.h"
+#include "plenum/scene/scene.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -117,8 +118,10 @@ class Override {
   /// Whether the first key is one of the scene's; those of an unknown system would be reported as unknown
   /// keys without the systems among the suggestions.
   void check_root_key(const std::string& key, std::vector<std::string> names) const {
-    const std::vector<std::string> keys = {"name",   "description", "duration", "budget_mib", "world",
-                                           "camera", "light",       "stage",    "gravity",    "systems"};
+    std::vector<std::string> keys = {"gravity", "systems"};
+    SceneSettings settings;
+    for (const FieldDescription& field : describe_fields([&](Describer& d) { settings.describe(d); }))
+      keys.push_back(field.name);
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) return;
     names.insert(names.end(), keys.begin(), keys.end());
     fail("names neither a system nor a key of the scene", key, nearest_name(key, names), {}, joined(names));

@@ -64,25 +64,25 @@ std::string shown_key(const std::string& key) {
   const bool plain = !key.empty() && key.size() <= 60 && std::all_of(key.begin(), key.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
   });
-  return plain ? key : quoted(shortened(key));
-}
-
-Info of_index(const Info& info) {
-  Info narrow = info;
-  narrow.min = std::max(info.min, 0.0);
-  narrow.max = std::min(info.max, double(std::numeric_limits<Index>::max()));
-  return narrow;
+  return plain ? key : json_text(shortened(key));
 }
 
 bool read_index(JsonValue value, const std::string& path, const Info& info, ReadContext& context,
                 Index& out) {
   std::int64_t wide = 0;
-  if (!read_whole(value, path, of_index(info), context, wide)) return false;
+  if (!read_whole(value, path, index_info(info), context, wide)) return false;
   out = static_cast<Index>(wide);
   return true;
 }
 
 }  // namespace
+
+Info index_info(const Info& info) {
+  Info narrow = info;
+  narrow.min = std::max(info.min, 0.0);
+  narrow.max = std::min(info.max, double(std::numeric_limits<Index>::max()));
+  return narrow;
+}
 
 Problem problem_at(JsonValue value, std::string key, std::string what) {
   Problem problem = value.problem();
@@ -256,10 +256,9 @@ void ObjectReader::text(const char* name, std::string& value, const Info& info) 
   const auto given = take(name, info);
   if (!given || !expect_kind(*given, path_of(name), JsonKind::string, context_)) return;
   std::string read = given->string();
-  constexpr std::size_t longest = 10000;
-  if (read.size() > longest) {
+  if (read.size() > max_text_bytes) {
     Problem problem = problem_at(*given, path_of(name), "is too long");
-    problem.allowed = fmt::format("at most {} bytes", longest);
+    problem.allowed = fmt::format("at most {} bytes", max_text_bytes);
     return context_.add(std::move(problem));
   }
   if (read.find('\0') != read.npos)

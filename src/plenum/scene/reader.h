@@ -43,6 +43,12 @@ struct ReadContext {
   }
 };
 
+/// Longest text value.
+inline constexpr std::size_t max_text_bytes = 10000;
+
+/// Indices are whole numbers from 0 on.
+Info index_info(const Info& info);
+
 /// A problem of `value`, known by the path `key`.
 Problem problem_at(JsonValue value, std::string key, std::string what);
 

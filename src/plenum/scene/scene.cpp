@@ -12,6 +12,7 @@
 
 #include "plenum/io/checkpoint.h"
 #include "plenum/scene/description.h"
+#include "plenum/scene/layout.h"
 #include "plenum/scene/override.h"
 #include "plenum/scene/reader.h"
 
@@ -57,6 +58,7 @@ void SceneStage::describe(Describer& d) {
 }
 
 void SceneSettings::describe(Describer& d) {
+  d("$schema", schema, {.doc = "where editors find the schema of this file"});
   d("name", name, {.doc = "for titles and lists; that of the file if not given"});
   d("description", description, {.doc = "one or two sentences"});
   d("duration", duration,
@@ -126,8 +128,7 @@ class SceneReader {
     describe(reader);
     if (const auto gravity = reader.take("gravity")) {
       Vec3 value = Vec3::Zero();
-      const Info info{.unit = "m/s^2", .min = -1e4, .max = 1e4};
-      if (read_vec3(*gravity, "gravity", info, context_, value)) gravity_ = value;
+      if (read_vec3(*gravity, "gravity", gravity_info, context_, value)) gravity_ = value;
     }
     if (const auto systems = reader.take("systems", true)) read_systems(*systems);
     reader.finish(describe);
@@ -183,8 +184,17 @@ class SceneReader {
         context_.add(problem_at(*node, fmt::format("{}.{}", object, key), "must not be the zero vector"));
   }
 
+  bool expect_list(JsonValue value, const std::string& path, std::size_t most) {
+    if (!expect_kind(value, path, JsonKind::array, context_)) return false;
+    if (value.size() <= most) return true;
+    Problem problem = problem_at(value, path, "has too many entries");
+    problem.allowed = fmt::format("at most {}", most);
+    context_.add(std::move(problem));
+    return false;
+  }
+
   void read_systems(JsonValue list) {
-    if (!expect_kind(list, "systems", JsonKind::array, context_)) return;
+    if (!expect_list(list, "systems", max_systems)) return;
     if (list.size() == 0) return context_.add(problem_at(list, "systems", "must hold at least one system"));
     std::size_t i = 0;
     for (auto node = list.first(); node && !context_.full(); node = node->next(), ++i)
@@ -195,7 +205,7 @@ class SceneReader {
     if (!expect_kind(node, path, JsonKind::object, context_)) return;
     ObjectReader reader(node, path, context_);
     std::string name;
-    const auto describe = [&](Describer& d) { d("name", name, {.doc = "of its own", .required = true}); };
+    const auto describe = [&](Describer& d) { describe_system(d, name); };
     describe(reader);
     if (!name.empty()) check_name(node, path, name);
     const auto type = reader.take("type", true);
@@ -266,7 +276,7 @@ class SceneReader {
 
   void read_keyframes(JsonValue list, const std::string& path, const std::vector<Leaf>& leaves,
                       SystemRead& system) {
-    if (!expect_kind(list, path, JsonKind::array, context_)) return;
+    if (!expect_list(list, path, max_keyframes)) return;
     std::vector<std::string> used;
     std::size_t i = 0;
     for (auto node = list.first(); node && !context_.full(); node = node->next(), ++i) {
@@ -275,10 +285,7 @@ class SceneReader {
       const std::size_t problems = context_.problems.size();
       Keyframes keyframes;
       ObjectReader reader(*node, own, context_);
-      const auto describe = [&](Describer& d) {
-        d("path", keyframes.path, {.doc = "the parameter that moves", .required = true});
-        d("interpolation", keyframes.interpolation);
-      };
+      const auto describe = [&](Describer& d) { describe_keyframes(d, keyframes); };
       describe(reader);
       const auto times = reader.take("times", true), values = reader.take("values", true);
       reader.finish(describe);
@@ -307,12 +314,12 @@ class SceneReader {
   }
 
   void read_times(JsonValue list, const std::string& path, Keyframes& keyframes) {
-    if (!expect_kind(list, path, JsonKind::array, context_)) return;
+    if (!expect_list(list, path, max_keyframes)) return;
     if (list.size() == 0) return context_.add(problem_at(list, path, "must hold at least one time"));
     for (auto node = list.first(); node && !context_.full(); node = node->next()) {
       const std::string own = fmt::format("{}[{}]", path, keyframes.times.size());
       double time = 0;
-      if (!read_number(*node, own, {.unit = "s", .min = 0, .max = 1e9}, context_, time)) return;
+      if (!read_number(*node, own, keyframe_time_info, context_, time)) return;
       if (!keyframes.times.empty() && !(time > keyframes.times.back())) {
         Problem problem = problem_at(*node, own, "does not come after the time before it");
         problem.allowed = "more than " + number_text(keyframes.times.back()) + " s";
@@ -323,7 +330,7 @@ class SceneReader {
   }
 
   void read_values(JsonValue list, const std::string& path, const Leaf& leaf, Keyframes& keyframes) {
-    if (!expect_kind(list, path, JsonKind::array, context_)) return;
+    if (!expect_list(list, path, max_keyframes)) return;
     std::size_t k = 0;
     for (auto node = list.first(); node && !context_.full(); node = node->next(), ++k) {
       const std::string own = fmt::format("{}[{}]", path, k);

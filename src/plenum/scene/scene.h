@@ -39,14 +39,15 @@ struct SceneStage {
   Real floor_height = 0;  ///< [m]
   bool grid = false;      ///< faint lines on the floor
   Real grid_spacing = 0;  ///< [m]; 0: a round number that suits the picture
-  Vec3 background_top = Vec3(201, 207, 213) / Real(255);     ///< sRGB
-  Vec3 background_bottom = Vec3(236, 235, 232) / Real(255);  ///< sRGB
-  bool legend = true;                                        ///< names quantity and unit of coloured fields
+  Vec3 background_top = Vec3(Real(0.79), Real(0.81), Real(0.835));     ///< sRGB
+  Vec3 background_bottom = Vec3(Real(0.925), Real(0.92), Real(0.91));  ///< sRGB
+  bool legend = true;  ///< names quantity and unit of coloured fields
   void describe(Describer& d);
 };
 
-/// What a scene file says besides its systems.
+/// What a scene file says besides gravity and its systems.
 struct SceneSettings {
+  std::string schema;       ///< where editors find the schema of the file; not read
   std::string name;         ///< for titles and lists; default: the file's
   std::string description;  ///< one or two sentences
   Real duration = 5;        ///< [s] simulated when nobody says otherwise
@@ -57,6 +58,9 @@ struct SceneSettings {
   SceneStage stage;
   void describe(Describer& d);
 };
+
+/// Most systems of a scene, and most keyframes of a parameter.
+inline constexpr std::size_t max_systems = 10000, max_keyframes = 100000;
 
 struct Scene {
   SceneSettings settings;
