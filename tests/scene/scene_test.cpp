@@ -1,6 +1,8 @@
 // Scene files: what they set, and the sentence with which each kind of mistake is refused.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "support.h"
 
 namespace plenum { namespace {
@@ -266,6 +268,16 @@ TEST(Scene, ItsIdentityIsWhatDecidesTheMotion) {
   EXPECT_THROW(
       scene.world.restore(snapshot_of(scene_text("\"world\": {\"substeps\": 2}", "", "\"stiffness\": 1"))),
       Error);
+}
+
+TEST(Scene, EverySceneOfTheHouseLoads) {
+  int scenes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(PLENUM_SOURCE_DIR "/scenes")) {
+    if (entry.path().extension() != ".json") continue;
+    ++scenes;
+    EXPECT_EQ(sentences(check_scene(entry.path().string())), std::vector<std::string>());
+  }
+  EXPECT_GT(scenes, 0);
 }
 
 TEST(Scene, CameraAndLightNeedDirections) {
