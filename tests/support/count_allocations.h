@@ -1,7 +1,7 @@
 #pragma once
 // Counts heap allocations of the whole program, by standing in front of malloc (operator new and Eigen end
-// there). Include in exactly one file of a test program; without glibc, or under a sanitizer that brings its
-// own allocator, `can_count_allocations` is false and the count stays zero.
+// there); weak, so that several files of a program may include it. Without glibc, or under a sanitizer that
+// brings its own allocator, `can_count_allocations` is false and the count stays zero.
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -37,26 +37,26 @@ void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
-void* malloc(std::size_t n) {
+[[gnu::weak]] void* malloc(std::size_t n) {
   plenum_test::allocations.fetch_add(1, std::memory_order_relaxed);
   return __libc_malloc(n);
 }
-void* calloc(std::size_t n, std::size_t size) {
+[[gnu::weak]] void* calloc(std::size_t n, std::size_t size) {
   plenum_test::allocations.fetch_add(1, std::memory_order_relaxed);
   return __libc_calloc(n, size);
 }
-void* realloc(void* p, std::size_t n) {
+[[gnu::weak]] void* realloc(void* p, std::size_t n) {
   plenum_test::allocations.fetch_add(1, std::memory_order_relaxed);
   return __libc_realloc(p, n);
 }
-void* memalign(std::size_t alignment, std::size_t n) {
+[[gnu::weak]] void* memalign(std::size_t alignment, std::size_t n) {
   plenum_test::allocations.fetch_add(1, std::memory_order_relaxed);
   return __libc_memalign(alignment, n);
 }
-void* aligned_alloc(std::size_t alignment, std::size_t n) {
+[[gnu::weak]] void* aligned_alloc(std::size_t alignment, std::size_t n) {
   return memalign(alignment, n);
 }
-int posix_memalign(void** out, std::size_t alignment, std::size_t n) {
+[[gnu::weak]] int posix_memalign(void** out, std::size_t alignment, std::size_t n) {
   *out = memalign(alignment, n);
   return *out ? 0 : ENOMEM;
 }
