@@ -6,40 +6,21 @@
 
 #include "plenum/base/error.h"
 #include "plenum/world/world.h"
+#include "springs/nets.h"
 #include "support/count_allocations.h"
 
 namespace plenum { namespace {
 
-struct Net {
-  Springs::Model model;
-  Springs::State state;
-};
-
-Net net_of(SpringsPart part) {
-  Net net;
-  Springs::build({.parts = {std::move(part)}}, net.model, net.state);
-  return net;
-}
-
-SpringsPart hanging_cloth(int cells = 20) {
-  SpringsPart part;
-  part.cells_x = part.cells_z = cells;
-  part.pins = {{.where = SpringsPin::Where::back_left}, {.where = SpringsPin::Where::back_right}};
-  return part;
-}
-
-double total_mass(const Net& net) {
-  double sum = 0;
-  for (const Real m : net.model.mass) sum += double(m);
-  return sum;
-}
+using test::hanging_cloth;
+using test::Net;
+using test::net_of;
 
 TEST(SpringsBuild, ClothHasTheMassOfItsAreaAndTheSpringsOfAGrid) {
   SpringsPart part;
   part.cells_x = 5, part.cells_z = 3, part.size_x = 2, part.size_z = 3, part.areal_density = Real(0.4);
   const Net net = net_of(part);
   EXPECT_EQ(net.model.mass.size(), 24u);
-  EXPECT_NEAR(total_mass(net), 0.4 * 6, 1e-6);
+  EXPECT_NEAR(test::total_mass(net), 0.4 * 6, 1e-6);
   // 5*4 + 3*6 structural, 2*15 shear, 4*4 + 2*6 bending.
   EXPECT_EQ(net.model.edges.size(), 38u + 30u + 28u);
   EXPECT_EQ(net.model.triangles.size(), 30u);
@@ -86,9 +67,8 @@ TEST(Springs, AHangingMassStretchesItsSpringByItsWeightOverTheStiffness) {
   part.pins = {{.indices = {0}}};
   for (const auto integrator : {Springs::Integrator::implicit_euler, Springs::Integrator::symplectic_euler}) {
     Net net = net_of(part);
-    Springs::Workspace workspace;
     const Springs::Params params{.integrator = integrator, .point_damping = 4};
-    for (int k = 0; k < 1000; ++k) Springs::step(net.model, net.state, params, workspace, Real(0.01));
+    for (int k = 0; k < 1000; ++k) net.step(params, Real(0.01));
     EXPECT_NEAR(net.state.particles.x[1][1], -(1 + 2 * 9.81 / 100), 1e-4);
     EXPECT_EQ(net.state.particles.x[0], Vec3(0, 0, 0));
   }
@@ -116,15 +96,14 @@ TEST(Springs, TheHashIsTheSameForEveryThreadCountAndPoisonedWorkspace) {
 TEST(Springs, ASteadyStepAllocatesNothing) {
   if (!plenum_test::can_count_allocations) GTEST_SKIP() << "allocations are counted elsewhere";
   Net net = net_of(hanging_cloth(30));
-  Springs::Workspace workspace;
   for (const auto integrator : {Springs::Integrator::implicit_euler, Springs::Integrator::symplectic_euler}) {
     const Springs::Params params{.integrator = integrator};
     for (const int threads : {1, 2})
       with_threads(threads, [&] {
         const Real dt = std::min(Real(1) / 60, Springs::max_dt(net.model, net.state, params));
-        for (int k = 0; k < 3; ++k) Springs::step(net.model, net.state, params, workspace, dt);
+        for (int k = 0; k < 3; ++k) net.step(params, dt);
         EXPECT_EQ(plenum_test::count_allocations([&] {
-                    for (int k = 0; k < 5; ++k) Springs::step(net.model, net.state, params, workspace, dt);
+                    for (int k = 0; k < 5; ++k) net.step(params, dt);
                   }),
                   0);
       });

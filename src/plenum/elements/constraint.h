@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "plenum/base/real.h"
 
@@ -53,6 +54,18 @@ struct Wire {
             static_cast<U>(radius),
             static_cast<U>(pitch)};
   }
+};
+
+/// Which points are bound, and by what.
+template <class T>
+struct ConstraintSet {
+  std::vector<Index2> rods;      ///< [R] pairs at a fixed distance
+  std::vector<T> rod_length;     ///< [R] m, > 0
+  std::vector<Index> beads;      ///< [B] points on wires
+  std::vector<Index> bead_wire;  ///< [B] < number of wires
+  std::vector<Wire<T>> wires;
+
+  bool empty() const { return rods.empty() && beads.empty(); }
 };
 
 /// The two constraints that hold a point x [m] with velocity v [m/s] on a wire. With (p, q, z) the

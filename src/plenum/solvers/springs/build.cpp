@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/shapes.h"
@@ -22,6 +23,19 @@ void SpringsPin::describe(Describer& d) {
   d("group", group, {.min = 0, .max = 255, .doc = "of params.pins, which move it"});
 }
 
+void SpringsWire::describe(Describer& d) {
+  d("shape", shape, {.doc = "of the curve"});
+  d("beads", beads, {.min = 0, .doc = "particles of the part that slide on it", .required = true});
+  d("origin", origin, {.unit = "m", .doc = "in the world: a point of the line, or the centre"});
+  d("axis", axis, {.doc = "of a line or a helix; normal of a circle's plane"});
+  d("radius", radius, {.unit = "m", .min = 1e-4, .max = 1e4, .doc = "of the circle or the helix"});
+  if (d.when("shape", "helix", shape == WireShape::helix)) {
+    d("radial", radial, {.doc = "from the axis to the curve, at the height of the origin"});
+    d("pitch", pitch,
+      {.unit = "m", .min = -1e4, .max = 1e4, .doc = "rise in one turn, right-handed if positive"});
+  }
+}
+
 void SpringsPart::describe(Describer& d) {
   d("type", type, {.doc = "what is generated"});
   if (d.when("type", "cloth", type == Type::cloth)) {
@@ -37,12 +51,14 @@ void SpringsPart::describe(Describer& d) {
     d("from", from, {.unit = "m", .doc = "one end, before placement"});
     d("to", to, {.unit = "m", .doc = "other end, before placement"});
     d("segments", segments, {.min = 1, .max = 1000000, .doc = "springs along the rope"});
+    d("inextensible", inextensible, {.doc = "neighbours stay at their rest distance, as if joined by rods"});
     d("slack", slack, {.min = -0.9, .max = 10, .doc = "rest length over distance, less one"});
     d("linear_density", linear_density, {.unit = "kg/m", .min = 1e-6, .max = 1e4, .doc = "of the rope"});
   }
   if (d.when("type", "points", type == Type::points)) {
     d("points", points, {.unit = "m", .doc = "positions, before placement", .required = true});
     d("springs", springs, {.min = 0, .doc = "pairs of points joined by springs"});
+    d("rods", rods, {.min = 0, .doc = "pairs of points that stay as far apart as they are placed"});
     d("masses", masses, {.unit = "kg", .min = 1e-9, .max = 1e9, .doc = "of the points; none: mass each"});
     d("mass", mass, {.unit = "kg", .min = 1e-9, .max = 1e9, .doc = "of each point without one in masses"});
     d("rest_lengths", rest_lengths,
@@ -56,10 +72,15 @@ void SpringsPart::describe(Describer& d) {
     {.unit = "N/m", .min = 0, .max = 1e9, .doc = "of springs between next neighbours", .logarithmic = true});
   d("damping_time", damping_time,
     {.unit = "s", .min = 0, .max = 10, .doc = "damping along a spring over its stiffness"});
+  d("ball_radius", ball_radius,
+    {.unit = "m", .min = 0, .max = 100, .doc = "of balls drawn at the particles; 0: none"});
+  d("line_radius", line_radius,
+    {.unit = "m", .min = 0, .max = 100, .doc = "of threads drawn for springs and rods"});
   d("position", position, {.unit = "m", .doc = "of the part's origin"});
   d("rotation", rotation, {.unit = "rad", .doc = "about the axis along it, by its length"});
   d("velocity", velocity, {.unit = "m/s", .doc = "at the start"});
   d("pins", pins, {.doc = "particles that are held"});
+  d("wires", wires, {.doc = "curves that particles slide on"});
 }
 
 void SpringsSpec::describe(Describer& d) {
@@ -77,8 +98,17 @@ Quat rotation_of(const Vec3& v) {
   return Quat(Eigen::AngleAxis<Real>(angle, v / angle));
 }
 
-void require(bool holds, const std::string& key, const char* what, const std::string& value = {}) {
-  if (!holds) throw Error(Problem{.key = key, .what = what, .value = value});
+/// Refuses input unless `holds`; the value is made text only then.
+void require(bool holds, const std::string& key, const char* what) {
+  if (!holds) throw Error(Problem{.key = key, .what = what});
+}
+template <class V>
+void require(bool holds, const std::string& key, const char* what, const V& value) {
+  if (holds) return;
+  if constexpr (std::is_same_v<V, Index2>)
+    throw Error(Problem{.key = key, .what = what, .value = fmt::format("[{}, {}]", value[0], value[1])});
+  else
+    throw Error(Problem{.key = key, .what = what, .value = fmt::format("{}", value)});
 }
 
 std::size_t particles_of(const SpringsPart& part) {
@@ -111,8 +141,12 @@ class Builder {
       : part_(part), key_(std::move(key)), m_(model), s_(state), base_(Index(model.mass.size())) {
     made_.type = part.type;
     made_.first_particle = base_;
-    made_.first_edge = Index(m_.edges.size());
+    first_edge_ = Index(m_.edges.size());
     made_.first_triangle = Index(m_.triangles.size());
+    made_.first_rod = Index(m_.constraints.rods.size());
+    made_.first_wire = Index(m_.constraints.wires.size());
+    made_.ball_radius = part_.ball_radius;
+    made_.line_radius = part_.line_radius;
   }
 
   void run() {
@@ -128,12 +162,15 @@ class Builder {
         break;
     }
     made_.num_particles = Index(m_.mass.size()) - base_;
-    made_.num_edges = Index(m_.edges.size()) - made_.first_edge;
     made_.num_triangles = Index(m_.triangles.size()) - made_.first_triangle;
-    const auto kinds = m_.kind.begin() + made_.first_edge;
-    made_.num_drawn_edges =
-        Index(std::find(kinds, m_.kind.end(), std::uint8_t(Springs::bend)) - kinds);  // they come last
+    const auto kinds = m_.kind.begin() + first_edge_;
+    const auto first_bend = std::find(kinds, m_.kind.end(), std::uint8_t(Springs::bend));  // they come last
+    m_.part_edges.push_back(
+        Index3(first_edge_, Index(m_.edges.size()) - first_edge_, Index(first_bend - kinds)));
     pins();
+    wires();
+    made_.num_rods = Index(m_.constraints.rods.size()) - made_.first_rod;
+    made_.num_wires = Index(m_.constraints.wires.size()) - made_.first_wire;
     m_.parts.push_back(made_);
   }
 
@@ -161,6 +198,11 @@ class Builder {
     m_.rest_length.push_back(rest_length);
     m_.damping.push_back(part_.damping_time * stiffness);
     m_.kind.push_back(kind);
+  }
+
+  void rod(Index a, Index b, Real length) {
+    m_.constraints.rods.push_back(Index2(base_ + a, base_ + b));
+    m_.constraints.rod_length.push_back(length);
   }
 
   void cloth() {
@@ -200,7 +242,9 @@ class Builder {
     const Real rest = length / Real(n), half = part_.linear_density * rest / 2;
     for (Index i = 0; i <= n; ++i)
       particle(part_.from + along * (Real(i) / Real(n)), i == 0 || i == n ? half : 2 * half);
-    for (Index i = 0; i < n; ++i) spring(i, i + 1, part_.structural_stiffness, Springs::structural, rest);
+    for (Index i = 0; i < n; ++i)
+      part_.inextensible ? rod(i, i + 1, rest)
+                         : spring(i, i + 1, part_.structural_stiffness, Springs::structural, rest);
     for (Index i = 0; i + 2 <= n; ++i) spring(i, i + 2, part_.bending_stiffness, Springs::bend, 2 * rest);
   }
 
@@ -208,23 +252,64 @@ class Builder {
     const std::size_t n = part_.points.size();
     require(n > 0, key_ + ".points", "must hold at least one point");
     require(part_.masses.empty() || part_.masses.size() == n, key_ + ".masses",
-            "must hold one number for each point", std::to_string(part_.masses.size()));
+            "must hold one number for each point", part_.masses.size());
     require(part_.rest_lengths.empty() || part_.rest_lengths.size() == part_.springs.size(),
-            key_ + ".rest_lengths", "must hold one number for each spring",
-            std::to_string(part_.rest_lengths.size()));
+            key_ + ".rest_lengths", "must hold one number for each spring", part_.rest_lengths.size());
     for (std::size_t i = 0; i < n; ++i)
       particle(part_.points[i], part_.masses.empty() ? part_.mass : part_.masses[i]);
-    for (std::size_t s = 0; s < part_.springs.size(); ++s) {
-      const Index2 e = part_.springs[s];
-      const bool valid = e[0] != e[1] && e.minCoeff() >= 0 && std::size_t(e.maxCoeff()) < n;
-      if (!valid)
-        throw Error(Problem{.key = fmt::format("{}.springs[{}]", key_, s),
+    const auto check = [&](const char* list, std::size_t k, const Index2& e) {
+      if (e[0] == e[1] || e.minCoeff() < 0 || std::size_t(e.maxCoeff()) >= n)
+        throw Error(Problem{.key = fmt::format("{}.{}[{}]", key_, list, k),
                             .what = "must join two different points",
                             .value = fmt::format("[{}, {}]", e[0], e[1]),
                             .allowed = fmt::format("0 to {}", n - 1)});
+    };
+    for (std::size_t s = 0; s < part_.springs.size(); ++s) {
+      const Index2 e = part_.springs[s];
+      check("springs", s, e);
       spring(e[0], e[1], part_.structural_stiffness, Springs::user,
              part_.rest_lengths.empty() ? Real(-1) : part_.rest_lengths[s]);
     }
+    for (std::size_t r = 0; r < part_.rods.size(); ++r) {
+      const Index2 e = part_.rods[r];
+      check("rods", r, e);
+      const Real length = (part_.points[std::size_t(e[1])] - part_.points[std::size_t(e[0])]).norm();
+      require(length > 0, fmt::format("{}.rods[{}]", key_, r), "joins two points at one place");
+      rod(e[0], e[1], length);
+    }
+  }
+
+  void wires() {
+    for (std::size_t k = 0; k < part_.wires.size(); ++k) {
+      const SpringsWire& wire = part_.wires[k];
+      const std::string key = fmt::format("{}.wires[{}]", key_, k);
+      require(wire.axis.norm() > 0, key + ".axis", "must not be zero");
+      require(wire.pitch != 0, key + ".pitch", "must not be zero");
+      const Vec3 axis = wire.axis.normalized();
+      Vec3 radial = wire.radial - wire.radial.dot(axis) * axis;
+      if (radial.norm() > Real(1e-3) * wire.radial.norm())
+        radial.normalize();
+      else if (wire.shape == WireShape::helix)
+        throw Error(Problem{.key = key + ".radial", .what = "must not be along the axis"});
+      else
+        radial = axis.unitOrthogonal();
+      for (const Index i : checked(wire.beads, key + ".beads")) {
+        m_.constraints.beads.push_back(base_ + i);
+        m_.constraints.bead_wire.push_back(Index(m_.constraints.wires.size()));
+      }
+      m_.constraints.wires.push_back({wire.shape, wire.origin, axis, radial, wire.radius, wire.pitch});
+    }
+  }
+
+  /// Indices of the part's own particles, or an error that names the first that is not one.
+  const std::vector<Index>& checked(const std::vector<Index>& indices, const std::string& key) const {
+    for (std::size_t k = 0; k < indices.size(); ++k)
+      if (indices[k] < 0 || indices[k] >= made_.num_particles)
+        throw Error(Problem{.key = fmt::format("{}[{}]", key, k),
+                            .what = "is not a particle of the part",
+                            .value = std::to_string(indices[k]),
+                            .allowed = fmt::format("0 to {}", made_.num_particles - 1)});
+    return indices;
   }
 
   void pins() {
@@ -245,15 +330,7 @@ class Builder {
   std::vector<Index> selected(const SpringsPin& pin, const std::string& key) const {
     using Where = SpringsPin::Where;
     const Index n = made_.num_particles;
-    if (pin.where == Where::indices) {
-      for (std::size_t k = 0; k < pin.indices.size(); ++k)
-        if (pin.indices[k] < 0 || pin.indices[k] >= n)
-          throw Error(Problem{.key = fmt::format("{}.indices[{}]", key, k),
-                              .what = "is not a particle of the part",
-                              .value = std::to_string(pin.indices[k]),
-                              .allowed = fmt::format("0 to {}", n - 1)});
-      return pin.indices;
-    }
+    if (pin.where == Where::indices) return checked(pin.indices, key + ".indices");
     const bool is_cloth = part_.type == SpringsPart::Type::cloth;
     require(is_cloth || pin.where == Where::box || pin.where == Where::all || pin.where == Where::first ||
                 pin.where == Where::last,
@@ -310,6 +387,7 @@ class Builder {
   Model& m_;
   State& s_;
   Index base_;
+  Index first_edge_;
   Springs::Part made_;
 };
 
@@ -331,7 +409,7 @@ void Springs::build(const Spec& spec, Model& model, State& state) {
   require(!spec.parts.empty(), "parts", "must hold at least one part");
   std::size_t n = 0;
   for (const SpringsPart& part : spec.parts) n += particles_of(part);
-  require(n <= std::size_t(1) << 30, "parts", "hold more than 2^30 particles", std::to_string(n));
+  require(n <= std::size_t(1) << 30, "parts", "hold more than 2^30 particles", n);
   for (std::size_t p = 0; p < spec.parts.size(); ++p)
     Builder(spec.parts[p], fmt::format("parts[{}]", p), model, state).run();
   state.velocity_change.assign(model.mass.size(), Vec3::Zero());
@@ -345,20 +423,18 @@ void Springs::update(Model& model) {
           "edges", "and their arrays must have one length");
   require(model.pin_group.size() == model.pinned.size() && model.pin_position.size() == model.pinned.size(),
           "pinned", "and its arrays must have one length");
-  for (const Real mass : model.mass) require(mass > 0, "mass", "must be positive", std::to_string(mass));
-  for (const Index i : model.pinned)
-    require(i >= 0 && std::size_t(i) < n, "pinned", "must be particles", std::to_string(i));
+  for (const Real mass : model.mass) require(mass > 0, "mass", "must be positive", mass);
+  for (const Index i : model.pinned) require(i >= 0 && std::size_t(i) < n, "pinned", "must be particles", i);
   for (const Index3& t : model.triangles)
     require(t.minCoeff() >= 0 && std::size_t(t.maxCoeff()) < n, "triangles", "must join particles");
   std::vector<double> stiffness(n, 0), damping(n, 0);
   for (std::size_t e = 0; e < edges; ++e) {
     const Index2 ends = model.edges[e];
     require(ends[0] != ends[1] && ends.minCoeff() >= 0 && std::size_t(ends.maxCoeff()) < n, "edges",
-            "must join two different particles", fmt::format("[{}, {}]", ends[0], ends[1]));
-    require(model.stiffness[e] >= 0, "stiffness", "must not be negative", std::to_string(model.stiffness[e]));
-    require(model.damping[e] >= 0, "damping", "must not be negative", std::to_string(model.damping[e]));
-    require(model.rest_length[e] >= 0, "rest_length", "must not be negative",
-            std::to_string(model.rest_length[e]));
+            "must join two different particles", ends);
+    require(model.stiffness[e] >= 0, "stiffness", "must not be negative", model.stiffness[e]);
+    require(model.damping[e] >= 0, "damping", "must not be negative", model.damping[e]);
+    require(model.rest_length[e] >= 0, "rest_length", "must not be negative", model.rest_length[e]);
     for (const Index i : ends) {
       stiffness[std::size_t(i)] += double(model.stiffness[e]);
       damping[std::size_t(i)] += double(model.damping[e]);
@@ -378,6 +454,34 @@ void Springs::update(Model& model) {
   }
   model.stiffness_bound = static_cast<Real>(frequency);
   model.damping_bound = static_cast<Real>(rate);
+
+  const ConstraintSet<Real>& set = model.constraints;
+  require(set.rod_length.size() == set.rods.size() && set.bead_wire.size() == set.beads.size(), "constraints",
+          "and their arrays must have one length");
+  std::fill(stiffness.begin(), stiffness.end(), 0);  // of penalties, for one of unit stiffness each
+  for (std::size_t r = 0; r < set.rods.size(); ++r) {
+    const Index2 ends = set.rods[r];
+    require(ends[0] != ends[1] && ends.minCoeff() >= 0 && std::size_t(ends.maxCoeff()) < n, "rods",
+            "must join two different particles", ends);
+    require(set.rod_length[r] > 0, "rod_length", "must be positive", set.rod_length[r]);
+    for (const Index i : ends) stiffness[std::size_t(i)] += 1;
+  }
+  double penalty = 0;
+  for (const Index2& rod : set.rods)
+    penalty = std::max(penalty, per_mass(stiffness, rod[0]) + per_mass(stiffness, rod[1]));
+  double bead_penalty = 0;
+  for (std::size_t b = 0; b < set.beads.size(); ++b) {
+    const Index i = set.beads[b];
+    require(i >= 0 && std::size_t(i) < n, "beads", "must be particles", i);
+    require(set.bead_wire[b] >= 0 && std::size_t(set.bead_wire[b]) < set.wires.size(), "bead_wire",
+            "must be wires", set.bead_wire[b]);
+    // The squared gradients of both constraints; the second of a helix is the longer, 1 + (2 pi R / pitch)^2.
+    const Wire<Real>& wire = set.wires[std::size_t(set.bead_wire[b])];
+    const double turn =
+        wire.shape == WireShape::helix ? 2 * std::numbers::pi * double(wire.radius / wire.pitch) : 0;
+    bead_penalty = std::max(bead_penalty, (2 + turn * turn) / double(model.mass[std::size_t(i)]));
+  }
+  model.constraint_bound = static_cast<Real>(penalty + bead_penalty);
   ++model.revision;
 }
 

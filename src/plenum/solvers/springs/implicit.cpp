@@ -45,6 +45,12 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
         w.rhs[i] += h * model.mass[i] * (params.gravity - params.point_damping * v[i]);
     });
     if (has_air(model, params)) add_air(model, state, params, w, h);
+    if (has_penalty(model, params))
+      for_each_bead_constraint(model, x, [&](std::size_t i, Real value, const Vec3& gradient) {
+        const Real hk = h * params.penalty_stiffness;
+        w.rhs[i] -= hk * (value + h * gradient.dot(v[i])) * gradient;
+        w.system.matrix().add_diagonal(Index(i), h * hk * gradient * gradient.transpose());
+      });
   }
   SolveReport solve;
   {
@@ -73,6 +79,12 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
       x[i] += h * v[i];
     }
   });
+  if (w.multipliers.empty()) return;
+  // The step went where the springs wanted; the constraints' impulses take it to the nearest place they
+  // allow.
+  w.unconstrained = x;
+  w.multipliers.project_positions(x, inverse_mass, 8);
+  for (std::size_t i = 0; i < n; ++i) v[i] += (x[i] - w.unconstrained[i]) / h;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "plenum/base/describe.h"
+#include "plenum/elements/constraint.h"
 #include "plenum/geometry/mesh.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -41,6 +42,19 @@ constexpr std::array<const char*, 14> names_of(SpringsPin::Where) {
           "front_right", "left", "right", "back",    "front",     "first",      "last"};
 }
 
+/// A curve that particles of a part slide on.
+struct SpringsWire {
+  WireShape shape = WireShape::line;
+  std::vector<Index> beads = {};  ///< of the part's own particles
+  Vec3 origin = Vec3::Zero();     ///< [m] in the world: on the line, or the centre
+  Vec3 axis = Vec3(0, 1, 0);      ///< of the line or the helix; normal of the circle's plane
+  Vec3 radial = Vec3(1, 0, 0);    ///< from a helix' axis to the curve, at the height of the origin
+  Real radius = 1;                ///< [m]
+  Real pitch = 1;                 ///< [m] rise of a helix in one turn, right-handed
+
+  void describe(Describer& d);
+};
+
 struct SpringsPart {
   enum class Type : int { cloth, rope, points };
   /// What the numbers for stiffness mean.
@@ -69,15 +83,21 @@ struct SpringsPart {
   Real mass = Real(0.1);                ///< [kg]
   std::vector<Real> rest_lengths = {};  ///< [S] m; empty: as placed
 
+  std::vector<Index2> rods = {};  ///< [R][2] < N points that stay as far apart as they are placed
+  bool inextensible = false;      ///< a rope's neighbours stay at their rest distance, without springs
+  std::vector<SpringsWire> wires = {};
+
   StiffnessOf stiffness_of = StiffnessOf::length;
   Real structural_stiffness = 1000;  ///< [N/m] or [N]
   Real shear_stiffness = 500;        ///< [N/m] or [N], of cloth
   Real bending_stiffness = 1;        ///< [N/m] or [N], of cloth and rope
   Real damping_time = Real(1e-3);    ///< [s] damping along a spring over its stiffness, c = damping_time k
 
-  Vec3 position = Vec3::Zero();  ///< [m]
-  Vec3 rotation = Vec3::Zero();  ///< [rad] about the axis along it
-  Vec3 velocity = Vec3::Zero();  ///< [m/s]
+  Real ball_radius = 0;            ///< [m] of balls drawn at the particles of ropes and points
+  Real line_radius = Real(0.006);  ///< [m] of threads drawn for springs and rods
+  Vec3 position = Vec3::Zero();    ///< [m]
+  Vec3 rotation = Vec3::Zero();    ///< [rad] about the axis along it
+  Vec3 velocity = Vec3::Zero();    ///< [m/s]
   std::vector<SpringsPin> pins = {};
 
   void describe(Describer& d);

@@ -1,6 +1,7 @@
 #include "plenum/solvers/springs/springs.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "plenum/math/pose.h"
 #include "plenum/solvers/springs/detail/steps.h"
@@ -8,7 +9,7 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-static_assert(Buildable<Springs> && HasSamples<Springs>);
+static_assert(Buildable<Springs> && HasSamples<Springs> && HasEdits<Springs>);
 
 Springs::Workspace::Workspace() = default;
 Springs::Workspace::~Workspace() = default;
@@ -40,6 +41,14 @@ void Springs::Params::describe(Describer& d) {
   d("air_density", air_density, {.unit = "kg/m^3", .min = 0, .max = 2000, .doc = "of the air; 0: no air"});
   d("drag", drag, {.min = 0, .max = 10, .doc = "drag coefficient of triangles"});
   d("lift", lift, {.min = 0, .max = 10, .doc = "lift coefficient of triangles"});
+  d("tear_strain", tear_strain,
+    {.min = 0, .max = 1000, .doc = "relative elongation at which springs tear; 0: never"});
+  d("constraints", constraints, {.doc = "how fixed distances and wires are kept"});
+  d("penalty_stiffness", penalty_stiffness,
+    {.unit = "N/m", .min = 0, .max = 1e9, .doc = "of constraints kept by penalty", .logarithmic = true});
+  d("stabilization", stabilization, {.doc = "what keeps multipliers from drifting, in explicit methods"});
+  d("baumgarte_rate", baumgarte_rate,
+    {.unit = "1/s", .min = 0, .max = 1e4, .doc = "at which Baumgarte stabilization pulls back"});
   d("tolerance", tolerance,
     {.min = 1e-7, .max = 0.5, .doc = "relative true residual of linear solves", .logarithmic = true});
   d("max_iterations", max_iterations, {.min = 1, .max = 100000, .doc = "of a linear solve"});
@@ -52,14 +61,27 @@ void Springs::Params::describe(Describer& d) {
 namespace {
 
 /// Lays the workspace out for the model if it is not.
-SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& model) {
+SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& model,
+                          const Springs::Params& params) {
   if (!workspace.impl) workspace.impl = std::make_unique<SpringsWorkspace>();
   SpringsWorkspace& w = *workspace.impl;
-  if (w.revision == model.revision && w.x0.size() == model.mass.size()) return w;
+  const Real penalty = has_penalty(model, params) ? params.penalty_stiffness : 0;
   const std::size_t n = model.mass.size();
-  w.system =
-      SpringSystem<Real>(n, model.edges, std::span<const Real>(model.stiffness),
-                         std::span<const Real>(model.rest_length), std::span<const Real>(model.damping));
+  if (w.revision == model.revision && w.x0.size() == n && w.penalty_stiffness == penalty) return w;
+  auto edges = model.edges;
+  auto stiffness = model.stiffness, rest_length = model.rest_length, damping = model.damping;
+  if (penalty > 0) {
+    const ConstraintSet<Real>& set = model.constraints;
+    edges.insert(edges.end(), set.rods.begin(), set.rods.end());
+    rest_length.insert(rest_length.end(), set.rod_length.begin(), set.rod_length.end());
+    stiffness.resize(edges.size(), penalty);
+    damping.resize(edges.size(), Real(0));
+  }
+  w.system = SpringSystem<Real>(n, edges, std::span<const Real>(stiffness),
+                                std::span<const Real>(rest_length), std::span<const Real>(damping));
+  w.multipliers = penalty > 0 ? Multipliers<Real>() : Multipliers<Real>(n, model.constraints);
+  w.unconstrained.resize(w.multipliers.empty() ? 0 : n);
+  w.penalty_stiffness = penalty;
   w.x0.resize(n);
   w.base.resize(n);
   w.rhs.resize(n);
@@ -91,7 +113,9 @@ Real Springs::max_dt(const Model& model, const State&, const Params& params) {
   // Symplectic Euler with the damping at the old velocity: h <= 2 (sqrt(1 + xi^2) - xi) / omega for damping
   // ratio xi. Source: Belytschko, Liu & Moran 2000, "Nonlinear finite elements for continua and structures",
   // eq. 6.6.12.
-  const Real omega = std::sqrt(model.stiffness_bound * params.stiffness_scale);
+  const Real penalty = params.constraints == Constraints::penalty ? params.penalty_stiffness : 0;
+  const Real omega =
+      std::sqrt(model.stiffness_bound * params.stiffness_scale + model.constraint_bound * penalty);
   const Real rate = model.damping_bound * params.damping_scale + params.point_damping;
   if (omega == 0) return rate > 0 ? 2 / rate : std::numeric_limits<Real>::infinity();
   const Real xi = rate / (2 * omega);
@@ -101,7 +125,7 @@ Real Springs::max_dt(const Model& model, const State&, const Params& params) {
 Report Springs::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
   Report report;
   if (!(dt > 0) || model.mass.empty()) return report;
-  SpringsWorkspace& w = prepare(workspace, model);
+  SpringsWorkspace& w = prepare(workspace, model, params);
   w.x0 = state.particles.x;
   move_pins(model, state, params, dt);
   switch (params.integrator) {
@@ -112,6 +136,8 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
       explicit_step(model, state, params, w, dt, report);
       break;
   }
+  if (!w.multipliers.empty())
+    report.measure("constraint_error", w.multipliers.largest_error(state.particles.x), "m");
   // Rounding must not let held particles drift from their pins.
   for (std::size_t p = 0; p < model.pinned.size(); ++p) {
     const auto i = static_cast<std::size_t>(model.pinned[p]), group = std::size_t(model.pin_group[p]);
@@ -153,21 +179,82 @@ void Springs::fields(const Model& model, State& state, FieldVisitor& visit) {
   visit_fields(model, state, visit);
 }
 
+void Springs::model_fields(Model& model, FieldVisitor& visit) {
+  visit({"mass", "kg", Centring::particle}, model.mass);
+  visit({"edges", "", Centring::edge}, model.edges);
+  visit({"stiffness", "N/m", Centring::edge}, model.stiffness);
+  visit({"rest_length", "m", Centring::edge}, model.rest_length);
+  visit({"damping", "N s/m", Centring::edge}, model.damping);
+  visit({"kind", "", Centring::edge}, model.kind);
+  visit({"triangles", "", Centring::triangle}, model.triangles);
+  visit({"part_edges", "", Centring::global}, model.part_edges);
+  visit({"stiffness_bound", "1/s^2", Centring::global}, model.stiffness_bound);
+  visit({"damping_bound", "1/s", Centring::global}, model.damping_bound);
+  visit({"constraint_bound", "1/kg", Centring::global}, model.constraint_bound);
+  visit({"revision", "", Centring::global}, model.revision);
+}
+
+namespace {
+
+template <class T>
+std::span<const T> piece(const std::vector<T>& all, Index first, Index count) {
+  return std::span(all).subspan(std::size_t(first), std::size_t(count));
+}
+
+/// A wire as a chain of segments: a circle once around, a helix three turns to either side, a line 5 m.
+void sample(const Wire<Real>& wire, std::vector<Vec3>& x, std::vector<Index2>& segments) {
+  const Vec3 side = wire.axis.cross(wire.radial);
+  const auto along_curve = [&](Real turn) -> Vec3 {
+    const Real angle = turn * Real(2 * std::numbers::pi);
+    const Vec3 round = wire.radius * (std::cos(angle) * wire.radial + std::sin(angle) * side);
+    switch (wire.shape) {
+      case WireShape::line:
+        return turn * wire.axis;
+      case WireShape::circle:
+        return round;
+      case WireShape::helix:
+        return round + wire.pitch * turn * wire.axis;
+    }
+    return Vec3::Zero();
+  };
+  const Real from = wire.shape == WireShape::circle ? 0 : wire.shape == WireShape::helix ? -3 : -5;
+  const Real to = wire.shape == WireShape::circle ? 1 : -from;
+  const int count = wire.shape == WireShape::line ? 1 : static_cast<int>(64 * (to - from));
+  for (int k = 0; k <= count; ++k) {
+    x.push_back(wire.origin + along_curve(from + (to - from) * Real(k) / Real(count)));
+    if (k > 0) segments.push_back(Index2(k - 1, k));
+  }
+}
+
+}  // namespace
+
 void Springs::geometry(const Model& model, const State& state, DrawableSink& sink) {
   int palette = 0;
-  for (const Part& part : model.parts) {
+  for (std::size_t p = 0; p < model.parts.size(); ++p) {
+    const Part& part = model.parts[p];
+    const auto lines = [&](std::span<const Vec3> x, std::span<const Index2> segments) {
+      if (!segments.empty() && part.line_radius > 0)
+        sink.lines({.x = x, .segments = segments, .radius = part.line_radius, .palette = palette});
+    };
     if (part.num_triangles > 0)
-      sink.triangles(
-          {.x = state.particles.x,
-           .triangles = std::span(model.triangles)
-                            .subspan(std::size_t(part.first_triangle), std::size_t(part.num_triangles)),
-           .look = Look::cloth,
-           .palette = palette});
+      sink.triangles({.x = state.particles.x,
+                      .triangles = piece(model.triangles, part.first_triangle, part.num_triangles),
+                      .look = Look::cloth,
+                      .palette = palette});
     else
-      sink.lines({.x = state.particles.x,
-                  .segments = std::span(model.edges)
-                                  .subspan(std::size_t(part.first_edge), std::size_t(part.num_drawn_edges)),
-                  .palette = palette});
+      lines(state.particles.x, piece(model.edges, model.part_edges[p][0], model.part_edges[p][2]));
+    lines(state.particles.x, piece(model.constraints.rods, part.first_rod, part.num_rods));
+    for (const Wire<Real>& wire : piece(model.constraints.wires, part.first_wire, part.num_wires)) {
+      std::vector<Vec3> x;
+      std::vector<Index2> segments;
+      sample(wire, x, segments);
+      lines(x, segments);
+    }
+    if (part.ball_radius > 0)
+      sink.spheres({.x = piece(state.particles.x, part.first_particle, part.num_particles),
+                    .radius = part.ball_radius,
+                    .look = Look::body,
+                    .palette = palette});
     ++palette;
   }
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "plenum/elements/constraint.h"
 #include "plenum/geometry/mesh.h"
 #include "plenum/solvers/springs/spec.h"
 #include "plenum/state/particles.h"
@@ -33,28 +34,34 @@ struct Springs {
   struct Part {
     SpringsPart::Type type = SpringsPart::Type::cloth;
     Index first_particle = 0, num_particles = 0;  ///< as built; tearing appends particles elsewhere
-    Index first_edge = 0, num_edges = 0;
-    Index num_drawn_edges = 0;  ///< the first of them; bending springs are not drawn
     Index first_triangle = 0, num_triangles = 0;
+    Index first_rod = 0, num_rods = 0;
+    Index first_wire = 0, num_wires = 0;
+    Real ball_radius = 0;  ///< [m] of the balls drawn at its particles; 0: none
+    Real line_radius = 0;  ///< [m] of the threads drawn for its springs and rods
   };
 
   /// Topology, rest shape and materials. After changing one by hand, call update().
   struct Model {
-    std::vector<Real> mass;          ///< [N] kg, > 0, of pinned particles too
-    std::vector<Index2> edges;       ///< [S][2] < N, two different ends
-    std::vector<Real> stiffness;     ///< [S] N/m, >= 0
-    std::vector<Real> rest_length;   ///< [S] m, >= 0
-    std::vector<Real> damping;       ///< [S] N s/m along the spring, >= 0
-    std::vector<std::uint8_t> kind;  ///< [S] of Kind
-    std::vector<Index3> triangles;   ///< [T][3] < N, of cloth: drawn, and pushed by the air
-    std::vector<Index> pinned;       ///< [P] particles that are held
-    std::vector<Index> pin_group;    ///< [P] >= 0, which of Params::pins moves them
-    std::vector<Vec3> pin_position;  ///< [P] m, where they are held while their group does not move
-    std::vector<Part> parts = {};
+    std::vector<Real> mass;           ///< [N] kg, > 0, of pinned particles too
+    std::vector<Index2> edges;        ///< [S][2] < N, two different ends
+    std::vector<Real> stiffness;      ///< [S] N/m, >= 0
+    std::vector<Real> rest_length;    ///< [S] m, >= 0
+    std::vector<Real> damping;        ///< [S] N s/m along the spring, >= 0
+    std::vector<std::uint8_t> kind;   ///< [S] of Kind
+    std::vector<Index3> triangles;    ///< [T][3] < N, of cloth: drawn, and pushed by the air
+    std::vector<Index> pinned;        ///< [P] particles that are held
+    std::vector<Index> pin_group;     ///< [P] >= 0, which of Params::pins moves them
+    std::vector<Vec3> pin_position;   ///< [P] m, where they are held while their group does not move
+    ConstraintSet<Real> constraints;  ///< strict: fixed distances, and wires that particles slide on
+    std::vector<Part> parts;
+    std::vector<Index3>
+        part_edges;  ///< [parts] first edge, number of edges, number of the first ones to draw
 
-    Real stiffness_bound = 0;  ///< [1/s^2] of the net's highest frequency squared; see update()
-    Real damping_bound = 0;    ///< [1/s] of the highest damping rate
-    Index revision = 0;        ///< counts updates, so that workspaces notice them
+    Real constraint_bound = 0;  ///< [1/kg] of the highest frequency squared per stiffness of penalties
+    Real stiffness_bound = 0;   ///< [1/s^2] of the net's highest frequency squared; see update()
+    Real damping_bound = 0;     ///< [1/s] of the highest damping rate
+    Index revision = 0;         ///< counts updates, so that workspaces notice them
   };
 
   struct State {
@@ -65,6 +72,18 @@ struct Springs {
   enum class Integrator : int {
     implicit_euler,    ///< linearized once a step (Baraff & Witkin 1998): stable for every stiffness
     symplectic_euler,  ///< the cheapest explicit method that keeps energy
+  };
+
+  /// How strict constraints are kept.
+  enum class Constraints : int {
+    multipliers,  ///< exactly, by Lagrange multipliers
+    penalty,      ///< nearly, by springs of `penalty_stiffness`
+  };
+  /// What keeps multipliers from drifting off by the error of the integrator. Implicit Euler always projects.
+  enum class Stabilization : int {
+    none,
+    baumgarte,   ///< pulls back at `baumgarte_rate` (Baumgarte 1972)
+    projection,  ///< puts positions and velocities back after each step (Cline & Pai 2003)
   };
 
   /// How far a group of pins has moved from where it was built.
@@ -88,6 +107,11 @@ struct Springs {
     Real air_density = Real(1.2);
     Real drag = 1;
     Real lift = Real(0.5);
+    Real tear_strain = 0;
+    Constraints constraints = Constraints::multipliers;
+    Real penalty_stiffness = Real(1e5);
+    Stabilization stabilization = Stabilization::projection;
+    Real baumgarte_rate = 20;
     Real tolerance = Real(1e-3);
     int max_iterations = 1000;
     Real thickness = Real(0.01);
@@ -120,6 +144,12 @@ struct Springs {
   /// Relative elongation l / l0 - 1 of a spring; zero if it has no rest length.
   static Real strain(const Model& model, const State& state, std::size_t edge);
 
+  /// Tears springs whose strain is above params.tear_strain: removes them, and opens the cloth at one end of
+  /// each, where the triangles on the far side get a vertex of their own. Mass and momentum stay the same.
+  /// True if anything tore.
+  static bool edit(Model& model, State& state, const Params& params, Workspace& workspace);
+  static void model_fields(Model& model, FieldVisitor& visit);
+
   static Samples samples(const Model& model, const State& state, const Params& params,
                          const Workspace& workspace);
   static void absorb(const Model& model, State& state, std::span<const SampleImpulse> impulses);
@@ -127,6 +157,12 @@ struct Springs {
 
 constexpr std::array<const char*, 2> names_of(Springs::Integrator) {
   return {"implicit_euler", "symplectic_euler"};
+}
+constexpr std::array<const char*, 2> names_of(Springs::Constraints) {
+  return {"multipliers", "penalty"};
+}
+constexpr std::array<const char*, 3> names_of(Springs::Stabilization) {
+  return {"none", "baumgarte", "projection"};
 }
 
 }  // namespace plenum::inline PLENUM_ABI

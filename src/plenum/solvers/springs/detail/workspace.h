@@ -7,13 +7,17 @@
 #include "plenum/geometry/adjacency.h"
 #include "plenum/linear/jacobi.h"
 #include "plenum/linear/pcg.h"
+#include "plenum/solvers/springs/detail/multipliers.h"
 #include "plenum/solvers/springs/detail/spring_system.h"
 #include "plenum/solvers/springs/springs.h"
 
 namespace plenum::inline PLENUM_ABI {
 
 struct SpringsWorkspace {
-  Index revision = -1;  ///< of the model this was laid out for
+  Index revision = -1;          ///< of the model this was laid out for
+  Real penalty_stiffness = -1;  ///< of its rods, which are springs of the system if it is positive
+  Multipliers<Real> multipliers;
+  std::vector<Vec3> unconstrained;  ///< [N] m before the constraints were put right
   SpringSystem<Real> system;
   std::vector<Vec3> x0;             ///< [N] m at the start of the step
   std::vector<Real> base;           ///< [N] kg on the diagonal
@@ -38,6 +42,23 @@ inline Vec3 air_on(const SpringsWorkspace& w, std::size_t particle) {
   Vec3 sum = Vec3::Zero();
   for (const Index t : w.incident[particle]) sum += w.air[std::size_t(t)].force;
   return sum / 3;
+}
+
+/// Whether strict constraints are kept by penalty; false if there are none.
+inline bool has_penalty(const Springs::Model& model, const Springs::Params& params) {
+  return params.constraints == Springs::Constraints::penalty && !model.constraints.empty();
+}
+
+/// Calls add(particle, C, gradient) for both constraints of every bead on its wire.
+template <class Add>
+void for_each_bead_constraint(const Springs::Model& model, std::span<const Vec3> x, Add&& add) {
+  const ConstraintSet<Real>& set = model.constraints;
+  for (std::size_t b = 0; b < set.beads.size(); ++b) {
+    const auto i = static_cast<std::size_t>(set.beads[b]);
+    for (const auto& term :
+         wire_constraints<Real>(set.wires[std::size_t(set.bead_wire[b])], x[i], Vec3::Zero()))
+      add(i, term.value, term.gradient);
+  }
 }
 
 /// Views of a vector of Vec3 as flat numbers, [3 N].

@@ -1,0 +1,71 @@
+#pragma once
+// Strict constraints by Lagrange multipliers: the forces J^T lambda that keep C(x) = 0, with J the gradients.
+#include <span>
+#include <vector>
+
+#include "plenum/elements/constraint.h"
+#include "plenum/linear/pcg.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// Solves for multipliers; everything between x and the multipliers is done in double. inverse_mass [N] 1/kg
+/// may be zero: such points take part and do not yield. Allocates only in the constructor.
+template <class T>
+class Multipliers {
+ public:
+  Multipliers() = default;
+  Multipliers(std::size_t num_points, ConstraintSet<T> set);
+
+  bool empty() const { return set_.empty(); }
+  std::size_t size() const { return row_.size(); }  ///< scalar constraints
+
+  /// Adds W J^T lambda to accelerations a [N] m/s^2 so that C'' = -2 r C' - r^2 C: C'' = 0 for rate r = 0,
+  /// and for r > 0 errors decay as (1 + r t) exp(-r t). Source: Baumgarte 1972, "Stabilization of constraints
+  /// and integrals of motion in dynamical systems", eq. 8. x [N] m, v [N] m/s. Returns iterations of the
+  /// solve.
+  int accelerate(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v,
+                 std::span<const T> inverse_mass, double rate, std::span<Vector3<T>> a);
+
+  /// Moves x [N] m to C = 0 by the least displacement in the norm of the masses, to first order: Newton steps
+  /// dx = -W J^T (J W J^T)^-1 C until |C| is at the rounding error of x, or stops halving, or at most
+  /// `max_steps`. Source: Goldenthal et al. 2007, "Efficient simulation of inextensible cloth", section 4.2
+  /// (fast projection). Returns the largest |C| left [m].
+  double project_positions(std::span<Vector3<T>> x, std::span<const T> inverse_mass, int max_steps);
+
+  /// Changes v [N] m/s to C' = J v = 0 by the least change in the norm of the masses. Source: Cline & Pai
+  /// 2003, "Post-stabilization for rigid body simulation with contact and constraints".
+  void project_velocities(std::span<const Vector3<T>> x, std::span<const T> inverse_mass,
+                          std::span<Vector3<T>> v);
+
+  double largest_error(std::span<const Vector3<T>> x);  ///< max |C| [m]
+
+ private:
+  using Vector = Vector3<double>;
+  struct Row {
+    Index first;   ///< -1: none
+    Index second;  ///< the gradient is +g here and -g at `first`
+    Vector gradient;
+    double value, curvature;
+  };
+  /// Coupling of two rows through a point they share.
+  struct Entry {
+    Index column, point;
+    double sign, value;
+  };
+  void evaluate(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v);
+  double rate_of(const Row& row, std::span<const Vector3<T>> v) const;  ///< J v of a row
+  /// Solves J W J^T lambda = rhs_ and adds W J^T lambda to `out`.
+  int solve_and_apply(std::span<const T> inverse_mass, std::span<Vector3<T>> out);
+
+  ConstraintSet<T> set_;
+  std::vector<Row> row_;
+  std::vector<std::size_t> row_begin_;  // [rows + 1] into entries_
+  std::vector<Entry> entries_;          // off the diagonal of J W J^T
+  std::vector<double> diagonal_, rhs_, lambda_;
+  PcgWorkspace<double> pcg_;
+};
+
+extern template class Multipliers<float>;
+extern template class Multipliers<double>;
+
+}  // namespace plenum::inline PLENUM_ABI

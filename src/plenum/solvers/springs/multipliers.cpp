@@ -1,0 +1,151 @@
+#include "plenum/solvers/springs/detail/multipliers.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace plenum::inline PLENUM_ABI {
+
+template <class T>
+Multipliers<T>::Multipliers(std::size_t num_points, ConstraintSet<T> set) : set_(std::move(set)) {
+  for (const Index2& rod : set_.rods) row_.push_back({rod[0], rod[1], Vector::Zero(), 0, 0});
+  for (const Index bead : set_.beads)
+    for (int k = 0; k < 2; ++k) row_.push_back({-1, bead, Vector::Zero(), 0, 0});
+  std::vector<std::vector<Index>> rows_at(num_points);
+  for (std::size_t r = 0; r < row_.size(); ++r)
+    for (const Index i : {row_[r].first, row_[r].second})
+      if (i >= 0) rows_at[std::size_t(i)].push_back(Index(r));
+  row_begin_ = {0};
+  for (std::size_t r = 0; r < row_.size(); ++r) {
+    for (const Index i : {row_[r].first, row_[r].second}) {
+      if (i < 0) continue;
+      for (const Index other : rows_at[std::size_t(i)])
+        if (other != Index(r)) {
+          const auto sign_at = [&](Index row) { return row_[std::size_t(row)].second == i ? 1.0 : -1.0; };
+          entries_.push_back({other, i, sign_at(Index(r)) * sign_at(other), 0});
+        }
+    }
+    row_begin_.push_back(entries_.size());
+  }
+  for (auto* v : {&diagonal_, &rhs_, &lambda_}) v->resize(row_.size());
+  pcg_.resize(row_.size());
+}
+
+template <class T>
+void Multipliers<T>::evaluate(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v) {
+  const auto velocity = [&](Index i) -> Vector {
+    return v.empty() ? Vector(Vector::Zero()) : v[std::size_t(i)].template cast<double>();
+  };
+  const auto position = [&](Index i) -> Vector { return x[std::size_t(i)].template cast<double>(); };
+  const auto fill = [](Row& row, const ConstraintTerm<double>& term) {
+    row.value = term.value, row.gradient = term.gradient, row.curvature = term.curvature;
+  };
+  for (std::size_t r = 0; r < set_.rods.size(); ++r) {
+    const Index i = set_.rods[r][0], j = set_.rods[r][1];
+    fill(row_[r], distance_constraint<double>(position(j) - position(i), velocity(j) - velocity(i),
+                                              double(set_.rod_length[r])));
+  }
+  for (std::size_t b = 0; b < set_.beads.size(); ++b) {
+    const Index i = set_.beads[b];
+    const auto terms = wire_constraints<double>(
+        set_.wires[std::size_t(set_.bead_wire[b])].template cast<double>(), position(i), velocity(i));
+    for (std::size_t k = 0; k < 2; ++k) fill(row_[set_.rods.size() + 2 * b + k], terms[k]);
+  }
+}
+
+template <class T>
+double Multipliers<T>::rate_of(const Row& row, std::span<const Vector3<T>> v) const {
+  double rate = row.gradient.dot(v[std::size_t(row.second)].template cast<double>());
+  if (row.first >= 0) rate -= row.gradient.dot(v[std::size_t(row.first)].template cast<double>());
+  return rate;
+}
+
+template <class T>
+int Multipliers<T>::solve_and_apply(std::span<const T> inverse_mass, std::span<Vector3<T>> out) {
+  const auto w = [&](Index i) { return double(inverse_mass[std::size_t(i)]); };
+  for (std::size_t r = 0; r < row_.size(); ++r) {
+    const Row& row = row_[r];
+    const double sum = w(row.second) + (row.first >= 0 ? w(row.first) : 0);
+    diagonal_[r] = sum * row.gradient.squaredNorm();
+    for (std::size_t e = row_begin_[r]; e < row_begin_[r + 1]; ++e) {
+      Entry& entry = entries_[e];
+      entry.value = entry.sign * w(entry.point) * row.gradient.dot(row_[std::size_t(entry.column)].gradient);
+    }
+    // A constraint between points that cannot move, or with no direction, is left alone.
+    if (!(diagonal_[r] > 0)) diagonal_[r] = 1, rhs_[r] = 0;
+    lambda_[r] = 0;
+  }
+  const auto multiply = [&](std::span<const double> p, std::span<double> q) {
+    for (std::size_t r = 0; r < row_.size(); ++r) {
+      double sum = diagonal_[r] * p[r];
+      for (std::size_t e = row_begin_[r]; e < row_begin_[r + 1]; ++e)
+        sum += entries_[e].value * p[std::size_t(entries_[e].column)];
+      q[r] = sum;
+    }
+  };
+  const auto divide = [&](std::span<const double> p, std::span<double> q) {
+    for (std::size_t r = 0; r < row_.size(); ++r) q[r] = p[r] / diagonal_[r];
+  };
+  const SolveReport solve =
+      pcg<double>(multiply, divide, std::span<const double>(rhs_), std::span<double>(lambda_), pcg_,
+                  {.relative_tolerance = 1e-13,
+                   .max_iterations = 20 + 4 * static_cast<int>(std::min<std::size_t>(row_.size(), 1000))});
+  for (std::size_t r = 0; r < row_.size(); ++r) {
+    const Row& row = row_[r];
+    const Vector impulse = lambda_[r] * row.gradient;
+    out[std::size_t(row.second)] += (w(row.second) * impulse).template cast<T>();
+    if (row.first >= 0) out[std::size_t(row.first)] -= (w(row.first) * impulse).template cast<T>();
+  }
+  return solve.iterations;
+}
+
+template <class T>
+int Multipliers<T>::accelerate(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v,
+                               std::span<const T> inverse_mass, double rate, std::span<Vector3<T>> a) {
+  if (empty()) return 0;
+  evaluate(x, v);
+  for (std::size_t r = 0; r < row_.size(); ++r)
+    rhs_[r] = -(rate_of(row_[r], a) + row_[r].curvature + 2 * rate * rate_of(row_[r], v) +
+                rate * rate * row_[r].value);
+  return solve_and_apply(inverse_mass, a);
+}
+
+template <class T>
+double Multipliers<T>::project_positions(std::span<Vector3<T>> x, std::span<const T> inverse_mass,
+                                         int max_steps) {
+  if (empty()) return 0;
+  double extent = 0;
+  for (const Row& row : row_)
+    for (const Index i : {row.first, row.second})
+      if (i >= 0) extent = std::max(extent, double(x[std::size_t(i)].cwiseAbs().maxCoeff()));
+  const double rounding = 2 * double(std::numeric_limits<T>::epsilon()) * extent;
+  double before = std::numeric_limits<double>::infinity();
+  for (int step = 0;; ++step) {
+    const double error = largest_error(x);
+    if (error <= rounding || !(error < 0.5 * before) || step == max_steps) return error;
+    before = error;
+    for (std::size_t r = 0; r < row_.size(); ++r) rhs_[r] = -row_[r].value;
+    solve_and_apply(inverse_mass, x);
+  }
+}
+
+template <class T>
+void Multipliers<T>::project_velocities(std::span<const Vector3<T>> x, std::span<const T> inverse_mass,
+                                        std::span<Vector3<T>> v) {
+  if (empty()) return;
+  evaluate(x, {});
+  for (std::size_t r = 0; r < row_.size(); ++r) rhs_[r] = -rate_of(row_[r], v);
+  solve_and_apply(inverse_mass, v);
+}
+
+template <class T>
+double Multipliers<T>::largest_error(std::span<const Vector3<T>> x) {
+  evaluate(x, {});
+  double error = 0;
+  for (const Row& row : row_) error = std::max(error, std::abs(row.value));
+  return error;
+}
+
+template class Multipliers<float>;
+template class Multipliers<double>;
+
+}  // namespace plenum::inline PLENUM_ABI
