@@ -10,7 +10,7 @@ struct RunOptions {
   std::string scene;
   std::optional<int> frames;
   std::optional<double> fps;
-  std::string out = "out";
+  std::string out;  ///< empty: out/SCENE
   bool images = false;
   std::string movie;
   std::string export_format;  ///< obj, ply, vtu, or empty

@@ -1,0 +1,148 @@
+#include "pictures.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "plenum/draw/headless.h"
+#include "plenum/draw/renderer.h"
+#include "plenum/io/image.h"
+#include "plenum/io/movie.h"
+
+namespace plenum::app {
+namespace {
+
+constexpr Real radians = Real(3.14159265358979 / 180);
+
+Rgb8 rgb8(const Vec3& srgb) {
+  const auto byte = [](Real x) { return static_cast<std::uint8_t>(std::lround(std::clamp(x, Real(0), Real(1)) * 255)); };
+  return {byte(srgb.x()), byte(srgb.y()), byte(srgb.z())};
+}
+
+Framing framing_of(const SceneCamera& camera) {
+  Framing framing;
+  framing.azimuth = camera.azimuth * radians;
+  framing.elevation = camera.elevation * radians;
+  framing.field_of_view = camera.field_of_view * radians;
+  framing.room = 1 + camera.margin;
+  return framing;
+}
+
+}  // namespace
+
+Camera camera_of(const SceneCamera& wanted, const Aabb& box, Real aspect) {
+  if (wanted.automatic) return frame(box, aspect, framing_of(wanted));
+  Camera camera;
+  camera.eye = wanted.eye;
+  camera.target = wanted.target;
+  camera.up = wanted.up;
+  camera.field_of_view = wanted.field_of_view * radians;
+  return camera;
+}
+
+Aabb bounds_of(World& world) {
+  BoundsSink bounds;
+  draw_world(world, bounds);
+  return bounds.subject.empty() ? bounds.obstacles : bounds.subject;
+}
+
+Style style_of(const Scene& scene, const std::string& quality) {
+  Style style;
+  style.quality = quality == "draft" ? Quality::draft : quality == "high" ? Quality::high : Quality::normal;
+  const SceneLight& light = scene.settings.light;
+  style.light = light.direction;
+  style.light_follows_camera = light.follows_camera;
+  style.light_size = light.size * radians;
+  style.exposure = light.exposure;
+  const SceneStage& stage = scene.settings.stage;
+  style.floor = stage.floor;
+  style.floor_height = stage.floor_height;
+  style.grid = stage.grid;
+  style.grid_spacing = stage.grid_spacing;
+  style.background_top = rgb8(stage.background_top);
+  style.background_bottom = rgb8(stage.background_bottom);
+  style.legend = stage.legend;
+  return style;
+}
+
+void draw_world(World& world, DrawableSink& sink) {
+  for (std::size_t i = 0; i < world.size(); ++i) world.system(i).geometry(sink);
+}
+
+struct Pictures::Impl {
+  Impl(const Scene& scene, const Options& o)
+      : options(o),
+        wanted(scene.settings.camera),
+        style(style_of(scene, o.quality)) {
+    if (!o.movie.empty()) {
+      if (movie_available())
+        movie.emplace(o.movie, MovieOptions{.frames_per_second = o.fps});
+      else
+        notes.emplace_back(movie_unavailable_note);
+    }
+  }
+  Options options;
+  HeadlessContext context;
+  Renderer renderer;
+  SceneCamera wanted;
+  Style style;
+  std::optional<Camera> camera;  // chosen before the first picture
+  FrameCollector collector;
+  std::optional<MovieWriter> movie;
+  std::vector<std::string> notes;
+  Image image;
+  StageTimes times;
+  int frames = 0;
+
+  Real aspect() const { return static_cast<Real>(options.width) / static_cast<Real>(options.height); }
+};
+
+Pictures::Pictures(const Scene& scene, const Options& options) : impl_(std::make_unique<Impl>(scene, options)) {}
+Pictures::~Pictures() = default;
+
+void Pictures::look_ahead(World& world, int frames) {
+  const std::vector<std::byte> start = world.snapshot();
+  Aabb box = bounds_of(world);
+  while (world.frame() < frames && world.step_frame().ok) box.extend(bounds_of(world));
+  world.restore(start);
+  impl_->camera = camera_of(impl_->wanted, box, impl_->aspect());
+}
+
+void Pictures::add(World& world) {
+  Impl& p = *impl_;
+  {
+    const StageTimer timer(p.times, "draw");
+    if (!p.camera) p.camera = camera_of(p.wanted, bounds_of(world), p.aspect());
+    p.renderer.begin_frame(*p.camera, p.style, p.options.width, p.options.height);
+    draw_world(world, p.renderer);
+    p.renderer.finish(p.image);
+  }
+  const StageTimer timer(p.times, "write pictures");
+  if (p.options.images) {
+    write_png(fmt::format("{}/frame_{:05d}.png", p.options.folder, p.frames), p.image);
+    p.collector.add(p.image, fmt::format("{:.2f} s", world.time()));
+  }
+  if (p.movie) p.movie->add(p.image);
+  ++p.frames;
+}
+
+std::vector<std::string> Pictures::finish() {
+  Impl& p = *impl_;
+  std::vector<std::string> lines = p.notes;
+  if (p.options.images && p.frames > 0) {
+    lines.push_back(fmt::format("{} frames       {}/frame_*.png", p.frames, p.options.folder));
+    const std::string sheet = p.options.folder + "/contact_sheet.png";
+    write_png(sheet, p.collector.sheet());
+    lines.push_back(fmt::format("contact sheet    {}", sheet));
+  }
+  if (p.movie && p.frames > 0) {
+    p.movie->finish();
+    lines.push_back(fmt::format("movie            {}", p.options.movie));
+  }
+  return lines;
+}
+
+const StageTimes& Pictures::times() const { return impl_->times; }
+
+}  // namespace plenum::app

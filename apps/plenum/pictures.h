@@ -1,0 +1,49 @@
+#pragma once
+// Pictures of a world: frames, a contact sheet, a movie.
+#include <memory>
+#include <string>
+
+#include "plenum/draw/camera.h"
+#include "plenum/draw/style.h"
+#include "plenum/scene/scene.h"
+
+namespace plenum::app {
+
+/// The camera a scene asks for, for a subject inside `box` if the choice is left to the program.
+Camera camera_of(const SceneCamera& wanted, const Aabb& box, Real aspect);
+
+/// What a world shows now: the moving subject, or its obstacles if there is nothing else.
+Aabb bounds_of(World& world);
+
+/// The renderer's style for a scene.
+Style style_of(const Scene& scene, const std::string& quality);
+
+/// Every drawable of every system.
+void draw_world(World& world, DrawableSink& sink);
+
+class Pictures {
+ public:
+  struct Options {
+    std::string folder;  ///< of frames and contact sheet
+    bool images = false;
+    std::string movie;  ///< empty: none
+    int width = 1280, height = 720;
+    std::string quality = "normal";
+    double fps = 60;
+  };
+  Pictures(const Scene& scene, const Options& options);
+  ~Pictures();
+  /// Simulates up to frame `frames` to see where the subject goes, frames all of it, and puts the world back.
+  void look_ahead(World& world, int frames);
+  /// Draws the world as it is and adds it to everything asked for.
+  void add(World& world);
+  /// Writes what is complete only at the end; returns a line for each thing written.
+  std::vector<std::string> finish();
+  const StageTimes& times() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace plenum::app

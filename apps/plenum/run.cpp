@@ -1,0 +1,186 @@
+// plenum run: simulate a scene and write what was asked for.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "pictures.h"
+#include "plenum/base/error.h"
+#include "plenum/io/checkpoint.h"
+#include "plenum/scene/scene.h"
+#include "progress.h"
+
+namespace plenum::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+double peak_mib() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+nlohmann::ordered_json json_of(const Report& report) {
+  nlohmann::ordered_json j = {{"substeps", report.substeps}, {"iterations", report.iterations}};
+  for (const Report::Measure& m : report.measures()) j["measures"][m.name] = {{"value", m.value}, {"unit", m.unit}};
+  for (const Report::Warning& w : report.warnings()) j["warnings"][w.text] = w.count;
+  for (const StageTimes::Stage& s : report.stages.stages()) j["milliseconds"][s.name] = s.milliseconds;
+  return j;
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(Problem{.file = folder, .what = "cannot be made: " + error.message()});
+}
+
+/// Sums over the frames, for the table at the end.
+struct Totals {
+  std::vector<Report> systems;
+  StageTimes world;
+  double milliseconds = 0;
+  int frames = 0;
+
+  void add(const FrameReport& frame) {
+    systems.resize(frame.systems.size());
+    for (std::size_t i = 0; i < systems.size(); ++i) systems[i].add(frame.systems[i]);
+    world.add(frame.stages);
+    milliseconds += frame.milliseconds;
+    ++frames;
+  }
+};
+
+void print_table(const Totals& totals, World& world, const StageTimes* pictures) {
+  const double frames = std::max(totals.frames, 1);
+  fmt::print("\n{:<20} {:<24} {:>12}\n", "system", "stage", "ms a frame");
+  for (std::size_t i = 0; i < totals.systems.size(); ++i)
+    for (const StageTimes::Stage& s : totals.systems[i].stages.stages())
+      fmt::print("{:<20} {:<24} {:>12.3f}\n", world.system(i).name(), s.name, s.milliseconds / frames);
+  for (const StageTimes::Stage& s : totals.world.stages())
+    fmt::print("{:<20} {:<24} {:>12.3f}\n", "world", s.name, s.milliseconds / frames);
+  fmt::print("{:<20} {:<24} {:>12.3f}\n", "all", "simulation", totals.milliseconds / frames);
+  if (pictures)
+    for (const StageTimes::Stage& s : pictures->stages())
+      fmt::print("{:<20} {:<24} {:>12.3f}\n", "pictures", s.name, s.milliseconds / (frames + 1));
+}
+
+void print_warnings(const Totals& totals, World& world) {
+  for (std::size_t i = 0; i < totals.systems.size(); ++i)
+    for (const Report::Warning& w : totals.systems[i].warnings())
+      fmt::print(stderr, "plenum: {}: {} ({} times)\n", world.system(i).name(), w.text, w.count);
+}
+
+std::pair<int, int> size_of_pictures(const std::string& text) {
+  int width = 0, height = 0, used = 0;
+  if (std::sscanf(text.c_str(), "%dx%d%n", &width, &height, &used) != 2 ||
+      static_cast<std::size_t>(used) != text.size() || width < 16 || height < 16 || width > 8192 || height > 8192)
+    throw Error(Problem{.key = "--size",
+                        .what = "is not a size",
+                        .value = text,
+                        .allowed = "WIDTHxHEIGHT, each 16 to 8192",
+                        .remedy = "for instance 1280x720"});
+  return {width, height};
+}
+
+}  // namespace
+
+int run(const RunOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto [width, height] = size_of_pictures(options.size);
+  std::vector<std::string> overrides = options.set;
+  if (options.fps) overrides.push_back(fmt::format("world.fps={}", *options.fps));
+  Scene scene = load_scene(find_scene(options.scene), {.overrides = overrides});
+  World& world = scene.world;
+  world.set_threads(options.threads);
+  const std::string folder = options.out.empty() ? "out/" + fs::path(options.scene).stem().string() : options.out;
+  const double fps = static_cast<double>(world.settings().fps);
+  const int frames =
+      options.frames ? *options.frames : scene.frames();
+  if (!options.resume.empty()) world.restore(read_regular_file(options.resume), options.resume);
+
+  const bool wants_pictures = options.images || !options.movie.empty();
+  const bool writes = wants_pictures || options.checkpoint_every > 0;
+  if (writes) make_folder(folder);
+  if (!options.movie.empty() && fs::path(options.movie).has_parent_path())
+    make_folder(fs::path(options.movie).parent_path());
+  std::unique_ptr<Pictures> pictures;
+  if (wants_pictures)
+    pictures = std::make_unique<Pictures>(scene, Pictures::Options{.folder = folder,
+                                                                   .images = options.images,
+                                                                   .movie = options.movie,
+                                                                   .width = width,
+                                                                   .height = height,
+                                                                   .quality = options.quality,
+                                                                   .fps = fps});
+  const auto show = [&] {
+    if (pictures) pictures->add(world);
+  };
+
+  if (pictures && scene.settings.camera.automatic) {
+    if (!options.quiet) fmt::print(stderr, "{}: looking ahead to frame what moves\n", scene.settings.name);
+    pictures->look_ahead(world, frames);
+  }
+  if (!options.quiet)
+    fmt::print(stderr, "{}: {} frames of 1/{:g} s, {} threads\n", scene.settings.name, frames, fps,
+               options.threads > 0 ? options.threads : num_cores());
+  std::signal(SIGINT, [](int) { interrupted = 1; });
+  Totals totals;
+  FrameReport last;
+  last.systems.resize(world.size());
+  const std::string checkpoint = folder + "/checkpoint.plenum";
+  {
+    const auto first = static_cast<int>(world.frame());
+    Progress progress(std::max(frames - first, 0), options.quiet);
+    show();
+    while (world.frame() < frames && interrupted == 0) {
+      last = world.step_frame();
+      if (!last.ok) break;
+      totals.add(last);
+      show();
+      if (options.checkpoint_every > 0 && world.frame() % options.checkpoint_every == 0)
+        write_file_safely(checkpoint, world.snapshot(), true);
+      progress.update(static_cast<int>(world.frame()) - first, last.milliseconds);
+    }
+  }
+  if (!last.ok) {
+    make_folder(folder);
+    const std::string good = folder + "/last_good.plenum";
+    write_file_safely(good, world.snapshot());
+    fmt::print(stderr, "plenum: {}; frame {} is saved in {}\n", last.not_finite.sentence(), world.frame(), good);
+  }
+  if (interrupted != 0) fmt::print(stderr, "plenum: interrupted at frame {}\n", world.frame());
+
+  std::vector<std::string> written;
+  if (pictures) written = pictures->finish();
+  if (options.checkpoint_every > 0 && fs::exists(checkpoint))
+    written.push_back(fmt::format("checkpoint       {}", checkpoint));
+  print_warnings(totals, world);
+  if (!options.quiet && !options.json) {
+    for (const std::string& line : written) fmt::print("{}\n", line);
+    print_table(totals, world, pictures ? &pictures->times() : nullptr);
+    fmt::print("{} frames in {:.1f} s, hash {}\n", totals.frames,
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), world.hash().hex());
+  }
+  if (options.json) {
+    nlohmann::ordered_json j = {{"scene", scene.settings.name},
+                                {"frames", world.frame()},
+                                {"hash", world.hash().hex()},
+                                {"ms_per_frame", totals.milliseconds / std::max(totals.frames, 1)},
+                                {"dropped_s", world.dropped_seconds()},
+                                {"peak_mib", peak_mib()},
+                                {"ok", last.ok}};
+    for (std::size_t i = 0; i < world.size(); ++i) j["systems"][world.system(i).name()] = json_of(last.systems[i]);
+    fmt::print("{}\n", j.dump());
+  }
+  return !last.ok ? 1 : interrupted != 0 ? 130 : 0;
+}
+
+}  // namespace plenum::app

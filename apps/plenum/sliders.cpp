@@ -1,0 +1,109 @@
+#include "sliders.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <cmath>
+
+namespace plenum::app {
+namespace {
+
+/// A slider needs an end on both sides; a value without one gets a range about itself.
+std::pair<double, double> slider_range(const Leaf& leaf, int component) {
+  double low = leaf.info.min, high = leaf.info.max;
+  const double scale = std::max(std::abs(leaf.get(component)), 1.0);
+  if (!(low > -1e4 * scale)) low = -10 * scale;
+  if (!(high < 1e4 * scale) && !leaf.info.logarithmic) high = 10 * scale;
+  return {low, high};
+}
+
+bool number_slider(const char* label, const Leaf& leaf, int component) {
+  const auto [low, high] = slider_range(leaf, component);
+  const bool whole = leaf.kind == Leaf::Kind::integer || leaf.kind == Leaf::Kind::small_integer;
+  if (whole) {
+    int value = static_cast<int>(leaf.get(component));
+    if (!ImGui::DragInt(label, &value, 0.2f, static_cast<int>(low), static_cast<int>(std::min(high, 2e9)))) return false;
+    leaf.set(value, component);
+    return true;
+  }
+  auto value = static_cast<float>(leaf.get(component));
+  const ImGuiSliderFlags flags = leaf.info.logarithmic ? ImGuiSliderFlags_Logarithmic : 0;
+  if (!ImGui::SliderFloat(label, &value, static_cast<float>(low), static_cast<float>(high), "%.4g", flags)) return false;
+  leaf.set(static_cast<double>(value), component);
+  return true;
+}
+
+void leaf_widget(const Leaf& leaf) {
+  const std::string label = *leaf.info.unit ? fmt::format("{} [{}]", leaf.path, leaf.info.unit) : leaf.path;
+  switch (leaf.kind) {
+    case Leaf::Kind::boolean: {
+      bool on = leaf.get() != 0;
+      if (ImGui::Checkbox(label.c_str(), &on)) leaf.set(on ? 1 : 0);
+      break;
+    }
+    case Leaf::Kind::choice: {
+      int index = static_cast<int>(leaf.get());
+      if (ImGui::Combo(label.c_str(), &index, leaf.names.data(), static_cast<int>(leaf.names.size()))) leaf.set(index);
+      break;
+    }
+    case Leaf::Kind::vec3: {
+      float v[3];
+      for (int c = 0; c < 3; ++c) v[c] = static_cast<float>(leaf.get(c));
+      const auto [low, high] = slider_range(leaf, 0);
+      const float speed = static_cast<float>(std::min(high - low, 20.0)) / 400;
+      if (ImGui::DragFloat3(label.c_str(), v, speed, static_cast<float>(leaf.info.min), static_cast<float>(leaf.info.max), "%.3g"))
+        for (int c = 0; c < 3; ++c) leaf.set(static_cast<double>(v[c]), c);
+      break;
+    }
+    default: number_slider(label.c_str(), leaf, 0);
+  }
+  if (*leaf.info.doc && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", leaf.info.doc);
+}
+
+}  // namespace
+
+PanelActions panel(Scene& scene, const PanelState& state) {
+  PanelActions actions;
+  World& world = scene.world;
+  ImGui::SetNextWindowPos(ImVec2(14, 14), ImGuiCond_Once);
+  ImGui::SetNextWindowSize(ImVec2(350, 0), ImGuiCond_Once);
+  ImGui::SetNextWindowSizeConstraints(ImVec2(280, 60), ImVec2(700, ImGui::GetIO().DisplaySize.y - 28));
+  ImGui::Begin(scene.settings.name.c_str());
+  actions.pause = ImGui::Button(state.paused ? "Play" : "Pause");
+  ImGui::SameLine();
+  actions.step = ImGui::Button("Step");
+  ImGui::SameLine();
+  actions.reset = ImGui::Button("Reset");
+  ImGui::SameLine();
+  actions.frame_camera = ImGui::Button("Frame");
+  ImGui::Text("%.2f s, frame %lld", state.time, static_cast<long long>(state.frame));
+  ImGui::Text("%.2f ms a frame, %.0f pictures/s", state.simulate_milliseconds, state.frames_per_second);
+  if (state.dropped_seconds > 0) ImGui::Text("%.1f s dropped to keep up", state.dropped_seconds);
+  if (!state.message.empty()) {
+    ImGui::PushStyleColor(ImGuiCol_Text, ImVec4(0.7f, 0.1f, 0.1f, 1));
+    ImGui::TextWrapped("%s", state.message.c_str());
+    ImGui::PopStyleColor();
+  }
+  for (std::size_t s = 0; s < world.size(); ++s) {
+    System& system = world.system(s);
+    const auto flags = s == 0 ? ImGuiTreeNodeFlags_DefaultOpen : 0;
+    if (!ImGui::CollapsingHeader(system.name().c_str(), flags)) continue;
+    ImGui::PushID(static_cast<int>(s));
+    ImGui::PushItemWidth(ImGui::GetContentRegionAvail().x * 0.48f);
+    if (s < state.report.systems.size()) {
+      const Report& report = state.report.systems[s];
+      for (const Report::Measure& m : report.measures()) ImGui::TextDisabled("%s %.4g %s", m.name, m.value, m.unit);
+      for (const StageTimes::Stage& t : report.stages.stages()) ImGui::TextDisabled("%s %.2f ms", t.name, t.milliseconds);
+      for (const Report::Warning& w : report.warnings()) ImGui::TextWrapped("%s", w.text);
+    }
+    for (const Leaf& leaf : leaves_of([&](Describer& d) { system.params(d); })) leaf_widget(leaf);
+    ImGui::PopItemWidth();
+    ImGui::PopID();
+  }
+  ImGui::TextDisabled("space pause   . step   R reset   F frame");
+  ImGui::TextDisabled("drag: pull or orbit   right: pan   wheel: zoom");
+  ImGui::End();
+  return actions;
+}
+
+}  // namespace plenum::app

@@ -1,0 +1,150 @@
+// The program as its users meet it: arguments, messages, exit status, files.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Result {
+  int status = -1;
+  std::string out, err;
+  /// The last line of the output as JSON.
+  nlohmann::json last() const {
+    std::string text = out;
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return nlohmann::json::parse(text.substr(text.rfind('\n') + 1));
+  }
+};
+
+class Program : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder = fs::temp_directory_path() / ("plenum_program_" + std::to_string(::getpid()));
+    fs::create_directories(folder);
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  Result run(const std::string& arguments) const {
+    const std::string out = folder / "stdout", err = folder / "stderr";
+    const std::string command =
+        std::string("'" PLENUM_BINARY_DIR "/bin/plenum' ") + arguments + " >'" + out + "' 2>'" + err + "' </dev/null";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out), read(err)};
+  }
+  static std::string read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::string write(const std::string& name, const std::string& text) const {
+    const std::string path = folder / name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+  std::string out(const std::string& name) const { return "--out '" + (folder / name).string() + "'"; }
+
+  fs::path folder;
+};
+
+const char* const drops = R"({
+  "name": "drops", "duration": 1,
+  "systems": [
+    {"type": "obstacle", "name": "floor", "model": {"parts": [{"shape": "plane"}]}},
+    {"type": "particles", "name": "drops",
+     "model": {"max_particles": 1000, "blocks": [{"low": [-0.4, 1, -0.4], "high": [0.4, 1.8, 0.4], "spacing": 0.1}]}}
+  ]})";
+
+TEST_F(Program, HelpOfEveryCommandIsCompleteAndSucceeds) {
+  EXPECT_EQ(run("--help").status, 0);
+  for (const char* command : {"run", "view", "check", "list", "info", "schema", "validate", "bench"}) {
+    const Result r = run(std::string(command) + " --help");
+    EXPECT_EQ(r.status, 0) << command;
+    EXPECT_NE(r.out.find("--help"), std::string::npos) << command;
+  }
+}
+
+TEST_F(Program, WrongNamesGetTheNearestOne) {
+  struct Wrong {
+    const char *arguments, *nearest;
+  };
+  for (const Wrong& w : {Wrong{"rnu flag", "'run'"}, Wrong{"run flag --frame 3", "'--frames'"},
+                         Wrong{"run flag --thread=3", "'--threads'"}, Wrong{"run flga", "'flag'"},
+                         Wrong{"validate pendulum_perod", "'pendulum_period"}}) {
+    const Result r = run(w.arguments);
+    EXPECT_NE(r.status, 0) << w.arguments;
+    EXPECT_NE(r.err.find(w.nearest), std::string::npos) << w.arguments << ": " << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  }
+}
+
+TEST_F(Program, RunEndsWithOneJsonObjectAndHashesDoNotDependOnThreads) {
+  const std::string scene = write("drops.json", drops);
+  std::set<std::string> hashes;
+  for (const int threads : {1, 2, 3, 5, 8}) {
+    const Result r = run("run '" + scene + "' --frames 20 --json --quiet --threads " + std::to_string(threads));
+    ASSERT_EQ(r.status, 0) << r.err;
+    const nlohmann::json j = r.last();
+    EXPECT_EQ(j.at("frames"), 20);
+    EXPECT_EQ(j.at("hash").get<std::string>().size(), 32u);
+    for (const char* key : {"ms_per_frame", "dropped_s", "peak_mib"}) EXPECT_TRUE(j.at(key).is_number()) << key;
+    EXPECT_TRUE(j.at("systems").contains("drops"));
+    hashes.insert(j.at("hash"));
+  }
+  EXPECT_EQ(hashes.size(), 1u);
+}
+
+TEST_F(Program, AResumedRunHashesAsTheUninterruptedOne) {
+  const std::string scene = "'" + write("drops.json", drops) + "'";
+  const Result whole = run("run " + scene + " --frames 30 --json --quiet");
+  ASSERT_EQ(run("run " + scene + " --frames 10 --checkpoint-every 5 --quiet " + out("half")).status, 0);
+  const std::string checkpoint = folder / "half" / "checkpoint.plenum";
+  EXPECT_TRUE(fs::exists(checkpoint + ".previous"));
+  for (const std::string& file : {checkpoint, checkpoint + ".previous"}) {
+    const Result resumed = run("run " + scene + " --frames 30 --json --quiet --resume '" + file + "'");
+    ASSERT_EQ(resumed.status, 0) << resumed.err;
+    EXPECT_EQ(resumed.last().at("hash"), whole.last().at("hash"));
+  }
+  std::string bytes = read(checkpoint);
+  bytes[bytes.size() / 2] ^= 1;
+  const Result damaged = run("run " + scene + " --resume '" + write("damaged", bytes) + "'");
+  EXPECT_EQ(damaged.status, 1);
+  EXPECT_NE(damaged.err.find("damaged"), std::string::npos) << damaged.err;
+}
+
+TEST_F(Program, BadScenesAreRefusedWithOneSentence) {
+  const std::string scene = write("bad.json", std::string(drops).replace(std::string(drops).find("max_particles"), 13, "max_partcles"));
+  for (const char* command : {"check", "run"}) {
+    const Result r = run(std::string(command) + " '" + scene + "'");
+    EXPECT_EQ(r.status, 1);
+    EXPECT_NE(r.err.find("bad.json:6"), std::string::npos) << r.err;
+    EXPECT_NE(r.err.find("'max_particles'"), std::string::npos) << r.err;
+  }
+}
+
+TEST_F(Program, PicturesAndMovieAreWritten) {
+  const std::string scene = "'" + write("drops.json", drops) + "'";
+  const Result r = run("run " + scene + " --frames 4 --images --size 160x90 --quality draft --movie '" +
+                       (folder / "m.mp4").string() + "' " + out("pictures"));
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_TRUE(fs::exists(folder / "pictures" / "frame_00004.png"));
+  EXPECT_TRUE(fs::exists(folder / "pictures" / "contact_sheet.png"));
+  EXPECT_TRUE(fs::exists(folder / "m.mp4") || r.out.find("ffmpeg is missing") != std::string::npos);
+}
+
+TEST_F(Program, SetChangesAParameterAndRefusesStrangers) {
+  const std::string scene = "'" + write("drops.json", drops) + "'";
+  const auto hash = [&](const std::string& set) { return run("run " + scene + " --frames 5 --json --quiet " + set).last().at("hash"); };
+  EXPECT_NE(hash(""), hash("--set systems.drops.params.gravity=[0,-1,0]"));
+  const Result r = run("run " + scene + " --set systems.drops.params.gravty=[0,-1,0]");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_NE(r.err.find("'gravity'"), std::string::npos) << r.err;
+}
+
+}  // namespace
