@@ -29,7 +29,8 @@ namespace {
 std::string description_of(const std::string& path) {
   const std::vector<std::byte> bytes = read_regular_file(path, std::size_t{1} << 26);
   const auto* const text = reinterpret_cast<const char*>(bytes.data());
-  const nlohmann::json scene = nlohmann::json::parse(text, text + bytes.size(), nullptr, true, /*ignore_comments=*/true);
+  const nlohmann::json scene =
+      nlohmann::json::parse(text, text + bytes.size(), nullptr, true, /*ignore_comments=*/true);
   return scene.value("description", "");
 }
 
@@ -71,9 +72,9 @@ int check(const std::string& scene, const std::vector<std::string>& set, bool js
   const std::vector<Problem> problems = check_scene(find_scene(scene), {.overrides = set});
   for (const Problem& p : problems) {
     if (json) {
-      const nlohmann::ordered_json line = {{"file", p.file},       {"line", p.line},       {"key", p.key},
-                                           {"what", p.what},       {"value", p.value},     {"allowed", p.allowed},
-                                           {"nearest", p.nearest}, {"remedy", p.remedy}};
+      const nlohmann::ordered_json line = {
+          {"file", p.file},   {"line", p.line},       {"key", p.key},         {"what", p.what},
+          {"value", p.value}, {"allowed", p.allowed}, {"nearest", p.nearest}, {"remedy", p.remedy}};
       fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     } else {
       fmt::print(stderr, "plenum: {}\n", sentence(p));

@@ -35,7 +35,6 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc,
       const bool is_option = word.starts_with("-");
       const auto& known = is_option ? options : commands;
       if (std::find(known.begin(), known.end(), word) != known.end()) {
-        if (!is_option) break;  // the command is right
         continue;
       }
       if (!is_option && i > 1) continue;

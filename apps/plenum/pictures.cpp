@@ -16,7 +16,9 @@ namespace {
 constexpr Real radians = Real(3.14159265358979 / 180);
 
 Rgb8 rgb8(const Vec3& srgb) {
-  const auto byte = [](Real x) { return static_cast<std::uint8_t>(std::lround(std::clamp(x, Real(0), Real(1)) * 255)); };
+  const auto byte = [](Real x) {
+    return static_cast<std::uint8_t>(std::lround(std::clamp(x, Real(0), Real(1)) * 255));
+  };
   return {byte(srgb.x()), byte(srgb.y()), byte(srgb.z())};
 }
 
@@ -72,9 +74,7 @@ void draw_world(World& world, DrawableSink& sink) {
 
 struct Pictures::Impl {
   Impl(const Scene& scene, const Options& o)
-      : options(o),
-        wanted(scene.settings.camera),
-        style(style_of(scene, o.quality)) {
+      : options(o), wanted(scene.settings.camera), style(style_of(scene, o.quality)) {
     if (!o.movie.empty()) {
       if (movie_available())
         movie.emplace(o.movie, MovieOptions{.frames_per_second = o.fps});
@@ -98,7 +98,8 @@ struct Pictures::Impl {
   Real aspect() const { return static_cast<Real>(options.width) / static_cast<Real>(options.height); }
 };
 
-Pictures::Pictures(const Scene& scene, const Options& options) : impl_(std::make_unique<Impl>(scene, options)) {}
+Pictures::Pictures(const Scene& scene, const Options& options)
+    : impl_(std::make_unique<Impl>(scene, options)) {}
 Pictures::~Pictures() = default;
 
 void Pictures::look_ahead(World& world, int frames) {
@@ -143,6 +144,8 @@ std::vector<std::string> Pictures::finish() {
   return lines;
 }
 
-const StageTimes& Pictures::times() const { return impl_->times; }
+const StageTimes& Pictures::times() const {
+  return impl_->times;
+}
 
 }  // namespace plenum::app

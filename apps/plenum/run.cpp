@@ -30,7 +30,8 @@ double peak_mib() {
 
 nlohmann::ordered_json json_of(const Report& report) {
   nlohmann::ordered_json j = {{"substeps", report.substeps}, {"iterations", report.iterations}};
-  for (const Report::Measure& m : report.measures()) j["measures"][m.name] = {{"value", m.value}, {"unit", m.unit}};
+  for (const Report::Measure& m : report.measures())
+    j["measures"][m.name] = {{"value", m.value}, {"unit", m.unit}};
   for (const Report::Warning& w : report.warnings()) j["warnings"][w.text] = w.count;
   for (const StageTimes::Stage& s : report.stages.stages()) j["milliseconds"][s.name] = s.milliseconds;
   return j;
@@ -81,7 +82,8 @@ void print_warnings(const Totals& totals, World& world) {
 std::pair<int, int> size_of_pictures(const std::string& text) {
   int width = 0, height = 0, used = 0;
   if (std::sscanf(text.c_str(), "%dx%d%n", &width, &height, &used) != 2 ||
-      static_cast<std::size_t>(used) != text.size() || width < 16 || height < 16 || width > 8192 || height > 8192)
+      static_cast<std::size_t>(used) != text.size() || width < 16 || height < 16 || width > 8192 ||
+      height > 8192)
     throw Error(Problem{.key = "--size",
                         .what = "is not a size",
                         .value = text,
@@ -100,10 +102,10 @@ int run(const RunOptions& options) {
   Scene scene = load_scene(find_scene(options.scene), {.overrides = overrides});
   World& world = scene.world;
   world.set_threads(options.threads);
-  const std::string folder = options.out.empty() ? "out/" + fs::path(options.scene).stem().string() : options.out;
+  const std::string folder =
+      options.out.empty() ? "out/" + fs::path(options.scene).stem().string() : options.out;
   const double fps = static_cast<double>(world.settings().fps);
-  const int frames =
-      options.frames ? *options.frames : scene.frames();
+  const int frames = options.frames ? *options.frames : scene.frames();
   if (!options.resume.empty()) world.restore(read_regular_file(options.resume), options.resume);
 
   const bool wants_pictures = options.images || !options.movie.empty();
@@ -154,7 +156,8 @@ int run(const RunOptions& options) {
     make_folder(folder);
     const std::string good = folder + "/last_good.plenum";
     write_file_safely(good, world.snapshot());
-    fmt::print(stderr, "plenum: {}; frame {} is saved in {}\n", last.not_finite.sentence(), world.frame(), good);
+    fmt::print(stderr, "plenum: {}; frame {} is saved in {}\n", last.not_finite.sentence(), world.frame(),
+               good);
   }
   if (interrupted != 0) fmt::print(stderr, "plenum: interrupted at frame {}\n", world.frame());
 
@@ -167,7 +170,8 @@ int run(const RunOptions& options) {
     for (const std::string& line : written) fmt::print("{}\n", line);
     print_table(totals, world, pictures ? &pictures->times() : nullptr);
     fmt::print("{} frames in {:.1f} s, hash {}\n", totals.frames,
-               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), world.hash().hex());
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+               world.hash().hex());
   }
   if (options.json) {
     nlohmann::ordered_json j = {{"scene", scene.settings.name},
@@ -177,7 +181,8 @@ int run(const RunOptions& options) {
                                 {"dropped_s", world.dropped_seconds()},
                                 {"peak_mib", peak_mib()},
                                 {"ok", last.ok}};
-    for (std::size_t i = 0; i < world.size(); ++i) j["systems"][world.system(i).name()] = json_of(last.systems[i]);
+    for (std::size_t i = 0; i < world.size(); ++i)
+      j["systems"][world.system(i).name()] = json_of(last.systems[i]);
     fmt::print("{}\n", j.dump());
   }
   return !last.ok ? 1 : interrupted != 0 ? 130 : 0;

@@ -21,7 +21,10 @@ std::vector<Case> select(const std::vector<Case>& all, const std::vector<std::st
       if (all[i].name.starts_with(beginning)) any = chosen[i] = true;
     if (any) continue;
     std::vector<std::string> names;
-    for (const Case& c : all) names.push_back(c.name);
+    for (const Case& c : all) {
+      names.push_back(c.name);
+      names.push_back(c.name.substr(0, c.name.find('/')));
+    }
     throw Error(Problem{.what = std::string("no ") + kind + " begins with",
                         .value = beginning,
                         .nearest = nearest_name(beginning, names),

@@ -22,13 +22,15 @@ bool number_slider(const char* label, const Leaf& leaf, int component) {
   const bool whole = leaf.kind == Leaf::Kind::integer || leaf.kind == Leaf::Kind::small_integer;
   if (whole) {
     int value = static_cast<int>(leaf.get(component));
-    if (!ImGui::DragInt(label, &value, 0.2f, static_cast<int>(low), static_cast<int>(std::min(high, 2e9)))) return false;
+    if (!ImGui::DragInt(label, &value, 0.2f, static_cast<int>(low), static_cast<int>(std::min(high, 2e9))))
+      return false;
     leaf.set(value, component);
     return true;
   }
   auto value = static_cast<float>(leaf.get(component));
   const ImGuiSliderFlags flags = leaf.info.logarithmic ? ImGuiSliderFlags_Logarithmic : 0;
-  if (!ImGui::SliderFloat(label, &value, static_cast<float>(low), static_cast<float>(high), "%.4g", flags)) return false;
+  if (!ImGui::SliderFloat(label, &value, static_cast<float>(low), static_cast<float>(high), "%.4g", flags))
+    return false;
   leaf.set(static_cast<double>(value), component);
   return true;
 }
@@ -43,7 +45,8 @@ void leaf_widget(const Leaf& leaf) {
     }
     case Leaf::Kind::choice: {
       int index = static_cast<int>(leaf.get());
-      if (ImGui::Combo(label.c_str(), &index, leaf.names.data(), static_cast<int>(leaf.names.size()))) leaf.set(index);
+      if (ImGui::Combo(label.c_str(), &index, leaf.names.data(), static_cast<int>(leaf.names.size())))
+        leaf.set(index);
       break;
     }
     case Leaf::Kind::vec3: {
@@ -51,11 +54,13 @@ void leaf_widget(const Leaf& leaf) {
       for (int c = 0; c < 3; ++c) v[c] = static_cast<float>(leaf.get(c));
       const auto [low, high] = slider_range(leaf, 0);
       const float speed = static_cast<float>(std::min(high - low, 20.0)) / 400;
-      if (ImGui::DragFloat3(label.c_str(), v, speed, static_cast<float>(leaf.info.min), static_cast<float>(leaf.info.max), "%.3g"))
+      if (ImGui::DragFloat3(label.c_str(), v, speed, static_cast<float>(leaf.info.min),
+                            static_cast<float>(leaf.info.max), "%.3g"))
         for (int c = 0; c < 3; ++c) leaf.set(static_cast<double>(v[c]), c);
       break;
     }
-    default: number_slider(label.c_str(), leaf, 0);
+    default:
+      number_slider(label.c_str(), leaf, 0);
   }
   if (*leaf.info.doc && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", leaf.info.doc);
 }
@@ -92,8 +97,10 @@ PanelActions panel(Scene& scene, const PanelState& state) {
     ImGui::PushItemWidth(ImGui::GetContentRegionAvail().x * 0.48f);
     if (s < state.report.systems.size()) {
       const Report& report = state.report.systems[s];
-      for (const Report::Measure& m : report.measures()) ImGui::TextDisabled("%s %.4g %s", m.name, m.value, m.unit);
-      for (const StageTimes::Stage& t : report.stages.stages()) ImGui::TextDisabled("%s %.2f ms", t.name, t.milliseconds);
+      for (const Report::Measure& m : report.measures())
+        ImGui::TextDisabled("%s %.4g %s", m.name, m.value, m.unit);
+      for (const StageTimes::Stage& t : report.stages.stages())
+        ImGui::TextDisabled("%s %.2f ms", t.name, t.milliseconds);
       for (const Report::Warning& w : report.warnings()) ImGui::TextWrapped("%s", w.text);
     }
     for (const Leaf& leaf : leaves_of([&](Describer& d) { system.params(d); })) leaf_widget(leaf);

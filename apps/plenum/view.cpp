@@ -52,7 +52,10 @@ std::optional<Pick> pick(World& world, const Camera& camera, const Vec3& ray, Re
 class Viewer {
  public:
   explicit Viewer(const ViewOptions& options)
-      : options_(options), path_(find_scene(options.scene)), scene_(load()), window_("plenum: " + scene_.settings.name, 1280, 720) {
+      : options_(options),
+        path_(find_scene(options.scene)),
+        scene_(load()),
+        window_("plenum: " + scene_.settings.name, 1280, 720) {
     renderer_ = std::make_unique<Renderer>();
     frame_camera();
   }
@@ -119,7 +122,8 @@ class Viewer {
       const Vec3 forward = camera_.forward();
       const Real depth = (grabbed_->x - camera_.eye).dot(forward);
       const Real along = ray.dot(forward);
-      if (along > Real(1e-3)) scene_.world.drag(grabbed_->system, grabbed_->sample, camera_.eye + ray * (depth / along));
+      if (along > Real(1e-3))
+        scene_.world.drag(grabbed_->system, grabbed_->sample, camera_.eye + ray * (depth / along));
     } else if (mouse.left) {
       camera_.orbit(-mouse.dx * Real(2.5), mouse.dy * Real(2.5));
     } else if (mouse.right || mouse.middle) {
@@ -153,7 +157,9 @@ class Viewer {
     renderer_->begin_frame(camera_, style, window_.width(), window_.height());
     draw_world(scene_.world, *renderer_);
     renderer_->finish_to_framebuffer(0);
-    const double mean = times_.empty() ? 0 : std::accumulate(times_.begin(), times_.end(), 0.0) / static_cast<double>(times_.size());
+    const double mean = times_.empty() ? 0
+                                       : std::accumulate(times_.begin(), times_.end(), 0.0) /
+                                             static_cast<double>(times_.size());
     PanelActions actions = panel(scene_, {.time = scene_.world.time(),
                                           .frame = scene_.world.frame(),
                                           .simulate_milliseconds = mean,
@@ -184,6 +190,8 @@ class Viewer {
 
 }  // namespace
 
-int view(const ViewOptions& options) { return Viewer(options).loop(); }
+int view(const ViewOptions& options) {
+  return Viewer(options).loop();
+}
 
 }  // namespace plenum::app

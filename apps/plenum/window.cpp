@@ -38,16 +38,18 @@ void style_panel() {
 
 Window::Window(const std::string& title, int width, int height) : impl_(std::make_unique<Impl>()) {
   if (!glfwInit())
-    throw Error(Problem{.what = "no window can be opened: there is no display",
-                        .remedy = "start an X server or Wayland session, or use 'plenum run SCENE --images'"});
+    throw Error(
+        Problem{.what = "no window can be opened: there is no display",
+                .remedy = "start an X server or Wayland session, or use 'plenum run SCENE --images'"});
   glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
   glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
   glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
   impl_->window = glfwCreateWindow(width, height, title.c_str(), nullptr, nullptr);
   if (!impl_->window) {
     glfwTerminate();
-    throw Error(Problem{.what = "no window with OpenGL 3.3 can be opened",
-                        .remedy = "install the Debian package libgl1-mesa-dri, or use 'plenum run SCENE --images'"});
+    throw Error(
+        Problem{.what = "no window with OpenGL 3.3 can be opened",
+                .remedy = "install the Debian package libgl1-mesa-dri, or use 'plenum run SCENE --images'"});
   }
   glfwMakeContextCurrent(impl_->window);
   glfwSwapInterval(1);
@@ -98,7 +100,9 @@ void Window::end_frame() {
   glfwSwapBuffers(impl_->window);
 }
 
-void Window::close() { glfwSetWindowShouldClose(impl_->window, GLFW_TRUE); }
+void Window::close() {
+  glfwSetWindowShouldClose(impl_->window, GLFW_TRUE);
+}
 
 int Window::width() const {
   int w = 1, h = 1;
@@ -116,7 +120,9 @@ bool Window::pressed(int key) const {
   return !ImGui::GetIO().WantTextInput && ImGui::IsKeyPressed(key, false);
 }
 
-Window::Mouse Window::mouse() const { return impl_->mouse; }
+Window::Mouse Window::mouse() const {
+  return impl_->mouse;
+}
 
 Image Window::read_pixels() {
   ImGui::Render();

@@ -6,8 +6,7 @@
 
 #include "plenum/scene/scene.h"
 
-namespace plenum {
-namespace {
+namespace plenum { namespace {
 
 std::vector<std::string> scenes() {
   std::vector<std::string> files;
