@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <fstream>
+
+#include <sys/resource.h>
 
 #include "plenum/base/error.h"
 #include "plenum/io/image_text.h"
@@ -36,13 +39,35 @@ TEST(Image, PngComesBackAsItWas) {
     EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
 }
 
-TEST(Image, AFullDiskIsSaidInOneSentenceAndLeavesTheOldPicture) {
-  // /dev/full stands for a full disk, but the picture is written beside its place; so refuse the folder
-  // instead.
+TEST(Image, AFullDiskLeavesTheOldPictureWhole) {
+  const Image old = pattern(20, 10);
+  write_png(scratch("kept.png"), old);
+  // A limit on the size of files stands for a disk with no room for the new picture.
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlimit small{.rlim_cur = 1000, .rlim_max = limit.rlim_max};
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  std::string said;
+  try {
+    write_png(scratch("kept.png"), pattern(300, 200));
+  } catch (const Error& error) {
+    said = error.what();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  ::signal(SIGXFSZ, handler);
+  EXPECT_NE(said.find("kept.png"), std::string::npos) << said;
+  EXPECT_EQ(read_image(scratch("kept.png")).rgb, old.rgb);
+  for (const auto& entry : std::filesystem::directory_iterator(scratch("")))
+    EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
+}
+
+TEST(Image, PlacesAndFilesThatCannotBeAreRefused) {
   EXPECT_THROW(write_png("/proc/no-such-folder/a.png", pattern(4, 4)), Error);
   EXPECT_THROW(write_png(scratch("empty.png"), Image()), Error);
   std::ofstream(scratch("not.png")) << "this is no picture";
   EXPECT_THROW(read_image(scratch("not.png")), Error);
+  EXPECT_THROW(read_image(scratch("there-is-none.png")), Error);
 }
 
 TEST(Image, SrgbFollowsTheStandard) {

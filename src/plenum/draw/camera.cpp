@@ -70,78 +70,111 @@ Vec3 Camera::ray(Real x, Real y, Real aspect) const {
   return (f + x * t * aspect * r + y * t * r.cross(f)).normalized();
 }
 
-Camera frame(const Aabb& box, Real aspect, const Framing& framing) {
-  Aabb subject = box;
-  if (subject.empty()) include(subject, Vec3::Zero(), Real(0.5));
+// A point c lies inside the picture of an eye e when |(c - e) . right| <= slope_x (e - c) . back, that is
+// when e is beyond the two planes through c with normals +-right + slope_x back; likewise upwards. So the
+// supremum over all points along four directions is all there is to know, and the nearest eye lies on the
+// planes.
+SubjectFrame::SubjectFrame(Real aspect, const Framing& framing) : framing_(framing) {
   const Real ce = std::cos(framing.elevation), se = std::sin(framing.elevation);
-  const Vec3 back(std::sin(framing.azimuth) * ce, se, std::cos(framing.azimuth) * ce);
-
+  back_ = Vec3(std::sin(framing.azimuth) * ce, se, std::cos(framing.azimuth) * ce);
   Camera camera;
-  camera.field_of_view = framing.field_of_view;
-  camera.target = subject.centre();
-  camera.eye = camera.target + back;
-  const Vec3 r = camera.right(), u = r.cross(camera.forward());
-  const Real ty = std::tan(framing.field_of_view / 2) / framing.room, tx = ty * aspect;
+  camera.eye = back_;
+  right_ = camera.right();
+  up_ = right_.cross(camera.forward());
+  slope_y_ = std::tan(framing.field_of_view / 2) / framing.room;
+  slope_x_ = slope_y_ * aspect;
+  reach_.fill(std::numeric_limits<Real>::lowest());
+  nearest_ = std::numeric_limits<Real>::lowest();
+  farthest_ = std::numeric_limits<Real>::max();
+}
 
-  // A corner c (relative to the target, b along `back`) is inside the frame when |c.u| <= (d - b) t; the view
-  // may also slide sideways, so each axis asks for the smallest distance at which its two sides fit, and the
-  // slide that centres them.
-  std::array<Vec3, 8> corners;
-  for (int k = 0; k < 8; ++k)
-    corners[k] = Vec3(k & 1 ? subject.high.x() : subject.low.x(), k & 2 ? subject.high.y() : subject.low.y(),
-                      k & 4 ? subject.high.z() : subject.low.z()) -
-                 camera.target;
-  const auto fit = [&](const Vec3& axis, Real t, Real& slide) {
-    Real above = std::numeric_limits<Real>::lowest(), below = above;  // of +-c.axis + b t
-    for (const Vec3& c : corners) {
-      above = std::max(above, c.dot(axis) + c.dot(back) * t);
-      below = std::max(below, -c.dot(axis) + c.dot(back) * t);
-    }
-    slide = (above - below) / 2;
-    return (above + below) / (2 * t);
-  };
-  Real slide_x = 0, slide_y = 0;
-  Real distance = std::max(fit(r, tx, slide_x), fit(u, ty, slide_y));
-  const Real size = subject.size().norm();
-  distance = std::max({distance, size, Real(1e-4)});
-  camera.target += slide_x * r + slide_y * u;
-  camera.eye = camera.target + distance * back;
+void SubjectFrame::include(const Vec3& x, Real radius) {
+  if (!x.allFinite() || !std::isfinite(radius)) return;
+  const Real across = x.dot(right_), upward = x.dot(up_), along = x.dot(back_);
+  const Real wide_x = radius * std::sqrt(1 + slope_x_ * slope_x_);
+  const Real wide_y = radius * std::sqrt(1 + slope_y_ * slope_y_);
+  reach_[0] = std::max(reach_[0], across + slope_x_ * along + wide_x);
+  reach_[1] = std::max(reach_[1], -across + slope_x_ * along + wide_x);
+  reach_[2] = std::max(reach_[2], upward + slope_y_ * along + wide_y);
+  reach_[3] = std::max(reach_[3], -upward + slope_y_ * along + wide_y);
+  nearest_ = std::max(nearest_, along + radius);
+  farthest_ = std::min(farthest_, along - radius);
+}
+
+void SubjectFrame::include(const SubjectFrame& other) {
+  for (int k = 0; k < 4; ++k) reach_[k] = std::max(reach_[k], other.reach_[k]);
+  nearest_ = std::max(nearest_, other.nearest_);
+  farthest_ = std::min(farthest_, other.farthest_);
+}
+
+void SubjectFrame::triangles(const TriangleView& view) {
+  if (view.look == Look::obstacle) return;
+  const auto num_vertices = Index(view.x.size());
+  for (const Index3& t : view.triangles)
+    for (int k = 0; k < 3; ++k)
+      if (t[k] >= 0 && t[k] < num_vertices) include(view.pose * view.x[t[k]]);
+}
+void SubjectFrame::spheres(const SphereView& view) {
+  if (view.look == Look::obstacle) return;
+  for (std::size_t i = 0; i < view.x.size(); ++i)
+    include(view.x[i], i < view.radii.size() ? view.radii[i] : view.radius);
+}
+void SubjectFrame::lines(const LineView& view) {
+  if (view.look == Look::obstacle) return;
+  const auto num_points = Index(view.x.size());
+  for (const Index2& s : view.segments)
+    for (int k = 0; k < 2; ++k)
+      if (s[k] >= 0 && s[k] < num_points) include(view.x[s[k]], view.radius);
+}
+
+Camera SubjectFrame::camera() const {
+  if (empty()) {
+    SubjectFrame cube = *this;
+    for (int k = 0; k < 8; ++k) cube.include(Vec3(k & 1 ? 1 : -1, k & 2 ? 1 : -1, k & 4 ? 1 : -1) / 2);
+    return cube.camera();
+  }
+  Real along = std::max((reach_[0] + reach_[1]) / (2 * slope_x_), (reach_[2] + reach_[3]) / (2 * slope_y_));
+  // Never inside the subject, nor on a single point.
+  const Real size = std::max(nearest_ - farthest_, Real(1e-3));
+  along = std::max(along, nearest_ + Real(0.1) * size);
+  Camera camera;
+  camera.field_of_view = framing_.field_of_view;
+  camera.eye = (reach_[0] - reach_[1]) / 2 * right_ + (reach_[2] - reach_[3]) / 2 * up_ + along * back_;
+  camera.target = camera.eye - (along - (nearest_ + farthest_) / 2) * back_;
   return camera;
 }
 
-FollowCamera::FollowCamera(Real aspect, const Framing& framing, Real memory) noexcept
-    : aspect_(aspect), memory_(memory), framing_(framing) {}
+Camera frame(const Aabb& box, Real aspect, const Framing& framing) {
+  SubjectFrame subject(aspect, framing);
+  if (!box.empty())
+    for (int k = 0; k < 8; ++k)
+      subject.include(Vec3(k & 1 ? box.high.x() : box.low.x(), k & 2 ? box.high.y() : box.low.y(),
+                           k & 4 ? box.high.z() : box.low.z()));
+  return subject.camera();
+}
 
-Camera FollowCamera::update(const Aabb& box, Real dt) {
+Camera FollowCamera::update(const SubjectFrame& subject, Real dt) {
   clock_ += dt;
-  if (!box.empty()) seen_.push_back({clock_, box});
+  seen_.push_back({clock_, subject});
   std::erase_if(seen_, [&](const Seen& s) { return s.time < clock_ - memory_; });
-  Aabb all;
-  for (const Seen& s : seen_) all.extend(s.box);
-  const Camera wanted = frame(all, aspect_, framing_);
-  const Real wanted_distance = wanted.distance();
+  SubjectFrame all = subject;
+  for (const Seen& s : seen_) all.include(s.frame);
+  Camera camera = all.camera();
   if (!started_) {
     started_ = true;
-    target_ = wanted.target;
-    distance_ = wanted_distance;
+    eye_ = camera.eye, target_ = camera.target;
   } else if (dt > 0) {
     // Critically damped spring, its exact solution over dt: e(t) = (e0 + (v0 + w e0) t) exp(-w t).
     const Real w = Real(2.5), decay = std::exp(-w * dt);
-    const auto approach = [&](auto& value, auto& rate, const auto& goal) {
-      const auto error = (value - goal).eval();
-      const auto lead = (rate + w * error).eval();
+    const auto approach = [&](Vec3& value, Vec3& rate, const Vec3& goal) {
+      const Vec3 error = value - goal, lead = rate + w * error;
       value = goal + (error + lead * dt) * decay;
       rate = (lead - w * (error + lead * dt)) * decay;
     };
-    approach(target_, target_rate_, wanted.target);
-    Vector2<Real> d(distance_, 0), rate(distance_rate_, 0);
-    approach(d, rate, Vector2<Real>(wanted_distance, 0));
-    distance_ = d.x();
-    distance_rate_ = rate.x();
+    approach(eye_, eye_rate_, camera.eye);
+    approach(target_, target_rate_, camera.target);
   }
-  Camera camera = wanted;
-  camera.target = target_;
-  camera.eye = target_ + distance_ * (wanted.eye - wanted.target).normalized();
+  camera.eye = eye_, camera.target = target_;
   return camera;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 // Where the picture is taken from, and how the subject is framed.
+#include <array>
 #include <vector>
 
 #include "plenum/base/real.h"
@@ -46,11 +47,38 @@ struct Framing {
   Real azimuth = Real(0.62);        ///< [rad] of the eye about +y, from +z towards +x
   Real elevation = Real(0.30);      ///< [rad] of the eye above the horizontal
   Real field_of_view = Real(0.55);  ///< [rad] vertical
-  Real room = Real(1.25);           ///< the subject fills 1/room of the picture
+  Real room = Real(1.28);           ///< the subject fills 1/room of the picture
 };
 
-/// The nearest camera on the direction of `framing` that shows the whole box with room around it in a picture
-/// of `aspect` = width / height. An empty box is framed as a unit cube.
+/// What a camera that looks in the direction of `framing` must show: how far everything it was given reaches
+/// towards the four sides of a picture of `aspect` = width / height. Obstacles need not be seen, and points
+/// that are not finite are left out.
+class SubjectFrame final : public DrawableSink {
+ public:
+  explicit SubjectFrame(Real aspect, const Framing& framing = {});
+
+  void triangles(const TriangleView& view) override;
+  void spheres(const SphereView& view) override;
+  void lines(const LineView& view) override;
+  void include(const Vec3& x, Real radius = 0);
+  /// What another frame, of the same aspect and framing, must show; for a subject at many times.
+  void include(const SubjectFrame& other);
+
+  bool empty() const { return nearest_ < farthest_; }
+  /// The nearest camera that shows it all with room around it; for an empty frame, one that shows the unit
+  /// cube.
+  Camera camera() const;
+
+ private:
+  Framing framing_;
+  Vec3 back_, right_, up_;
+  Real slope_x_, slope_y_;  // tangents of half the angles that the subject may fill
+  // Supports along (+-right + slope_x back) and (+-up + slope_y back), and extent along back.
+  std::array<Real, 4> reach_;
+  Real nearest_, farthest_;
+};
+
+/// The camera that frames a box.
 Camera frame(const Aabb& box, Real aspect, const Framing& framing = {});
 
 /// A camera for a subject whose motion is not known in advance: it holds still while the subject stays inside
@@ -58,22 +86,21 @@ Camera frame(const Aabb& box, Real aspect, const Framing& framing = {});
 /// damped spring towards the framing of all that was shown within the last `memory` seconds.
 class FollowCamera {
  public:
-  explicit FollowCamera(Real aspect, const Framing& framing = {}, Real memory = 4) noexcept;
-  /// The camera at a time `dt` [s] after the last call, for a subject inside `box`. The first call jumps.
-  Camera update(const Aabb& box, Real dt);
+  explicit FollowCamera(Real memory = 4) noexcept : memory_(memory) {}
+  /// The camera at a time `dt` [s] after the last call. Every frame has the same aspect and framing. The
+  /// first call jumps.
+  Camera update(const SubjectFrame& subject, Real dt);
 
  private:
-  Real aspect_, memory_;
-  Framing framing_;
-  bool started_ = false;
-  Real clock_ = 0;
   struct Seen {
     Real time;
-    Aabb box;
+    SubjectFrame frame;
   };
+  Real memory_, clock_ = 0;
+  bool started_ = false;
   std::vector<Seen> seen_;
+  Vec3 eye_ = Vec3::Zero(), eye_rate_ = Vec3::Zero();
   Vec3 target_ = Vec3::Zero(), target_rate_ = Vec3::Zero();
-  Real distance_ = 1, distance_rate_ = 0;
 };
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -131,7 +131,7 @@ Overlay make_overlay(std::span<const LegendEntry> entries, std::string_view capt
     if (!entry.unit.empty() && entry.unit != "1") title += " [" + entry.unit + "]";
     paint.text(title, left, top - 0.85 * cap, cap, ink, TextAnchor::left);
 
-    const std::vector<double> marks = ticks(entry.low, entry.high, 5);
+    const std::vector<double> marks = ticks(entry.low, entry.high);
     const double step = marks.size() > 1 ? marks[1] - marks[0] : 0;
     for (const double mark : marks) {
       const double u = entry.high > entry.low ? (mark - entry.low) / (entry.high - entry.low) : 0.5;

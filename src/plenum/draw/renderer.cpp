@@ -450,7 +450,15 @@ void Renderer::Impl::draw_occlusion() {
   smoothed.bind();
   smooth.use();
   bind(unit_occlusion, GL_TEXTURE_2D, occluded.colour);
+  glUniform1i(smooth.uniform("stride"), 1);
   draw_screen();
+  if (block.bottom[3] > 0) {
+    occluded.bind();
+    bind(unit_occlusion, GL_TEXTURE_2D, smoothed.colour);
+    glUniform1i(smooth.uniform("stride"), 3);
+    draw_screen();
+    std::swap(occluded, smoothed);
+  }
   glEnable(GL_DEPTH_TEST);
 }
 
@@ -534,7 +542,6 @@ void Renderer::Impl::draw_all(GLuint framebuffer) {
     }
     gather.use();
     bind(unit_picture, GL_TEXTURE_2D_MULTISAMPLE, picture.colour);
-    glUniform1i(gather.uniform("num_samples"), num_samples);
     glUniform1f(gather.uniform("weight"), 1.0f / float(passes));
     draw_screen();
     glDisable(GL_BLEND);
@@ -572,8 +579,8 @@ void Renderer::begin_frame(const Camera& camera, const Style& style, int width, 
 void Renderer::triangles(const TriangleView& view) {
   Impl& r = *impl_;
   const StageTimer timer(r.times, "upload");
-  // Cloth is smooth all over; solids keep edges sharper than 40 degrees.
-  const float crease = view.look == Look::cloth ? float(std::numbers::pi) : 0.7f;
+  // Cloth is smooth all over; solids keep edges sharper than 50 degrees.
+  const float crease = view.look == Look::cloth ? float(std::numbers::pi) : 0.87f;
   build_draw_mesh(view, crease, r.mesh);
   if (r.mesh.indices.empty()) return;
   for (const std::uint32_t i : r.mesh.indices) {

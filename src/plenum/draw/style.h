@@ -13,7 +13,7 @@ enum class Quality {
 
 struct Style {
   Quality quality = Quality::normal;
-  Vec3 light = {Real(-0.52), Real(0.76), Real(0.39)};  ///< towards the key light; need not be unit
+  Vec3 light = {Real(-0.60), Real(0.70), Real(0.32)};  ///< towards the key light; need not be unit
   bool light_follows_camera =
       true;                       ///< `light` is relative to the camera's azimuth (x right, z to the viewer)
   Real light_size = Real(0.075);  ///< [rad] half the angle the key light fills; 0 is a point
@@ -22,8 +22,8 @@ struct Style {
   Real floor_height = 0;          ///< [m] along y
   bool grid = false;              ///< faint lines on the floor
   Real grid_spacing = 0;          ///< [m] between them; 0: a round number that suits the picture
-  Rgb8 background_top = {201, 207, 213};     ///< shown as given, top row
-  Rgb8 background_bottom = {236, 235, 232};  ///< shown as given where nothing falls on the floor, bottom row
+  Rgb8 background_top = {186, 193, 200};     ///< shown as given, top row
+  Rgb8 background_bottom = {235, 234, 231};  ///< shown as given where nothing falls on the floor, bottom row
   bool legend = true;                        ///< names quantity and unit of coloured fields
 };
 

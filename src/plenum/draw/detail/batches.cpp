@@ -22,7 +22,7 @@ Material material_of(Look look, int palette) {
       // The lining: the same dye on a paler thread.
       const Vector3<float> pale = light_of({238, 226, 206});
       m.back = 0.58f * m.front + 0.42f * pale;
-      m.roughness = 0.8f, m.specular = 0.02f, m.sheen = 0.55f, m.through = 0.10f;
+      m.roughness = 0.8f, m.specular = 0.02f, m.sheen = 0.32f, m.through = 0.10f;
       break;
     }
     case Look::obstacle:

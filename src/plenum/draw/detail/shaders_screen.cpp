@@ -149,29 +149,55 @@ float key_visibility(vec3 x, vec3 n, bool casts) {
 }
 )glsl";
 
-// Ambient obscurance from depths on the screen: McGuire et al. 2012, "Scalable ambient obscurance", eq. 1 and
-// 4, over a disc whose radius on the screen follows the depth.
+// Visible share of the hemisphere, cosine-weighted, over the depths on the screen: Jimenez et al. 2016,
+// "Practical real-time strategies for accurate indirect occlusion", eq. 5 to 10. In a slice through the view,
+// the highest things on both sides bound what is seen; steps grow with distance, and what is far counts less.
 const char* const ambient_visibility = R"glsl(
-float ambient_visibility(vec3 x, vec3 n, float depth) {
-  float radius = 0.30 * subject.w;
-  float reach = min(radius / (depth * eye.w) * viewport.w / viewport.y, 0.25 * viewport.w);
-  if (reach < 1.5) return 1.0;
+float horizon(vec3 x, vec3 v, vec2 step_px, float lowest, float radius, float shift) {
   ivec2 last = ivec2(viewport.zw) - 1;
-  float spin = turn(), sum = 0.0, r2 = radius * radius;
-  for (int i = 0; i < AMBIENT_TAPS; ++i) {
-    float share = (float(i) + 0.5) / float(AMBIENT_TAPS);
-    float a = golden_angle * float(i) + 6.2831853 * spin;
-    vec2 p = gl_FragCoord.xy + reach * share * vec2(cos(a), sin(a));
-    ivec2 q = ivec2(floor(p));
-    if (any(lessThan(q, ivec2(0))) || any(greaterThan(q, last))) continue;
+  float highest = lowest;  // cosine of the angle to the view
+  for (int i = 0; i < HORIZON_STEPS; ++i) {
+    float share = (float(i) + shift) / float(HORIZON_STEPS);
+    vec2 o = step_px * share * share;
+    o += 1.3 * normalize(step_px);
+    ivec2 q = ivec2(floor(gl_FragCoord.xy + o));
+    if (any(lessThan(q, ivec2(0))) || any(greaterThan(q, last))) break;
     float z = texelFetch(surface_map, q, 0).w;
+    if (z >= 1e29) continue;
     vec2 s = (vec2(q) + 0.5) / viewport.zw * 2.0 - 1.0;
     vec3 d = eye.xyz + z * view_ray(s) - x;
-    float d2 = dot(d, d), up_n = dot(d, n) - 0.004 * depth;
-    float f = max(r2 - d2, 0.0) / r2;
-    sum += f * f * max(up_n, 0.0) * inversesqrt(d2 + 1e-4 * r2) * share;
+    float far = length(d);
+    float counts = clamp(2.0 - 2.0 * far / radius, 0.0, 1.0);
+    highest = max(highest, mix(lowest, dot(d, v) / far, counts));
   }
-  return clamp(1.0 - 3.2 * sum / float(AMBIENT_TAPS), 0.0, 1.0);
+  return highest;
+}
+float ambient_visibility(vec3 x, vec3 n, float depth) {
+  float radius = 0.4 * subject.w;
+  float reach = min(radius / (depth * eye.w) * viewport.w / viewport.y, 0.3 * viewport.w);
+  if (reach < 2.0) return 1.0;
+  vec3 v = normalize(eye.xyz - x);
+  vec3 across = normalize(right.xyz), upward = normalize(up.xyz);
+  x += 0.002 * depth * n;
+  float spin = turn(), shift = fract(5.0 * spin + 0.25 * float(int(gl_FragCoord.y) & 3) + 0.1);
+  float visible = 0.0, open = 0.0;  // and what would be seen of the same slices if nothing were there
+  for (int k = 0; k < 2; ++k) {
+    float a = 1.5707963 * (spin + float(k));
+    vec2 w = vec2(cos(a), sin(a));
+    vec3 t = w.x * across + w.y * upward;
+    t = normalize(t - dot(t, v) * v);
+    vec3 m = n - dot(n, cross(t, v)) * cross(t, v);  // the normal within the slice
+    float share = length(m);
+    float gamma = sign(dot(m, t)) * acos(clamp(dot(m, v) / share, -1.0, 1.0));
+    float h1 = acos(horizon(x, v, reach * w, cos(gamma + 1.5707963), radius, shift));
+    float h0 = -acos(horizon(x, v, -reach * w, cos(gamma - 1.5707963), radius, shift));
+    h1 = gamma + min(h1 - gamma, 1.5707963);
+    h0 = gamma + max(h0 - gamma, -1.5707963);
+    visible += share * 0.25 *
+               (2.0 * cos(gamma) - cos(2.0 * h0 - gamma) - cos(2.0 * h1 - gamma) + 2.0 * (h0 + h1) * sin(gamma));
+    open += share * (cos(gamma) + gamma * sin(gamma));
+  }
+  return clamp(visible / open, 0.0, 1.0);
 }
 )glsl";
 
@@ -193,6 +219,7 @@ const char* const smooth_main = R"glsl(
 in vec2 v_screen;
 uniform sampler2D surface_map;
 uniform sampler2D occlusion_map;
+uniform int stride;  // 1, and then 3 for the ambient part alone, whose grain is coarser and whose edges are softer
 out vec2 out_occlusion;
 void main() {
   ivec2 at = ivec2(gl_FragCoord.xy), last = ivec2(viewport.zw) - 1;
@@ -205,7 +232,7 @@ void main() {
   float weights = 0.0;
   for (int j = -2; j < 2; ++j)
     for (int i = -2; i < 2; ++i) {
-      ivec2 q = clamp(at + ivec2(i, j), ivec2(0), last);
+      ivec2 q = clamp(at + stride * ivec2(i, j) + (stride >> 1), ivec2(0), last);
       vec4 s = texelFetch(surface_map, q, 0);
       float apart = (s.w - c.w) / c.w;
       float w = max(dot(s.xyz, c.xyz), 0.0) * exp(-apart * apart * 4e3) + (i == 0 && j == 0 ? 1e-3 : 0.0);
@@ -213,19 +240,39 @@ void main() {
       weights += w;
     }
   out_occlusion = sum / weights;
+  if (stride > 1) out_occlusion.r = texelFetch(occlusion_map, at, 0).r;
 }
 )glsl";
 
+// Box filter where the samples of a pixel agree; at edges a tent over the neighbours, whose 36 samples give
+// finer steps than the pixel's own four.
 const char* const gather_main = R"glsl(
 in vec2 v_screen;
 uniform sampler2DMS samples_map;
-uniform int num_samples;
 uniform float weight;
 out vec4 out_colour;
+// Places of the four samples, from the centre of the pixel: the rotated grid that drivers use.
+const vec2 places[4] = vec2[4](vec2(-0.125, -0.375), vec2(0.375, -0.125), vec2(-0.375, 0.125), vec2(0.125, 0.375));
 void main() {
-  vec3 sum = vec3(0.0);
-  for (int i = 0; i < num_samples; ++i) sum += texelFetch(samples_map, ivec2(gl_FragCoord.xy), i).rgb;
-  out_colour = vec4(sum * (weight / float(num_samples)), 1.0);
+  ivec2 at = ivec2(gl_FragCoord.xy), last = ivec2(viewport.xy) - 1;
+  vec3 a = texelFetch(samples_map, at, 0).rgb, b = texelFetch(samples_map, at, 1).rgb;
+  vec3 c = texelFetch(samples_map, at, 2).rgb, d = texelFetch(samples_map, at, 3).rgb;
+  vec3 sum = 0.25 * (a + b + c + d);
+  vec3 range = max(max(a, b), max(c, d)) - min(min(a, b), min(c, d));
+  if (max(range.r, max(range.g, range.b)) > 0.03) {
+    sum = vec3(0.0);
+    float weights = 0.0;
+    for (int k = 0; k < 36; ++k) {
+      vec2 o = vec2(float((k >> 2) % 3 - 1), float(k / 12 - 1)) + places[k & 3];
+      float w = max(1.0 - abs(o.x), 0.0) * max(1.0 - abs(o.y), 0.0);
+      if (w <= 0.0) continue;
+      ivec2 q = clamp(at + ivec2((k >> 2) % 3 - 1, k / 12 - 1), ivec2(0), last);
+      sum += w * texelFetch(samples_map, q, k & 3).rgb;
+      weights += w;
+    }
+    sum /= weights;
+  }
+  out_colour = vec4(sum * weight, 1.0);
 }
 )glsl";
 
@@ -272,7 +319,7 @@ std::string backdrop_source() {
 }
 std::string occlusion_source() {
   return std::string(glsl_frame) +
-         "#define SEARCH_TAPS 12\n#define FILTER_TAPS 16\n#define AMBIENT_TAPS 12\n" + floor_meeting +
+         "#define SEARCH_TAPS 12\n#define FILTER_TAPS 16\n#define HORIZON_STEPS 4\n" + floor_meeting +
          occlusion_head + key_visibility + ambient_visibility + occlusion_main;
 }
 std::string smooth_source() {

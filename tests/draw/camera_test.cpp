@@ -1,0 +1,117 @@
+#include "plenum/draw/camera.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "plenum/base/random.h"
+
+namespace plenum { namespace {
+
+// Picture coordinates from -1 to 1, by the textbook pinhole; x is divided by the aspect.
+Vec2 seen_at(const Camera& camera, const Vec3& x, Real aspect) {
+  const Vec3 f = (camera.target - camera.eye).normalized(), r = f.cross(camera.up).normalized(),
+             u = r.cross(f);
+  const Vec3 d = x - camera.eye;
+  const Real t = std::tan(camera.field_of_view / 2) * d.dot(f);
+  return {d.dot(r) / (t * aspect), d.dot(u) / t};
+}
+
+TEST(Camera, FramesWhatItIsGivenAndNoMore) {
+  const Real aspect = Real(1.5);
+  for (int trial = 0; trial < 20; ++trial) {
+    const Framing framing{
+        .azimuth = Real(0.3) * trial, .elevation = Real(0.05) * trial - Real(0.2), .room = Real(1.2)};
+    SubjectFrame subject(aspect, framing);
+    std::vector<Vec3> points;
+    for (int i = 0; i < 50; ++i) {
+      const Vec4 u = uniform4(5, i, trial);
+      points.emplace_back(3 * u[0] + trial, u[1] - 2, 2 * u[2]);
+      subject.include(points.back());
+    }
+    const Camera camera = subject.camera();
+    Real left = 1, right = -1, low = 1, high = -1;
+    for (const Vec3& x : points) {
+      const Vec2 p = seen_at(camera, x, aspect);
+      left = std::min(left, p.x()), right = std::max(right, p.x());
+      low = std::min(low, p.y()), high = std::max(high, p.y());
+    }
+    // Inside with the room asked for, as large as that allows, and in the middle both ways.
+    const Real edge = 1 / framing.room;
+    EXPECT_NEAR(std::max(right, high), edge, 1e-3);
+    EXPECT_NEAR(left, -right, 0.25);  // the tangents balance at the depth of the extremes, not their pixels
+    EXPECT_LE(right, edge + 1e-3);
+    EXPECT_GE(left, -edge - 1e-3);
+    EXPECT_LE(high, edge + 1e-3);
+    EXPECT_GE(low, -edge - 1e-3);
+    EXPECT_NEAR(camera.eye.y() - camera.target.y(), camera.distance() * std::sin(framing.elevation),
+                1e-3 * camera.distance());
+  }
+}
+
+TEST(Camera, FramesSpheresWithTheirRadius) {
+  SubjectFrame subject(1, {.room = 1});
+  const std::vector<Vec3> x = {Vec3(1, 2, 3)};
+  subject.spheres({.x = x, .radius = Real(0.5)});
+  const Camera camera = subject.camera();
+  // A ball that touches all four sides: sin(fov / 2) = r / distance.
+  EXPECT_NEAR((camera.eye - x[0]).norm(), 0.5 / std::sin(camera.field_of_view / 2), 1e-4);
+  EXPECT_NEAR((camera.target - x[0]).norm(), 0, 1e-4);
+}
+
+TEST(Camera, LeavesOutObstaclesAndWhatIsNotFinite) {
+  const Real nan = std::numeric_limits<Real>::quiet_NaN();
+  const std::vector<Vec3> x = {Vec3(0, 0, 0), Vec3(1, 0, 0), Vec3(0, 1, 0), Vec3(nan, 0, 0), Vec3(50, 0, 0)};
+  const std::vector<Index3> triangles = {Index3(0, 1, 2), Index3(0, 1, 3), Index3(0, 1, 9)};
+  SubjectFrame a(1), b(1);
+  a.include(x[0]), a.include(x[1]), a.include(x[2]);
+  b.triangles({.x = x, .triangles = triangles});
+  b.spheres({.x = x, .radius = 1, .look = Look::obstacle});
+  EXPECT_EQ(a.camera().eye, b.camera().eye);
+  EXPECT_TRUE(SubjectFrame(1).camera().eye.allFinite());
+}
+
+TEST(Camera, OrbitPanAndZoomDoWhatTheySay) {
+  Camera camera;
+  const Real distance = camera.distance();
+  camera.orbit(Real(0.4), Real(0.2));
+  EXPECT_NEAR(camera.distance(), distance, 1e-5 * distance);
+  // Pitching up past the pole stops before it.
+  for (int i = 0; i < 100; ++i) camera.orbit(0, Real(0.1));
+  EXPECT_LT(camera.forward().y(), 0);
+  EXPECT_GT(camera.forward().y(), -0.9999);
+  EXPECT_TRUE(camera.right().allFinite());
+  camera.zoom(Real(0.5));
+  EXPECT_NEAR(camera.distance(), distance / 2, 1e-5 * distance);
+  // Panning by half the picture's height puts the old target on its lower edge.
+  const Vec3 target = camera.target;
+  camera.pan(0, Real(0.5));
+  EXPECT_NEAR(seen_at(camera, target, 1).y(), -1, 1e-4);
+  // The ray through a picked point passes through it.
+  const Vec3 x(Real(0.2), Real(0.1), Real(0.3));
+  const Vec2 p = seen_at(camera, x, Real(1.7));
+  EXPECT_NEAR(camera.ray(p.x(), p.y(), Real(1.7)).dot((x - camera.eye).normalized()), 1, 1e-6);
+}
+
+TEST(Camera, FollowsWithoutJerking) {
+  FollowCamera follow;
+  const auto subject = [](Real x) {
+    SubjectFrame frame(Real(1.5));
+    frame.include(Vec3(x, 0, 0), 1);
+    return frame;
+  };
+  const Camera first = follow.update(subject(0), 0);
+  EXPECT_EQ(follow.update(subject(0), Real(0.1)).eye, first.eye);
+  Vec3 last = first.eye, last_step = Vec3::Zero();
+  Camera camera;
+  for (int i = 0; i < 200; ++i) {
+    camera = follow.update(subject(5), Real(1) / 30);
+    const Vec3 step = camera.eye - last;
+    EXPECT_LT((step - last_step).norm(), 0.15) << i;  // no jerk, though the subject jumped by five
+    last = camera.eye, last_step = step;
+  }
+  // In the end it frames the subject where it is.
+  EXPECT_NEAR((camera.target - Vec3(5, 0, 0)).norm(), 0, 0.05);
+}
+
+}}  // namespace plenum

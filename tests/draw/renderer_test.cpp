@@ -1,0 +1,408 @@
+#include "plenum/draw/renderer.h"
+
+#include <epoxy/gl.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "plenum/base/error.h"
+#include "plenum/draw/headless.h"
+
+namespace plenum { namespace {
+
+constexpr double pi = std::numbers::pi;
+
+// One context and renderer for all tests of this file; making them costs far more than a picture.
+class Draw : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    context_ = std::make_unique<HeadlessContext>();
+    renderer_ = std::make_unique<Renderer>();
+  }
+  static void TearDownTestSuite() {
+    renderer_.reset();
+    context_.reset();
+  }
+  static Renderer& renderer() { return *renderer_; }
+  template <class Show>
+  static Image picture(const Camera& camera, const Style& style, Show&& show, int width = 320,
+                       int height = 180) {
+    renderer().begin_frame(camera, style, width, height);
+    show(renderer());
+    return renderer().finish();
+  }
+  static std::unique_ptr<HeadlessContext> context_;
+  static std::unique_ptr<Renderer> renderer_;
+};
+std::unique_ptr<HeadlessContext> Draw::context_;
+std::unique_ptr<Renderer> Draw::renderer_;
+
+const auto nothing = [](DrawableSink&) {};
+
+// A studio without floor, whose background is one light grey.
+Style plain() {
+  Style style;
+  style.floor = false;
+  style.background_top = style.background_bottom = {230, 230, 230};
+  return style;
+}
+Camera from_front(Real distance, Real field_of_view = Real(0.5)) {
+  Camera camera;
+  camera.eye = Vec3(0, 0, distance);
+  camera.field_of_view = field_of_view;
+  return camera;
+}
+double brightness(Rgb8 c) {
+  return (c.r + c.g + c.b) / 3.0;
+}
+
+// Share of the picture's pixels that differ from `ground`, each counted by how much of it does: a dark
+// subject's pixel at the edge is a mixture in linear light.
+double covered_pixels(const Image& image, Rgb8 ground) {
+  double sum = 0;
+  for (int y = 0; y < image.height; ++y)
+    for (int x = 0; x < image.width; ++x) {
+      const Rgb8 c = image.at(x, y);
+      const int apart = std::abs(c.r - ground.r) + std::abs(c.g - ground.g) + std::abs(c.b - ground.b);
+      if (apart > 9) sum += 1;
+    }
+  return sum;
+}
+
+// Where a point shows, in pixels from the top left, by the textbook pinhole.
+std::pair<double, double> pixel_of(const Camera& camera, const Vec3& x, int width, int height) {
+  const Vec3 f = (camera.target - camera.eye).normalized(), r = f.cross(camera.up).normalized(),
+             u = r.cross(f);
+  const Vec3 d = x - camera.eye;
+  const double scale = height / (2 * std::tan(camera.field_of_view / 2)) / d.dot(f);
+  return {width / 2.0 + scale * d.dot(r), height / 2.0 - scale * d.dot(u)};
+}
+
+std::vector<Vec3> ball_points;
+std::vector<Index3> ball_triangles(const Vec3& centre, Real radius, int n = 64) {
+  ball_points.clear();
+  std::vector<Index3> triangles;
+  for (int j = 0; j <= n; ++j)
+    for (int i = 0; i <= 2 * n; ++i) {
+      const double a = pi * i / n, b = pi * j / n;
+      ball_points.push_back(centre + radius * Vec3(Real(std::sin(b) * std::sin(a)), Real(std::cos(b)),
+                                                   Real(std::sin(b) * std::cos(a))));
+    }
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < 2 * n; ++i) {
+      const Index a = j * (2 * n + 1) + i, b = a + 1, c = a + 2 * n + 1, d = c + 1;
+      triangles.emplace_back(a, c, b);
+      triangles.emplace_back(b, c, d);
+    }
+  return triangles;
+}
+
+TEST_F(Draw, TheContextNamesItsDriver) {
+  EXPECT_NE(context_->description().find("Mesa"), std::string::npos) << context_->description();
+}
+
+TEST_F(Draw, BackgroundShowsTheColoursAsGiven) {
+  Style style;
+  style.background_top = {100, 150, 200};
+  style.background_bottom = {240, 235, 225};
+  for (const bool floor : {false, true}) {
+    style.floor = floor;
+    const Image image = picture(from_front(5), style, nothing);
+    // The noise against bands is half a step, rounding another half.
+    for (int x = 0; x < image.width; x += 7) {
+      const Rgb8 top = image.at(x, 0), bottom = image.at(x, image.height - 1);
+      EXPECT_NEAR(top.r, 100, 1);
+      EXPECT_NEAR(top.g, 150, 1);
+      EXPECT_NEAR(top.b, 200, 1);
+      EXPECT_NEAR(bottom.r, 240, 1);
+      EXPECT_NEAR(bottom.g, 235, 1);
+      EXPECT_NEAR(bottom.b, 225, 1);
+    }
+  }
+}
+
+TEST_F(Draw, TheFloorHasNoEnd) {
+  Camera camera;
+  camera.eye = {0, 1, 4};  // the horizon lies within the picture
+  Style with, without;
+  without.floor = false;
+  const Image a = picture(camera, with, nothing), b = picture(camera, without, nothing);
+  int largest = 0;
+  for (std::size_t i = 0; i < a.rgb.size(); ++i) largest = std::max(largest, std::abs(a.rgb[i] - b.rgb[i]));
+  EXPECT_LE(largest, 1);
+  // And from one row to the next there is never a step.
+  for (int y = 1; y < a.height; ++y)
+    EXPECT_NEAR(brightness(a.at(40, y)), brightness(a.at(40, y - 1)), 1.7) << "row " << y;
+}
+
+TEST_F(Draw, ASphereIsAsLargeAsPerspectiveMakesIt) {
+  // The outline of a ball of radius r at distance d is a circle of radius tan(asin(r / d)) at unit depth.
+  const double r = 0.6, d = 4, fov = 0.5;
+  const int height = 360;
+  const double radius = height / 2.0 * std::tan(std::asin(r / d)) / std::tan(fov / 2);
+  Style style = plain();
+  style.background_top = style.background_bottom = {255, 255, 255};
+  const std::vector<Vec3> centre = {Vec3::Zero()};
+  const Image exact = picture(
+      from_front(4), style,
+      [&](DrawableSink& sink) { sink.spheres({.x = centre, .radius = Real(r), .palette = 1}); }, 480, height);
+  const std::vector<Index3> triangles = ball_triangles(Vec3::Zero(), Real(r));
+  const Image mesh = picture(
+      from_front(4), style,
+      [&](DrawableSink& sink) { sink.triangles({.x = ball_points, .triangles = triangles, .palette = 1}); },
+      480, height);
+  for (const Image* image : {&exact, &mesh}) {
+    // Every pixel the outline touches counts, so the area is that of a circle larger by up to a pixel.
+    const double area = covered_pixels(*image, {255, 255, 255});
+    EXPECT_GT(std::sqrt(area / pi), radius - 0.3);
+    EXPECT_LT(std::sqrt(area / pi), radius + 1.2);
+    // Along the middle row, the edge lies where it should.
+    int first = 0;
+    while (brightness(image->at(first, height / 2)) > 200) ++first;
+    EXPECT_NEAR(first, 240 - radius, 1.2);
+  }
+}
+
+TEST_F(Draw, AThreadIsAsWideAsItsRadius) {
+  // Two units long, seen from the side and far away, where a capsule covers 2 r l + pi r^2.
+  const Real r = Real(0.05);
+  const Camera camera = from_front(40, Real(0.06));
+  const std::vector<Vec3> x = {Vec3(-Real(0.8), -Real(0.3), 0), Vec3(Real(0.8), Real(0.3), 0)};
+  const std::vector<Index2> segments = {Index2(0, 1)};
+  const int height = 400;
+  const double scale = height / (2 * 40 * std::tan(0.03));
+  const Image image = picture(
+      camera, plain(),
+      [&](DrawableSink& sink) { sink.lines({.x = x, .segments = segments, .radius = r, .palette = 1}); }, 640,
+      height);
+  const double length = (x[1] - x[0]).norm();
+  const double area = (2 * r * length + pi * r * r) * scale * scale,
+               outline = (2 * length + 2 * pi * r) * scale;
+  const double seen = covered_pixels(image, {230, 230, 230});
+  // Pixels that the outline touches count whole: at most about one beyond it.
+  EXPECT_GT(seen, area - 0.2 * outline);
+  EXPECT_LT(seen, area + 1.1 * outline);
+}
+
+TEST_F(Draw, NearerThingsHideFartherOnes) {
+  const std::vector<Vec3> behind = {Vec3(0, 0, -1)}, before = {Vec3(0, 0, 1)};
+  const std::vector<Vec3> x = {Vec3(-1, -1, 0), Vec3(1, -1, 0), Vec3(1, 1, 0), Vec3(-1, 1, 0)};
+  const std::vector<Index3> wall = {Index3(0, 1, 2), Index3(0, 2, 3)};
+  const auto middle = [&](bool hidden, bool shown) {
+    const Image image = picture(from_front(6), plain(), [&](DrawableSink& sink) {
+      sink.triangles({.x = x, .triangles = wall, .palette = 2});
+      if (hidden) sink.spheres({.x = behind, .radius = Real(0.4), .palette = 1});
+      if (shown) sink.spheres({.x = before, .radius = Real(0.4), .palette = 1});
+    });
+    return image.at(160, 90);
+  };
+  const Rgb8 wall_alone = middle(false, false), covering = middle(true, false), covered = middle(false, true);
+  EXPECT_NEAR(covering.r, wall_alone.r, 2);
+  EXPECT_NEAR(covering.b, wall_alone.b, 2);
+  EXPECT_GT(wall_alone.r, wall_alone.b + 30);  // ochre
+  EXPECT_GT(covered.b, covered.r + 20);        // teal
+}
+
+TEST_F(Draw, TheFloorIsDarkerInTheShadow) {
+  Camera camera;
+  camera.eye = {0, 3, 5};
+  camera.target = {0, Real(0.3), 0};
+  Style style;
+  style.light_follows_camera = false;
+  style.light = {-1, 1, 0};
+  const std::vector<Vec3> ball = {Vec3(0, 1, 0)};
+  const auto show = [&](DrawableSink& sink) {
+    sink.spheres({.x = ball, .radius = Real(0.4), .look = Look::body});
+  };
+  for (const Quality quality : {Quality::draft, Quality::normal, Quality::high}) {
+    style.quality = quality;
+    const Image with = picture(camera, style, show), without = picture(camera, style, nothing);
+    const auto floor_at = [&](const Image& image, const Vec3& x) {
+      const auto [px, py] = pixel_of(camera, x, 320, 180);
+      return brightness(image.at(int(px), int(py)));
+    };
+    // The light comes from -x at 45 degrees, so the centre's shadow falls at x = 1.
+    EXPECT_LT(floor_at(with, {1, 0, 0}), 0.8 * floor_at(without, {1, 0, 0}));
+    EXPECT_NEAR(floor_at(with, {-Real(1.2), 0, 0}), floor_at(without, {-Real(1.2), 0, 0}), 4);
+    EXPECT_NEAR(floor_at(with, {Real(2.2), 0, 0}), floor_at(without, {Real(2.2), 0, 0}), 4);
+  }
+}
+
+TEST_F(Draw, ShadowsSoftenWithTheDistanceOfWhatCastsThem) {
+  // A large plate with a straight edge at x = 0, at a height h, lit from straight above by a light that fills
+  // a cone of half angle a: on the floor the half-shadow reaches from -h tan a to h tan a.
+  Camera camera;
+  camera.eye = {Real(2.2), 4, Real(0.01)};
+  camera.target = {Real(0.6), 0, 0};
+  Style style;
+  style.light_follows_camera = false;
+  style.light = {0, 1, 0};
+  style.light_size = Real(0.15);
+  const std::vector<Index3> plate = {Index3(0, 2, 1), Index3(0, 3, 2)};
+  const Image without = picture(camera, style, nothing, 640, 360);
+  const auto width_of = [&](Real h) {
+    const std::vector<Vec3> x = {Vec3(-3, h, -3), Vec3(0, h, -3), Vec3(0, h, 3), Vec3(-3, h, 3)};
+    const Image with = picture(
+        camera, style, [&](DrawableSink& sink) { sink.triangles({.x = x, .triangles = plate}); }, 640, 360);
+    // Light on the floor over light without the plate, along a line across the edge.
+    const auto share = [&](double where) {
+      const auto [px, py] = pixel_of(camera, Vec3(Real(where), 0, 0), 640, 360);
+      return linear_from_srgb(with.at(int(px), int(py)).g / 255.0) /
+             linear_from_srgb(without.at(int(px), int(py)).g / 255.0);
+    };
+    const double dark = share(-0.5);
+    double first = -0.5, last = 0.9;
+    while (share(first) < dark + 0.1 * (1 - dark)) first += 0.004;
+    while (share(last) > dark + 0.9 * (1 - dark)) last -= 0.004;
+    return last - first;
+  };
+  // Uncovering a disc by a straight edge goes from a tenth to nine tenths over 1.37 of its radius; the tone
+  // curve bends that by some tenths.
+  for (const double h : {0.8, 1.6}) {
+    const double reach = h * std::tan(0.15);
+    EXPECT_GT(width_of(Real(h)), 0.9 * reach) << h;
+    EXPECT_LT(width_of(Real(h)), 1.9 * reach) << h;
+  }
+  EXPECT_NEAR(width_of(Real(1.6)) / width_of(Real(0.8)), 2, 0.4);
+}
+
+TEST_F(Draw, LitSurfacesDoNotShadeThemselves) {
+  // Acne would speckle a ball's lit side: neighbouring pixels must be nearly alike.
+  Camera camera = from_front(5);
+  Style style = plain();
+  style.light_follows_camera = false;
+  style.light = {0, Real(0.3), 1};
+  const std::vector<Index3> triangles = ball_triangles(Vec3::Zero(), 1, 96);
+  const Image image = picture(
+      camera, style,
+      [&](DrawableSink& sink) {
+        sink.triangles({.x = ball_points, .triangles = triangles, .look = Look::cloth});
+      },
+      640, 360);
+  const double radius = 180 * std::tan(std::asin(0.2)) / std::tan(0.25);
+  for (int y = 180 - int(0.6 * radius); y < 180 + int(0.6 * radius); ++y)
+    for (int x = 320 - int(0.6 * radius); x < 320 + int(0.6 * radius); ++x)
+      ASSERT_NEAR(brightness(image.at(x, y)), brightness(image.at(x + 1, y)), 4) << x << ' ' << y;
+}
+
+TEST_F(Draw, TheSameCallsGiveTheSamePixels) {
+  const std::vector<Vec3> x = {Vec3(0, Real(0.5), 0), Vec3(Real(0.7), Real(0.3), Real(0.2))};
+  const std::vector<Real> values = {1, 2};
+  const auto show = [&](DrawableSink& sink) {
+    sink.spheres(
+        {.x = x, .radius = Real(0.3), .colour = {.values = values, .quantity = "speed", .unit = "m/s"}});
+  };
+  for (const Quality quality : {Quality::normal, Quality::high}) {
+    Style style;
+    style.quality = quality;
+    renderer().reset_ranges();
+    const Image a = picture(Camera(), style, show);
+    const Image b = picture(Camera(), style, show);
+    EXPECT_EQ(a.rgb, b.rgb);
+  }
+}
+
+TEST_F(Draw, WhatCannotBeDrawnIsLeftOut) {
+  const Real nan = std::numeric_limits<Real>::quiet_NaN();
+  const std::vector<Vec3> good = {Vec3(-1, 0, 0), Vec3(1, 0, 0), Vec3(0, 1, 0)};
+  std::vector<Vec3> bad = good;
+  bad.emplace_back(nan, 0, 0);
+  bad.emplace_back(0, std::numeric_limits<Real>::infinity(), 0);
+  const std::vector<Index3> one = {Index3(0, 1, 2)};
+  const std::vector<Index3> some = {Index3(0, 1, 2), Index3(0, 1, 3), Index3(0, 4, 2), Index3(0, 1, 99),
+                                    Index3(-1, 1, 2)};
+  const std::vector<Index2> segment = {Index2(0, 2)},
+                            segments = {Index2(0, 2), Index2(0, 3), Index2(4, 1), Index2(0, 77)};
+  const Image a = picture(Camera(), Style(), [&](DrawableSink& sink) {
+    sink.triangles({.x = good, .triangles = one});
+    sink.lines({.x = good, .segments = segment, .radius = Real(0.05)});
+    sink.spheres({.x = good, .radius = Real(0.1)});
+  });
+  const Image b = picture(Camera(), Style(), [&](DrawableSink& sink) {
+    sink.triangles({.x = bad, .triangles = some});
+    sink.lines({.x = bad, .segments = segments, .radius = Real(0.05)});
+    sink.spheres({.x = bad, .radius = Real(0.1)});
+    sink.spheres({.x = bad, .radius = 0});
+    sink.lines({.x = bad, .segments = segments, .radius = nan});
+    sink.triangles({});
+    sink.spheres({});
+    sink.lines({});
+  });
+  EXPECT_EQ(a.rgb, b.rgb);
+  EXPECT_THROW(renderer().begin_frame(Camera(), Style(), 0, 10), Error);
+  EXPECT_THROW(renderer().begin_frame(Camera(), Style(), 9000, 10), Error);
+  EXPECT_EQ(picture(Camera(), Style(), nothing, 1, 1).rgb.size(), 3u);
+}
+
+TEST_F(Draw, ColouredFieldsBringALegend) {
+  const std::vector<Vec3> x = {Vec3::Zero()};
+  const std::vector<Real> values = {3};
+  const auto corner = [&](bool legend) {
+    Style style = plain();
+    style.legend = legend;
+    renderer().reset_ranges();
+    const Image image = picture(
+        from_front(9), style,
+        [&](DrawableSink& sink) {
+          sink.spheres(
+              {.x = x,
+               .radius = Real(0.3),
+               .colour = {.values = values, .quantity = "speed", .unit = "m/s", .low = 0, .high = 4}});
+        },
+        640, 360);
+    double colourful = 0;
+    for (int y = 240; y < 360; ++y)
+      for (int c = 0; c < 220; ++c) {
+        const Rgb8 p = image.at(c, y);
+        colourful += std::max({p.r, p.g, p.b}) - std::min({p.r, p.g, p.b}) > 40;
+      }
+    return colourful;
+  };
+  EXPECT_EQ(corner(false), 0);
+  EXPECT_GT(corner(true), 300);
+}
+
+TEST_F(Draw, AWindowShowsWhatAFileShows) {
+  const std::vector<Vec3> x = {Vec3(0, Real(0.5), 0)};
+  const auto show = [&](DrawableSink& sink) {
+    sink.spheres({.x = x, .radius = Real(0.5), .look = Look::body});
+  };
+  const Image file = picture(Camera(), Style(), show);
+
+  GLuint framebuffer = 0, colour = 0;
+  glGenFramebuffers(1, &framebuffer);
+  glGenRenderbuffers(1, &colour);
+  glBindRenderbuffer(GL_RENDERBUFFER, colour);
+  glRenderbufferStorage(GL_RENDERBUFFER, GL_RGBA8, 320, 180);
+  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer);
+  glFramebufferRenderbuffer(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_RENDERBUFFER, colour);
+  renderer().begin_frame(Camera(), Style(), 320, 180);
+  show(renderer());
+  renderer().finish_to_framebuffer(framebuffer);
+  std::vector<std::uint8_t> rgba(320 * 180 * 4);
+  glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer);
+  glReadPixels(0, 0, 320, 180, GL_RGBA, GL_UNSIGNED_BYTE, rgba.data());
+  EXPECT_EQ(glGetError(), GLenum(GL_NO_ERROR));
+  glDeleteRenderbuffers(1, &colour);
+  glDeleteFramebuffers(1, &framebuffer);
+  int different = 0;
+  for (int y = 0; y < 180; ++y)
+    for (int c = 0; c < 320; ++c)
+      for (int k = 0; k < 3; ++k)
+        different += rgba[((179 - y) * 320 + c) * 4 + k] != file.rgb[(y * 320 + c) * 3 + k];
+  EXPECT_EQ(different, 0);
+}
+
+TEST(Headless, ContextsComeAndGo) {
+  for (int i = 0; i < 3; ++i) {
+    const HeadlessContext context;
+    EXPECT_FALSE(context.description().empty());
+    GLint number = 0;
+    glGetIntegerv(GL_MAX_TEXTURE_SIZE, &number);
+    EXPECT_GE(number, 8192);
+  }
+}
+
+}}  // namespace plenum
