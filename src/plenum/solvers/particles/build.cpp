@@ -154,6 +154,32 @@ void Vortex::describe(Describer& d) {
   d("updraught", updraught, {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "along the axis, at its centre"});
 }
 
+void Turbulence::describe(Describer& d) {
+  d("speed", speed,
+    {.unit = "m/s", .min = 0, .max = 1e4, .doc = "root mean square of the eddies' velocity; 0: none"});
+  d("size", size, {.unit = "m", .min = 1e-4, .max = far, .doc = "of the largest eddies"});
+  d("time", time,
+    {.unit = "s", .min = 0, .max = 1e6, .doc = "in which the largest eddies turn into others; 0: frozen"});
+  d("octaves", octaves, {.min = 1, .max = 6, .doc = "sizes of eddies, each half the one before"});
+  d("seed", seed, {.min = 0, .max = 9e15, .doc = "of the random field"});
+}
+
+void LennardJones::describe(Describer& d) {
+  d("epsilon", epsilon,
+    {.unit = "J", .min = 0, .max = 1e12, .doc = "depth of the potential; 0: no forces between particles"});
+  d("sigma", sigma, {.unit = "m", .min = 1e-12, .max = far, .doc = "distance where the potential is zero"});
+  d("n", n, {.min = 4, .max = 100, .doc = "exponent of the repulsion, above m"});
+  d("m", m, {.min = 3.1, .max = 99, .doc = "exponent of the attraction"});
+  d("cutoff", cutoff,
+    {.unit = "sigma", .min = 0.6, .max = 100, .doc = "beyond which pairs do not feel each other"});
+  d("truncation", truncation, {.doc = "what becomes of the potential at the cut-off"});
+  d("skin", skin,
+    {.unit = "sigma",
+     .min = 0.01,
+     .max = 10,
+     .doc = "neighbours are kept that far beyond the cut-off; changes speed, not forces"});
+}
+
 void ParticleBlock::describe(Describer& d) {
   d("shape", shape, {.doc = "of the block"});
   if (d.when("shape", "box", shape == Shape::box)) {
@@ -195,6 +221,16 @@ void ParticleSystem::Spec::describe(Describer& d) {
   d("velocities", velocities,
     {.unit = "m/s", .min = -1e6, .max = 1e6, .doc = "of those, one for each; empty: at rest"});
   d("surfaces", surfaces, {.doc = "meshes that emitters may use", .max_count = 1000});
+  d("periodic_low", periodic_low,
+    {.unit = "m",
+     .min = -far,
+     .max = far,
+     .doc = "lowest corner of the box that repeats for forces between particles"});
+  d("periodic_high", periodic_high,
+    {.unit = "m",
+     .min = -far,
+     .max = far,
+     .doc = "highest corner; not above the lowest along an axis: open there"});
   d("colour", colour, {.doc = "what the spheres are coloured by"});
   d("palette", palette, {.min = 0, .max = 1000, .doc = "which of the palette's colours"});
 }
@@ -206,10 +242,13 @@ void ParticleSystem::Params::describe(Describer& d) {
   d("quadratic_drag", quadratic_drag,
     {.unit = "kg/m", .min = 0, .max = 1e12, .doc = "force per squared speed relative to the air"});
   d("wind", wind, {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "velocity of the air, felt through drag"});
+  d("turbulence", turbulence, {.doc = "eddies in the air, felt through drag"});
   d("restitution", restitution, {.min = 0, .max = 1, .doc = "of contacts: rebound over approach speed"});
   d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient of contacts"});
   d("emitters", emitters, {.doc = "where particles come from", .max_count = 1000});
   d("attractors", attractors, {.doc = "points that pull", .max_count = 1000});
+  d("pair", pair, {.doc = "forces between particles: Lennard-Jones, or Mie with other exponents"});
+  d("report_energy", report_energy, {.doc = "energies, and the pressure of a periodic box, in reports"});
   d("vortices", vortices, {.doc = "swirls in the air, felt through drag", .max_count = 1000});
 }
 
@@ -241,6 +280,8 @@ void ParticleSystem::build(const Spec& spec, Model& model, State& state) {
   model.inverse_mass = 1 / spec.mass;
   model.radius = spec.radius;
   model.seed = static_cast<std::uint64_t>(spec.seed);
+  model.periodic_low = spec.periodic_low;
+  model.periodic_high = spec.periodic_high.cwiseMax(spec.periodic_low);
   model.colour = spec.colour;
   model.palette = spec.palette;
   for (std::size_t s = 0; s < spec.surfaces.size(); ++s) {

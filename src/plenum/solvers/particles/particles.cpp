@@ -7,6 +7,7 @@
 #include "plenum/base/parallel.h"
 #include "plenum/solvers/particles/detail/emit.h"
 #include "plenum/solvers/particles/detail/flight.h"
+#include "plenum/solvers/particles/detail/pair_forces.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -28,10 +29,12 @@ void resize_all(State& s, std::size_t n) {
   s.birth.resize(n);
   s.lifetime.resize(n);
   s.id.resize(n);
+  if (!s.acceleration.empty()) s.acceleration.resize(n, Vec3::Zero());
+  s.pair_origin.clear();  // the list is of other particles now
 }
 
 /// Room for every particle there may ever be, so that no later step allocates.
-void reserve(const Model& model, State& s, Workspace& w, std::size_t num_emitters) {
+void reserve(const Model& model, State& s, Workspace& w, std::size_t num_emitters, bool pairs) {
   s.particles.x.reserve(model.capacity);
   s.particles.v.reserve(model.capacity);
   s.particles.inverse_mass.reserve(model.capacity);
@@ -39,6 +42,10 @@ void reserve(const Model& model, State& s, Workspace& w, std::size_t num_emitter
   s.lifetime.reserve(model.capacity);
   s.id.reserve(model.capacity);
   w.x0.reserve(model.capacity);
+  if (pairs) {
+    s.acceleration.reserve(model.capacity);
+    s.pair_origin.reserve(model.capacity);
+  }
   if (s.due.size() < num_emitters) {
     s.due.resize(num_emitters, 0.0);
     s.emitted.resize(num_emitters, 0);
@@ -50,7 +57,7 @@ void reserve(const Model& model, State& s, Workspace& w, std::size_t num_emitter
 /// Removes what is dead by time t [s]; returns how many. The places of the dead are taken by the last of the
 /// living, in order: that moves as many particles as died, whereas keeping the order of all would move all of
 /// them.
-std::size_t remove_dead(State& s, Workspace& w, double t) {
+std::size_t remove_dead(State& s, double t) {
   if (t < s.next_expiry) return 0;
   struct Scan {
     std::size_t dead = 0;
@@ -88,16 +95,16 @@ std::size_t remove_dead(State& s, Workspace& w, double t) {
     s.birth[i] = s.birth[last];
     s.lifetime[i] = s.lifetime[last];
     s.id[i] = s.id[last];
+    if (!s.acceleration.empty()) s.acceleration[i] = s.acceleration[last];
   }
   resize_all(s, left);
-  static_cast<void>(w);
   return scan.dead;
 }
 
 /// Appends what emitter e gives between s.time and s.time + h, each at its own moment, flown to the end of
 /// the step.
-void emit(const Model& model, State& s, const Params& params, Workspace& w, std::size_t e, Real h,
-          Report& report) {
+void emit(const Model& model, State& s, const Params& params, const Flight& flight, Workspace& w,
+          std::size_t e, Real h, Report& report) {
   const ParticleEmitter& emitter = params.emitters[e];
   const bool first = s.emitter_direction[e] == Vec3::Zero();
   const Vec3 position0 = first ? emitter.position : s.emitter_position[e];
@@ -145,7 +152,7 @@ void emit(const Model& model, State& s, const Params& params, Workspace& w, std:
       s.lifetime[i] = birth.lifetime;
       s.id[i] = static_cast<std::uint32_t>(s.next_id + static_cast<std::int64_t>(j));
       const Real left = static_cast<Real>(t1 - at);
-      fly(params, at, left, {&w.x0[i], 1}, {&s.particles.inverse_mass[i], 1}, {&s.particles.v[i], 1},
+      fly(flight, left, {&w.x0[i], 1}, {&s.particles.inverse_mass[i], 1}, {&s.particles.v[i], 1},
           {&s.particles.x[i], 1});
     }
   });
@@ -154,25 +161,183 @@ void emit(const Model& model, State& s, const Params& params, Workspace& w, std:
   s.next_expiry = std::min(s.next_expiry, t1);
 }
 
+bool has_pairs(const Params& params) {
+  return params.pair.epsilon > 0 && params.pair.n > params.pair.m;
+}
+
+/// The pair parameters that hold in a periodic box: no cut-off beyond its shortest side.
+LennardJones within_box(const Model& model, const Params& params) {
+  LennardJones lj = params.pair;
+  for (int c = 0; c < 3; ++c) {
+    const Real side = (model.periodic_high[c] - model.periodic_low[c]) / lj.sigma;
+    if (!(side > 0)) continue;
+    lj.cutoff = std::min(lj.cutoff, side);
+    lj.skin = std::min(lj.skin, side - lj.cutoff);
+  }
+  return lj;
+}
+
+PairList::Setting list_setting(const Model& model, const Vec2& sigma_and_range) {
+  return {sigma_and_range[0], sigma_and_range[1], model.periodic_low, model.periodic_high};
+}
+
+Real largest_squared_distance(std::span<const Vec3> a, std::span<const Vec3> b) {
+  return ordered_reduce(
+      a.size(), block, Real(0),
+      [&](std::size_t begin, std::size_t end) {
+        Real most = 0;
+        for (std::size_t i = begin; i < end; ++i) most = std::max(most, (a[i] - b[i]).squaredNorm());
+        return most;
+      },
+      [](Real x, Real y) { return std::max(x, y); });
+}
+
+/// Accelerations of all particles where they are now. The list is renewed when a particle has gone half the
+/// skin.
+PairEnergy update_accelerations(const Model& model, State& s, const Params& params, Workspace& w,
+                                Report& report) {
+  const LennardJones lj = within_box(model, params);
+  if (lj.cutoff < params.pair.cutoff)
+    report.warn("the cut-off is longer than the periodic box and was shortened; enlarge the box");
+  const Vec2 wanted(lj.sigma, lj.cutoff + lj.skin);
+  const Real slack = lj.skin * lj.sigma / 2;
+  std::span<const Vec3> x = s.particles.x;
+  int renewed = 0;
+  if (s.pair_origin.size() != x.size() || s.pair_setting != wanted ||
+      !(largest_squared_distance(x, s.pair_origin) <= slack * slack)) {
+    s.pair_origin.assign(x.begin(), x.end());
+    s.pair_setting = wanted;
+    renewed = 1;
+  }
+  const PairList::Setting setting = list_setting(model, s.pair_setting);
+  if (renewed || !w.pairs.is_of(s.pair_origin, setting)) {
+    const StageTimer timer(report.stages, "list");
+    w.pairs.build(s.pair_origin, setting);
+  }
+  report.measure("lists", renewed);
+  const StageTimer timer(report.stages, "pairs");
+  s.acceleration.resize(x.size());
+  if (params.report_energy)
+    return pair_accelerations_and_energy(lj, x, s.particles.inverse_mass, w.pairs, s.acceleration);
+  pair_accelerations(lj, x, s.particles.inverse_mass, w.pairs, s.acceleration);
+  return {};
+}
+
+void kick(State& s, Real h) {
+  parallel_for(s.size(), block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) s.particles.v[i] += h * s.acceleration[i];
+  });
+}
+
+Vector3<double> mean_velocity(const State& s) {
+  const std::size_t n = s.size();
+  const Vector3<double> sum = ordered_reduce(
+      n, block, Vector3<double>(Vector3<double>::Zero()),
+      [&](std::size_t begin, std::size_t end) {
+        Vector3<double> part = Vector3<double>::Zero();
+        for (std::size_t i = begin; i < end; ++i) part += s.particles.v[i].cast<double>();
+        return part;
+      },
+      [](const Vector3<double>& a, const Vector3<double>& b) { return Vector3<double>(a + b); });
+  return n > 0 ? Vector3<double>(sum / static_cast<double>(n)) : sum;
+}
+
+double kinetic_energy(const State& s) {
+  return ordered_sum(s.size(), block, [&](std::size_t begin, std::size_t end) {
+    double part = 0;
+    for (std::size_t i = begin; i < end; ++i)
+      if (s.particles.inverse_mass[i] > 0)
+        part += s.particles.v[i].cast<double>().squaredNorm() /
+                static_cast<double>(s.particles.inverse_mass[i]) / 2;
+    return part;
+  });
+}
+
+double periodic_volume(const Model& model) {
+  return (model.periodic_high - model.periodic_low).cast<double>().prod();
+}
+
+/// What a uniform fluid beyond the cut-off adds, if it is asked for and the box says what density that is.
+PairEnergy with_tail(const Model& model, const LennardJones& lj, std::size_t n, PairEnergy sums) {
+  const double volume = periodic_volume(model);
+  if (lj.truncation != LennardJones::Truncation::cut_with_tail || !(volume > 0)) return sums;
+  const Mie mie(lj);
+  const double sigma = static_cast<double>(lj.sigma), eps = static_cast<double>(lj.epsilon);
+  const double rc = static_cast<double>(lj.cutoff),
+               rho = static_cast<double>(n) / volume * sigma * sigma * sigma;
+  sums.potential += eps * static_cast<double>(n) * mie.tail_energy(rho, rc);
+  sums.virial += eps * 3 * static_cast<double>(n) / rho * mie.tail_pressure(rho, rc);
+  return sums;
+}
+
+/// Longest step at which velocity Verlet keeps the energy: a fifth of 2/w (Hairer, Lubich & Wanner 2003,
+/// section 5), with w^2 = 2 k / m of a pair whose spring constant k is the largest of
+///   4 U''(r0), the stiffest wave of a close-packed crystal (four times a pair's);
+///   U''(r) at the closest approach of the two fastest, U_repulsive(r) = C eps (sigma/r)^n = m v^2.
+Real pair_max_dt(const State& s, const Params& params) {
+  if (s.size() < 2) return std::numeric_limits<Real>::infinity();
+  const Vector3<double> mean = mean_velocity(s);
+  struct Most {
+    double energy = 0, inverse_mass = 0;
+  };
+  const Most most = ordered_reduce(
+      s.size(), block, Most{},
+      [&](std::size_t begin, std::size_t end) {
+        Most part;
+        for (std::size_t i = begin; i < end; ++i) {
+          const double w = static_cast<double>(s.particles.inverse_mass[i]);
+          if (!(w > 0)) continue;
+          part.energy = std::max(part.energy, (s.particles.v[i].cast<double>() - mean).squaredNorm() / w);
+          part.inverse_mass = std::max(part.inverse_mass, w);
+        }
+        return part;
+      },
+      [](const Most& a, const Most& b) {
+        return Most{std::max(a.energy, b.energy), std::max(a.inverse_mass, b.inverse_mass)};
+      });
+  if (!(most.inverse_mass > 0)) return std::numeric_limits<Real>::infinity();
+  const Mie mie(params.pair);
+  const double eps = static_cast<double>(params.pair.epsilon), sigma = static_cast<double>(params.pair.sigma);
+  const double closest = std::pow(mie.prefactor * eps / std::max(most.energy, 1e-30 * eps), 1 / mie.n);
+  const double repulsion =
+      closest < mie.minimum() ? mie.prefactor * mie.n * (mie.n + 1) * std::pow(closest, -mie.n - 2) : 0.0;
+  const double stiffness = eps / (sigma * sigma) * std::max(4 * mie.curvature(mie.minimum()), repulsion);
+  return static_cast<Real>(0.2 * 2 / std::sqrt(2 * stiffness * most.inverse_mass));
+}
+
 }  // namespace
 
-Real ParticleSystem::max_dt(const Model&, const State&, const Params& params) {
-  // Kicks by a force are stable for w h < 2 (Hairer, Lubich & Wanner 2003, section 5); at the centre of an
-  // attractor w^2 = mu / radius^3. A tenth of that keeps orbits.
+Real ParticleSystem::max_dt(const Model&, const State& s, const Params& params) {
+  // Kicks by a force are stable for w h < 2; at the centre of an attractor w^2 = mu / radius^3. A tenth keeps
+  // orbits.
   Real limit = std::numeric_limits<Real>::infinity();
   for (const Attractor& a : params.attractors)
     if (a.strength != 0)
       limit = std::min(limit, Real(0.2) * std::sqrt(a.radius * a.radius * a.radius / std::abs(a.strength)));
+  if (has_pairs(params)) limit = std::min(limit, pair_max_dt(s, params));
   return limit;
 }
 
 Report ParticleSystem::step(const Model& model, State& s, const Params& params, Workspace& w, Real h) {
   Report report;
-  reserve(model, s, w, params.emitters.size());
+  const bool pairs = has_pairs(params);
+  if (params.pair.epsilon > 0 && !pairs)
+    report.warn("pair.n must be above pair.m; there are no forces between particles");
+  reserve(model, s, w, params.emitters.size(), pairs);
+  const Flight flight(params, s.time + static_cast<double>(h) / 2);
   std::size_t died = 0;
   {
     const StageTimer timer(report.stages, "remove");
-    died = remove_dead(s, w, s.time + static_cast<double>(h));
+    died = remove_dead(s, s.time + static_cast<double>(h));
+  }
+  // Velocity Verlet: half a kick, flight, the forces there, half a kick. What is born on the way misses the
+  // first half.
+  if (pairs) {
+    if (s.acceleration.size() != s.size()) update_accelerations(model, s, params, w, report);
+    kick(s, h / 2);
+  } else {
+    s.acceleration.clear();
+    s.pair_origin.clear();
   }
   {
     const StageTimer timer(report.stages, "fly");
@@ -182,18 +347,48 @@ Report ParticleSystem::step(const Model& model, State& s, const Params& params, 
     p.x.resize(n);
     parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
       const std::size_t m = end - begin;
-      fly(params, s.time, h, {w.x0.data() + begin, m}, {p.inverse_mass.data() + begin, m},
-          {p.v.data() + begin, m}, {p.x.data() + begin, m});
+      fly(flight, h, {w.x0.data() + begin, m}, {p.inverse_mass.data() + begin, m}, {p.v.data() + begin, m},
+          {p.x.data() + begin, m});
     });
   }
   {
     const StageTimer timer(report.stages, "emit");
-    for (std::size_t e = 0; e < params.emitters.size(); ++e) emit(model, s, params, w, e, h, report);
+    for (std::size_t e = 0; e < params.emitters.size(); ++e) emit(model, s, params, flight, w, e, h, report);
+  }
+  PairEnergy energy;
+  if (pairs) {
+    energy = with_tail(model, within_box(model, params), s.size(),
+                       update_accelerations(model, s, params, w, report));
+    kick(s, h / 2);
   }
   s.time += static_cast<double>(h);
   report.measure("particles", static_cast<double>(s.size()));
   report.measure("died", static_cast<double>(died));
+  if (params.report_energy) {
+    const double kinetic = kinetic_energy(s), volume = periodic_volume(model);
+    report.measure("kinetic_energy", kinetic, "J");
+    if (pairs) {
+      report.measure("pair_energy", energy.potential, "J");
+      if (volume > 0) report.measure("pressure", (2 * kinetic + energy.virial) / (3 * volume), "Pa");
+    }
+  }
   return report;
+}
+
+PairEnergy ParticleSystem::pair_energy(const Model& model, const State& s, const Params& params,
+                                       Workspace& w) {
+  if (!has_pairs(params)) return {};
+  const LennardJones lj = within_box(model, params);
+  // The list of the state may serve if nobody has gone too far since; else the workspace's is made anew.
+  const Real slack = lj.skin * lj.sigma / 2;
+  const PairList::Setting setting = list_setting(model, Vec2(lj.sigma, lj.cutoff + lj.skin));
+  const bool near = w.pairs.setting == setting && w.pairs.origin.size() == s.size() &&
+                    largest_squared_distance(s.particles.x, w.pairs.origin) <= slack * slack;
+  if (!near) w.pairs.build(s.particles.x, setting);
+  w.unused_acceleration.resize(s.size());
+  const PairEnergy sums = pair_accelerations_and_energy(lj, s.particles.x, s.particles.inverse_mass, w.pairs,
+                                                        w.unused_acceleration);
+  return with_tail(model, lj, s.size(), sums);
 }
 
 void ParticleSystem::fields(const Model&, State& s, FieldVisitor& visit) {
@@ -203,6 +398,9 @@ void ParticleSystem::fields(const Model&, State& s, FieldVisitor& visit) {
   visit({"birth", "s", Centring::particle}, s.birth);
   visit({"lifetime", "s", Centring::particle}, s.lifetime);
   visit({"id", "", Centring::particle}, s.id);
+  visit({"acceleration", "m/s^2", Centring::global}, s.acceleration);
+  visit({"pair_origin", "m", Centring::global}, s.pair_origin);
+  visit({"pair_setting", "", Centring::global}, s.pair_setting);
   visit({"time", "s", Centring::global}, s.time);
   visit({"next_expiry", "s", Centring::global}, s.next_expiry);
   visit({"next_id", "", Centring::global}, s.next_id);
@@ -222,7 +420,18 @@ void ParticleSystem::fields(const Model&, State& s, FieldVisitor& visit) {
 
 void ParticleSystem::geometry(const Model& model, const State& s, DrawableSink& sink) {
   SphereView view;
+  std::vector<Vec3> wrapped;
   view.x = s.particles.x;
+  if ((model.periodic_high.array() > model.periodic_low.array()).any()) {
+    // Particles keep their way across the box's faces; they are shown in the box.
+    wrapped = s.particles.x;
+    for (Vec3& x : wrapped)
+      for (int c = 0; c < 3; ++c) {
+        const Real side = model.periodic_high[c] - model.periodic_low[c];
+        if (side > 0) x[c] -= side * std::floor((x[c] - model.periodic_low[c]) / side);
+      }
+    view.x = wrapped;
+  }
   view.radius = model.radius;
   view.look = Look::particle;
   view.palette = model.palette;

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "plenum/geometry/mesh.h"
+#include "plenum/solvers/particles/lennard_jones.h"
+#include "plenum/solvers/particles/pair_list.h"
 #include "plenum/state/particles.h"
 #include "plenum/state/solver.h"
 
@@ -46,6 +48,17 @@ struct Vortex {
   Real circulation = 10;         ///< [m^2/s]
   Real radius = Real(0.2);       ///< [m] of the core, > 0
   Real updraught = 0;            ///< [m/s] along the axis, falling off as radius^2 / (r^2 + radius^2)
+  void describe(Describer& d);
+};
+
+/// Eddies in the air, felt through drag: a random velocity without divergence (curl noise; Bridson, Hourihan
+/// & Nordenstam 2007).
+struct Turbulence {
+  Real speed = 0;         ///< [m/s] root mean square of the velocity; 0: none
+  Real size = 1;          ///< [m] of the largest eddies
+  Real time = 2;          ///< [s] in which the largest eddies turn into others; 0: frozen
+  int octaves = 1;        ///< each half the size of the one before
+  std::int64_t seed = 1;  ///< of the random numbers
   void describe(Describer& d);
 };
 
@@ -92,6 +105,8 @@ struct ParticleSystem {
     std::vector<Vec3> positions = {};    ///< [m] of further particles
     std::vector<Vec3> velocities = {};   ///< [m/s] of those; empty: at rest
     std::vector<Surface> surfaces = {};  ///< that emitters may use
+    Vec3 periodic_low = Vec3::Zero();   ///< [m] corners of the box that repeats for forces between particles;
+    Vec3 periodic_high = Vec3::Zero();  ///< equal along an axis: open there
     Colour colour = Colour::plain;
     int palette = 0;
     void describe(Describer& d);
@@ -104,6 +119,7 @@ struct ParticleSystem {
     std::uint64_t seed = 1;
     std::vector<TriangleMesh> surfaces;
     std::vector<std::vector<double>> cumulative_area;  ///< [surface][triangle] m^2, running sums
+    Vec3 periodic_low = Vec3::Zero(), periodic_high = Vec3::Zero();  ///< [m] equal along open axes
     Colour colour = Colour::plain;
     int palette = 0;
   };
@@ -113,8 +129,14 @@ struct ParticleSystem {
     std::vector<double> birth;      ///< [N] s
     std::vector<Real> lifetime;     ///< [N] s; 0: forever
     std::vector<std::uint32_t> id;  ///< [N] serial number, in order of birth; stays when the index changes
-    double time = 0;                ///< [s]
-    double next_expiry = 0;         ///< [s] no particle dies before
+    /// Of forces between particles, which are computed once a step, at its end. Empty: not known.
+    std::vector<Vec3> acceleration;  ///< [N] m/s^2
+    /// The list of neighbours is a function of these, so that it may be forgotten and made again. Empty: to
+    /// be renewed.
+    std::vector<Vec3> pair_origin;     ///< [N] m
+    Vec2 pair_setting = Vec2::Zero();  ///< sigma [m], range [sigma]
+    double time = 0;                   ///< [s]
+    double next_expiry = 0;            ///< [s] no particle dies before
     std::int64_t next_id = 0;
     std::vector<double> due;              ///< [E] fraction of the next particle of each emitter
     std::vector<std::int64_t> emitted;    ///< [E] so far: the counter of its random numbers
@@ -128,17 +150,21 @@ struct ParticleSystem {
     Real linear_drag = 0;                    ///< [kg/s] force per relative speed
     Real quadratic_drag = 0;                 ///< [kg/m] force per squared relative speed
     Vec3 wind = Vec3::Zero();                ///< [m/s]
+    Turbulence turbulence = {};
     Real restitution = Real(0.3);
     Real friction = Real(0.3);
     std::vector<ParticleEmitter> emitters = {};
     std::vector<Attractor> attractors = {};
     std::vector<Vortex> vortices = {};
+    LennardJones pair = {};
+    bool report_energy = false;  ///< energies, and the pressure of a periodic box, in reports
     void describe(Describer& d);
   };
 
   struct Workspace {
     std::vector<Vec3> x0;  ///< [N] m, positions at the start of the last step
-    std::vector<Index> dead, movers;
+    PairList pairs;
+    std::vector<Vec3> unused_acceleration;  ///< [N] what a measurement of energies computes besides
   };
 
   static std::size_t memory(const Spec& spec);
@@ -149,6 +175,9 @@ struct ParticleSystem {
   static void geometry(const Model& model, const State& state, DrawableSink& sink);
   static Samples samples(const Model& model, const State& state, const Params& params,
                          const Workspace& workspace);
+  /// Sums over pairs of the state as it is.
+  static PairEnergy pair_energy(const Model& model, const State& state, const Params& params,
+                                Workspace& workspace);
   static void absorb(const Model& model, State& state, std::span<const SampleImpulse> impulses);
 };
 

@@ -1,80 +1,199 @@
 #include "plenum/solvers/particles/detail/flight.h"
 
+#include <hwy/contrib/math/math-inl.h>
+
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+
+#include "plenum/solvers/particles/detail/curl_noise-inl.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-/// phi1(-z) and phi2(-z) for z >= 0.
-void phi(Real z, Real& phi1, Real& phi2) {
-  if (z < Real(0.5)) {
-    // Taylor; the first term left out is z^8 / 10!, 1e-9.
-    phi2 = Real(1) / 362880;
-    for (const Real c : {40320, 5040, 720, 120, 24, 6, 2}) phi2 = 1 / c - z * phi2;
-    phi1 = 1 - z * phi2;
-  } else {
-    phi1 = (1 - std::exp(-z)) / z;
-    phi2 = (1 - phi1) / z;
-  }
+using D = hn::ScalableTag<Real>;
+using V = hn::Vec<D>;
+constexpr std::size_t lanes = hn::MaxLanes(D());
+
+struct V3 {
+  V x, y, z;
+};
+
+HWY_INLINE V3 set3(D d, const Vec3& a) {
+  return {hn::Set(d, a.x()), hn::Set(d, a.y()), hn::Set(d, a.z())};
+}
+HWY_INLINE V dot(const V3& a, const V3& b) {
+  return hn::MulAdd(a.x, b.x, hn::MulAdd(a.y, b.y, hn::Mul(a.z, b.z)));
+}
+HWY_INLINE V3 sub(const V3& a, const V3& b) {
+  return {hn::Sub(a.x, b.x), hn::Sub(a.y, b.y), hn::Sub(a.z, b.z)};
+}
+/// a + s b
+HWY_INLINE V3 add_scaled(const V3& a, V s, const V3& b) {
+  return {hn::MulAdd(s, b.x, a.x), hn::MulAdd(s, b.y, a.y), hn::MulAdd(s, b.z, a.z)};
+}
+HWY_INLINE V3 cross(const V3& a, const V3& b) {
+  return {hn::MulSub(a.y, b.z, hn::Mul(a.z, b.y)), hn::MulSub(a.z, b.x, hn::Mul(a.x, b.z)),
+          hn::MulSub(a.x, b.y, hn::Mul(a.y, b.x))};
+}
+HWY_INLINE V3 select(hn::Mask<D> mask, const V3& yes, const V3& no) {
+  return {hn::IfThenElse(mask, yes.x, no.x), hn::IfThenElse(mask, yes.y, no.y),
+          hn::IfThenElse(mask, yes.z, no.z)};
 }
 
-void fly_one(const ParticleSystem::Params& p, double time, Real h, const Vec3& x0, Real inverse_mass, Vec3& v,
-             Vec3& x1) {
-  x1 = x0;
-  if (!(inverse_mass > 0)) return;
-  v += h / 2 * attraction(p, x0);
-  const Vec3 air = air_velocity(p, x0 + h / 2 * v, time + static_cast<double>(h) / 2);
-  const Real k1 = p.linear_drag * inverse_mass, k2 = p.quadratic_drag * inverse_mass;
-  const Vec3 w = v - air;
-  const Real b = 1 + h * k1;
-  const Real s1 = 2 * (w + h * p.gravity).norm();
-  const Real mean = (w.norm() + s1 / (b + std::sqrt(b * b + 2 * h * k2 * s1))) / 2;
-  const Real k = k1 + k2 * mean;
-  Real phi1, phi2;
-  phi(k * h, phi1, phi2);
-  const Vec3 a = p.gravity - k * w;
-  x1 = x0 + h * (v + h * phi2 * a);
-  v += h * phi1 * a;
-  v += h / 2 * attraction(p, x1);
-}
-
-}  // namespace
-
-Vec3 air_velocity(const ParticleSystem::Params& params, const Vec3& x, double) {
-  Vec3 u = params.wind;
-  for (const Vortex& vortex : params.vortices) {
-    const Real length = vortex.axis.norm();
-    if (!(length > 0)) continue;
-    const Vec3 axis = vortex.axis / length;
-    const Vec3 d = x - vortex.position;
-    const Vec3 r = d - d.dot(axis) * axis;
-    const Real scale = 1 / (r.squaredNorm() + vortex.radius * vortex.radius);
-    u += vortex.circulation / (2 * std::numbers::pi_v<Real>)*scale * axis.cross(r) +
-         vortex.updraught * vortex.radius * vortex.radius * scale * axis;
-  }
-  return u;
-}
-
-Vec3 attraction(const ParticleSystem::Params& params, const Vec3& x) {
-  Vec3 a = Vec3::Zero();
+HWY_INLINE V3 attraction(D d, const ParticleSystem::Params& params, const V3& x) {
+  V3 a = set3(d, Vec3::Zero());
   for (const Attractor& attractor : params.attractors) {
-    const Vec3 d = attractor.position - x;
-    const Real q = d.squaredNorm() + attractor.radius * attractor.radius;
-    a += attractor.strength / (q * std::sqrt(q)) * d;
+    const V3 way = sub(set3(d, attractor.position), x);
+    const V q = hn::Add(dot(way, way), hn::Set(d, attractor.radius * attractor.radius));
+    a = add_scaled(a, hn::Div(hn::Set(d, attractor.strength), hn::Mul(q, hn::Sqrt(q))), way);
   }
   return a;
 }
 
-void fly(const ParticleSystem::Params& params, double time, Real h, std::span<const Vec3> x0,
-         std::span<const Real> inverse_mass, std::span<Vec3> v, std::span<Vec3> x1) {
-  for (std::size_t i = 0; i < x0.size(); ++i) fly_one(params, time, h, x0[i], inverse_mass[i], v[i], x1[i]);
+template <class Tag>
+HWY_INLINE void add_turbulence(Tag d, const CurlNoise& noise, const V3& x, V3& u) {
+  if constexpr (std::is_same_v<Real, float>) {
+    add_curl_noise(d, noise, x.x, x.y, x.z, u.x, u.y, u.z);
+  } else {
+    const hn::Rebind<float, Tag> df;
+    auto ux = hn::Zero(df), uy = ux, uz = ux;
+    add_curl_noise(df, noise, hn::DemoteTo(df, x.x), hn::DemoteTo(df, x.y), hn::DemoteTo(df, x.z), ux, uy,
+                   uz);
+    u = {hn::Add(u.x, hn::PromoteTo(d, ux)), hn::Add(u.y, hn::PromoteTo(d, uy)),
+         hn::Add(u.z, hn::PromoteTo(d, uz))};
+  }
 }
 
-void fly(const ParticleSystem::Params& params, double time, std::span<const Real> h, std::span<const Vec3> x0,
-         std::span<const Real> inverse_mass, std::span<Vec3> v, std::span<Vec3> x1) {
-  for (std::size_t i = 0; i < x0.size(); ++i)
-    fly_one(params, time, h[i], x0[i], inverse_mass[i], v[i], x1[i]);
+HWY_INLINE V3 air_at(D d, const Flight& flight, const V3& x) {
+  V3 u = set3(d, flight.params.wind);
+  for (const Vortex& vortex : flight.params.vortices) {
+    const Real length = vortex.axis.norm();
+    if (!(length > 0)) continue;
+    const V3 axis = set3(d, vortex.axis / length);
+    const V3 from = sub(x, set3(d, vortex.position));
+    const V3 r = add_scaled(from, hn::Neg(dot(from, axis)), axis);
+    const Real core = vortex.radius * vortex.radius;
+    const V fall = hn::Div(hn::Set(d, 1), hn::Add(dot(r, r), hn::Set(d, core)));
+    u = add_scaled(u, hn::Mul(fall, hn::Set(d, vortex.circulation / (2 * std::numbers::pi_v<Real>))),
+                   cross(axis, r));
+    u = add_scaled(u, hn::Mul(fall, hn::Set(d, vortex.updraught * core)), axis);
+  }
+  if (flight.turbulence.octaves > 0) add_turbulence(d, flight.turbulence, x, u);
+  return u;
+}
+
+/// phi1(-z) and phi2(-z) for z >= 0.
+HWY_INLINE void phi(D d, V z, V& phi1, V& phi2) {
+  // Taylor below 1/2; the first term left out is z^n / (n + 2)!, less than half a unit in the last place.
+  constexpr int terms = sizeof(Real) == 4 ? 7 : 14;
+  constexpr auto coefficients = [] {
+    std::array<Real, terms> c{};
+    double factorial = 1;
+    for (int n = 0; n < terms; ++n)
+      c[static_cast<std::size_t>(n)] = static_cast<Real>(1 / (factorial *= n + 2));
+    return c;
+  }();
+  const V one = hn::Set(d, 1);
+  phi2 = hn::Set(d, coefficients[terms - 1]);
+  for (int n = terms - 2; n >= 0; --n)
+    phi2 = hn::NegMulAdd(z, phi2, hn::Set(d, coefficients[static_cast<std::size_t>(n)]));
+  phi1 = hn::NegMulAdd(z, phi2, one);
+  const auto large = hn::Gt(z, hn::Set(d, Real(0.5)));
+  if (hn::AllFalse(d, large)) return;
+  const V exact1 = hn::Div(hn::Sub(one, hn::Exp(d, hn::Neg(z))), z);
+  phi1 = hn::IfThenElse(large, exact1, phi1);
+  phi2 = hn::IfThenElse(large, hn::Div(hn::Sub(one, exact1), z), phi2);
+}
+
+HWY_INLINE void fly_lanes(D d, const Flight& flight, Real step, V w, V3& x, V3& v) {
+  const ParticleSystem::Params& params = flight.params;
+  const V h = hn::Set(d, step), half = hn::Set(d, step / 2);
+  const V3 x0 = x, v0 = v, gravity = set3(d, params.gravity);
+  if (!params.attractors.empty()) v = add_scaled(v, half, attraction(d, params, x));
+  if (flight.has_drag) {
+    const V3 u = air_at(d, flight, add_scaled(x, half, v));
+    const V3 relative = sub(v, u);
+    V k = hn::Mul(w, hn::Set(d, params.linear_drag));
+    if (flight.has_quadratic_drag) {
+      const V k2 = hn::Mul(w, hn::Set(d, params.quadratic_drag));
+      const V3 pushed = add_scaled(relative, h, gravity);
+      const V s0 = hn::Sqrt(dot(relative, relative)),
+              twice = hn::Mul(hn::Set(d, 2), hn::Sqrt(dot(pushed, pushed)));
+      const V b = hn::MulAdd(h, k, hn::Set(d, 1));
+      const V root = hn::Sqrt(hn::MulAdd(b, b, hn::Mul(hn::Mul(hn::Set(d, 2 * step), k2), twice)));
+      const V s1 = hn::Div(twice, hn::Add(b, root));
+      k = hn::MulAdd(k2, hn::Mul(hn::Set(d, Real(0.5)), hn::Add(s0, s1)), k);
+    }
+    V phi1, phi2;
+    phi(d, hn::Mul(k, h), phi1, phi2);
+    const V3 a = add_scaled(gravity, hn::Neg(k), relative);
+    x = add_scaled(x, h, add_scaled(v, hn::Mul(h, phi2), a));
+    v = add_scaled(v, hn::Mul(h, phi1), a);
+  } else {
+    x = add_scaled(x, h, add_scaled(v, half, gravity));
+    v = add_scaled(v, h, gravity);
+  }
+  if (!params.attractors.empty()) v = add_scaled(v, half, attraction(d, params, x));
+  const auto moves = hn::Gt(w, hn::Zero(d));
+  x = select(moves, x, x0);
+  v = select(moves, v, v0);
+}
+
+/// The coordinates of points as scalars.
+Real* scalars(std::span<Vec3> a) {
+  return reinterpret_cast<Real*>(a.data());
+}
+const Real* scalars(std::span<const Vec3> a) {
+  return reinterpret_cast<const Real*>(a.data());
+}
+
+}  // namespace
+
+Flight::Flight(const ParticleSystem::Params& p, double middle)
+    : params(p),
+      turbulence(curl_noise_at(p.turbulence, middle)),
+      has_drag(p.linear_drag > 0 || p.quadratic_drag > 0),
+      has_quadratic_drag(p.quadratic_drag > 0) {}
+
+void air_velocity(const Flight& flight, std::span<const Vec3> x, std::span<Vec3> u) {
+  const D d;
+  std::array<Real, 3 * lanes> buffer{};
+  for (std::size_t i = 0; i < x.size(); i += lanes) {
+    const std::size_t n = std::min(lanes, x.size() - i);
+    std::copy_n(scalars(x) + 3 * i, 3 * n, buffer.data());
+    V3 at;
+    hn::LoadInterleaved3(d, buffer.data(), at.x, at.y, at.z);
+    const V3 air = air_at(d, flight, at);
+    hn::StoreInterleaved3(air.x, air.y, air.z, d, buffer.data());
+    std::copy_n(buffer.data(), 3 * n, scalars(u) + 3 * i);
+  }
+}
+
+void fly(const Flight& flight, Real h, std::span<const Vec3> x0, std::span<const Real> inverse_mass,
+         std::span<Vec3> v, std::span<Vec3> x1) {
+  const D d;
+  const auto move = [&](const Real* from, const Real* mass, Real* velocity, Real* to) HWY_ATTR {
+    V3 x, u;
+    hn::LoadInterleaved3(d, from, x.x, x.y, x.z);
+    hn::LoadInterleaved3(d, velocity, u.x, u.y, u.z);
+    fly_lanes(d, flight, h, hn::LoadU(d, mass), x, u);
+    hn::StoreInterleaved3(x.x, x.y, x.z, d, to);
+    hn::StoreInterleaved3(u.x, u.y, u.z, d, velocity);
+  };
+  const std::size_t n = x0.size();
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    move(scalars(x0) + 3 * i, inverse_mass.data() + i, scalars(v) + 3 * i, scalars(x1) + 3 * i);
+  if (i == n) return;
+  std::array<Real, 3 * lanes> x{}, u{};
+  std::array<Real, lanes> mass{};
+  std::copy_n(scalars(x0) + 3 * i, 3 * (n - i), x.data());
+  std::copy_n(scalars(v) + 3 * i, 3 * (n - i), u.data());
+  std::copy_n(inverse_mass.data() + i, n - i, mass.data());
+  move(x.data(), mass.data(), u.data(), x.data());
+  std::copy_n(x.data(), 3 * (n - i), scalars(x1) + 3 * i);
+  std::copy_n(u.data(), 3 * (n - i), scalars(v) + 3 * i);
 }
 
 }  // namespace plenum::inline PLENUM_ABI
