@@ -454,6 +454,10 @@ void Springs::update(Model& model) {
   }
   model.stiffness_bound = static_cast<Real>(frequency);
   model.damping_bound = static_cast<Real>(rate);
+  double time = std::numeric_limits<double>::infinity();
+  for (std::size_t e = 0; e < edges; ++e)
+    if (model.stiffness[e] > 0) time = std::min(time, double(model.damping[e]) / double(model.stiffness[e]));
+  model.damping_time = std::isfinite(time) ? static_cast<Real>(time) : 0;
 
   const ConstraintSet<Real>& set = model.constraints;
   require(set.rod_length.size() == set.rods.size() && set.bead_wire.size() == set.beads.size(), "constraints",

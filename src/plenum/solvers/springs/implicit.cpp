@@ -27,8 +27,20 @@ void add_air(const Springs::Model& model, const Springs::State& state, const Spr
     }
   });
 }
-
 }  // namespace
+
+SolveReport solve_linear(const Springs::Model& model, const Springs::Params& params,
+                         std::span<const Real> inverse_mass, SpringsWorkspace& w, std::span<const Real> b,
+                         std::span<Real> x) {
+  const auto filter = [&](std::span<Real> y) {
+    for (const Index i : model.pinned)
+      if (inverse_mass[std::size_t(i)] == 0) y[3 * i] = y[3 * i + 1] = y[3 * i + 2] = 0;
+  };
+  w.block_jacobi.update(w.system.matrix());
+  return pcg<Real>(w.system.matrix(), w.block_jacobi, b, x, w.pcg,
+                   {.relative_tolerance = double(params.tolerance), .max_iterations = params.max_iterations},
+                   filter);
+}
 
 void implicit_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                          SpringsWorkspace& w, Real h, Report& report) {
@@ -56,15 +68,10 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
   {
     const StageTimer timer(report.stages, "solve");
     // Held particles already have their velocity: it does not change.
-    const auto filter = [&](std::span<Real> y) {
-      for (const Index i : model.pinned)
-        if (inverse_mass[std::size_t(i)] == 0) y[3 * i] = y[3 * i + 1] = y[3 * i + 2] = 0;
-    };
-    filter(flat(state.velocity_change));
-    w.block_jacobi.update(w.system.matrix());
-    solve = pcg<Real>(
-        w.system.matrix(), w.block_jacobi, flat(std::as_const(w.rhs)), flat(state.velocity_change), w.pcg,
-        {.relative_tolerance = double(params.tolerance), .max_iterations = params.max_iterations}, filter);
+    for (const Index i : model.pinned)
+      if (inverse_mass[std::size_t(i)] == 0) state.velocity_change[std::size_t(i)].setZero();
+    solve =
+        solve_linear(model, params, inverse_mass, w, flat(std::as_const(w.rhs)), flat(state.velocity_change));
   }
   report.iterations += solve.iterations;
   report.measure("residual", solve.residual);

@@ -1,4 +1,4 @@
-#include "plenum/solvers/springs/detail/multipliers.h"
+#include "plenum/solvers/springs/multipliers.h"
 
 #include <algorithm>
 #include <limits>

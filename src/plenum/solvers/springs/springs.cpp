@@ -52,6 +52,13 @@ void Springs::Params::describe(Describer& d) {
   d("tolerance", tolerance,
     {.min = 1e-7, .max = 0.5, .doc = "relative true residual of linear solves", .logarithmic = true});
   d("max_iterations", max_iterations, {.min = 1, .max = 100000, .doc = "of a linear solve"});
+  d("nonlinear_tolerance", nonlinear_tolerance,
+    {.min = 1e-7,
+     .max = 0.5,
+     .doc = "of backward Euler: gradient relative to the first",
+     .logarithmic = true});
+  d("nonlinear_iterations", nonlinear_iterations,
+    {.min = 1, .max = 10000, .doc = "of backward Euler: Newton steps or local/global rounds"});
   d("thickness", thickness, {.unit = "m", .min = 0, .max = 10, .doc = "kept between the net and obstacles"});
   d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient against obstacles"});
   d("restitution", restitution, {.min = 0, .max = 1, .doc = "of impacts on obstacles"});
@@ -109,17 +116,15 @@ void move_pins(const Springs::Model& model, Springs::State& state, const Springs
 }  // namespace
 
 Real Springs::max_dt(const Model& model, const State&, const Params& params) {
-  if (params.integrator == Integrator::implicit_euler) return std::numeric_limits<Real>::infinity();
-  // Symplectic Euler with the damping at the old velocity: h <= 2 (sqrt(1 + xi^2) - xi) / omega for damping
-  // ratio xi. Source: Belytschko, Liu & Moran 2000, "Nonlinear finite elements for continua and structures",
-  // eq. 6.6.12.
-  const Real penalty = params.constraints == Constraints::penalty ? params.penalty_stiffness : 0;
-  const Real omega =
-      std::sqrt(model.stiffness_bound * params.stiffness_scale + model.constraint_bound * penalty);
-  const Real rate = model.damping_bound * params.damping_scale + params.point_damping;
-  if (omega == 0) return rate > 0 ? 2 / rate : std::numeric_limits<Real>::infinity();
-  const Real xi = rate / (2 * omega);
-  return 2 / (omega * (std::sqrt(1 + xi * xi) + xi));  // the same without cancellation
+  if (is_implicit(params.integrator)) return std::numeric_limits<Real>::infinity();
+  const double penalty = has_penalty(model, params) ? params.penalty_stiffness : 0;
+  const double stiff = double(model.stiffness_bound) * double(params.stiffness_scale);
+  const double omega = std::sqrt(stiff + double(model.constraint_bound) * penalty);
+  const double highest =
+      double(model.damping_bound) * double(params.damping_scale) + double(params.point_damping);
+  const double lowest =
+      double(model.damping_time) * double(params.damping_scale) * stiff + double(params.point_damping);
+  return explicit_limit(params.integrator, omega, highest, lowest);
 }
 
 Report Springs::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
@@ -132,9 +137,16 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
     case Integrator::implicit_euler:
       implicit_euler_step(model, state, params, w, dt, report);
       break;
-    case Integrator::symplectic_euler:
-      explicit_step(model, state, params, w, dt, report);
+    case Integrator::backward_euler:
+      backward_euler_step(model, state, params, w, dt, report);
       break;
+    case Integrator::local_global:
+      local_global_step(model, state, params, w, dt, report);
+      break;
+    default:
+      explicit_net_step(model, state, params, w, dt, report);
+      if (dt > Real(1.001) * max_dt(model, state, params))
+        report.warn("unstable: the step exceeds max_dt; raise the sub-steps or lower the stiffness");
   }
   if (!w.multipliers.empty())
     report.measure("constraint_error", w.multipliers.largest_error(state.particles.x), "m");
@@ -156,6 +168,7 @@ void visit_fields(const Springs::Model& model, S& state, FieldVisitor& visit) {
   visit({"velocity", "m/s", Centring::particle}, state.particles.v);
   visit({"inverse_mass", "1/kg", Centring::particle}, state.particles.inverse_mass);
   visit({"velocity_change", "m/s", Centring::particle}, state.velocity_change);
+  visit({"velocity_lag", "s", Centring::global}, state.velocity_lag);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
     out.resize(state.particles.size());
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = state.particles.v[i].norm();
@@ -190,6 +203,7 @@ void Springs::model_fields(Model& model, FieldVisitor& visit) {
   visit({"part_edges", "", Centring::global}, model.part_edges);
   visit({"stiffness_bound", "1/s^2", Centring::global}, model.stiffness_bound);
   visit({"damping_bound", "1/s", Centring::global}, model.damping_bound);
+  visit({"damping_time", "s", Centring::global}, model.damping_time);
   visit({"constraint_bound", "1/kg", Centring::global}, model.constraint_bound);
   visit({"revision", "", Centring::global}, model.revision);
 }

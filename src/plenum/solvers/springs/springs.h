@@ -61,18 +61,30 @@ struct Springs {
     Real constraint_bound = 0;  ///< [1/kg] of the highest frequency squared per stiffness of penalties
     Real stiffness_bound = 0;   ///< [1/s^2] of the net's highest frequency squared; see update()
     Real damping_bound = 0;     ///< [1/s] of the highest damping rate
+    Real damping_time = 0;      ///< [s] the least of damping over stiffness
     Index revision = 0;         ///< counts updates, so that workspaces notice them
   };
 
   struct State {
     Particles particles;
     std::vector<Vec3> velocity_change;  ///< [N] m/s of the last implicit step, the next one's first guess
+    Real velocity_lag = 0;              ///< [s] of velocities behind positions, under leapfrog
   };
 
   enum class Integrator : int {
     implicit_euler,    ///< linearized once a step (Baraff & Witkin 1998): stable for every stiffness
+    backward_euler,    ///< the same to convergence, as a minimization by Newton's method with line search
+    local_global,      ///< backward Euler with one prefactored matrix (Liu et al. 2013)
     symplectic_euler,  ///< the cheapest explicit method that keeps energy
+    explicit_euler,
+    explicit_midpoint,
+    heun,
+    rk4,
+    position_verlet,
+    velocity_verlet,
+    leapfrog,  ///< with velocities half a step behind
   };
+  static constexpr bool is_implicit(Integrator i) { return i < Integrator::symplectic_euler; }
 
   /// How strict constraints are kept.
   enum class Constraints : int {
@@ -114,6 +126,8 @@ struct Springs {
     Real baumgarte_rate = 20;
     Real tolerance = Real(1e-3);
     int max_iterations = 1000;
+    Real nonlinear_tolerance = Real(1e-3);
+    int nonlinear_iterations = 20;
     Real thickness = Real(0.01);
     Real friction = Real(0.3);
     Real restitution = 0;
@@ -155,8 +169,10 @@ struct Springs {
   static void absorb(const Model& model, State& state, std::span<const SampleImpulse> impulses);
 };
 
-constexpr std::array<const char*, 2> names_of(Springs::Integrator) {
-  return {"implicit_euler", "symplectic_euler"};
+constexpr std::array<const char*, 11> names_of(Springs::Integrator) {
+  return {"implicit_euler",  "backward_euler",    "local_global", "symplectic_euler",
+          "explicit_euler",  "explicit_midpoint", "heun",         "rk4",
+          "position_verlet", "velocity_verlet",   "leapfrog"};
 }
 constexpr std::array<const char*, 2> names_of(Springs::Constraints) {
   return {"multipliers", "penalty"};

@@ -5,13 +5,22 @@
 
 #include "plenum/elements/wind.h"
 #include "plenum/geometry/adjacency.h"
+#include "plenum/integrate/projective_springs.h"
+#include "plenum/integrate/workspace.h"
 #include "plenum/linear/jacobi.h"
 #include "plenum/linear/pcg.h"
-#include "plenum/solvers/springs/detail/multipliers.h"
-#include "plenum/solvers/springs/detail/spring_system.h"
+#include "plenum/solvers/springs/multipliers.h"
+#include "plenum/solvers/springs/spring_system.h"
 #include "plenum/solvers/springs/springs.h"
 
 namespace plenum::inline PLENUM_ABI {
+
+/// What a prefactored matrix depends on, besides which particles are held.
+struct ProjectiveKey {
+  Index revision = -1;
+  Real h = 0, stiffness_scale = 0, mass_scale = 0, penalty_stiffness = 0;
+  bool operator==(const ProjectiveKey&) const = default;
+};
 
 struct SpringsWorkspace {
   Index revision = -1;          ///< of the model this was laid out for
@@ -24,9 +33,25 @@ struct SpringsWorkspace {
   std::vector<Vec3> rhs;            ///< [N]
   Rows incident;                    ///< triangles at each particle
   std::vector<AirForce<Real>> air;  ///< [T] on the triangles
+  IntegratorWorkspace<Real> integrator;
+
+  // Backward Euler as a minimization.
+  std::vector<Vec3> target;               ///< [N] m, y
+  std::vector<Real> flat_mass;            ///< [3 N] kg
+  std::vector<Vec3> motion, dissipation;  ///< [N] m/s, N
+  ProjectiveSprings<Real> projective;
+  ProjectiveKey projective_key;
+  std::vector<Real> projective_inverse_mass;  ///< [N] it was factored for
+
   PcgWorkspace<Real> pcg;
   BlockJacobiPreconditioner<Real> block_jacobi;
 };
+
+/// Solves A x = b from the guess x, with A the matrix of w.system, for the particles that are not held; the
+/// others keep their x.
+SolveReport solve_linear(const Springs::Model& model, const Springs::Params& params,
+                         std::span<const Real> inverse_mass, SpringsWorkspace& w, std::span<const Real> b,
+                         std::span<Real> x);
 
 /// Whether air pushes on anything.
 inline bool has_air(const Springs::Model& model, const Springs::Params& params) {

@@ -73,9 +73,58 @@ class SpringSystem {
                                     : forces<false>(x, v, stiffness_scale, damping_scale, f);
   }
 
+  /// Whether any spring has damping.
+  bool damped() const { return damped_; }
+
+  /// Energy of all springs [J]; both ends give half of it.
+  double energy(std::span<const Vector3<T>> x, T stiffness_scale) {
+    spread_components<false>(x, {});
+    const BlockPattern& pattern = matrix_.pattern();
+    const std::size_t slices = static_cast<std::size_t>(pattern.num_slices()), padded = slices * width;
+    const T* const soa = components_.data();
+    return double(stiffness_scale) / 4 *
+           ordered_sum(slices, slices_per_block, [&](std::size_t begin, std::size_t end) {
+             double sum = 0;
+             for (std::size_t s = begin; s < end; ++s) {
+               alignas(64) T lanes[width] = {};
+               const T* const own = soa + s * width;
+               for (std::size_t p = pattern.first_panel(Index(s)); p < pattern.first_panel(Index(s) + 1);
+                    ++p) {
+                 const T *const k = stiffness_.data() + p * width, *const l0 =
+                                                                       rest_length_.data() + p * width;
+                 const Index* const columns = pattern.columns().data() + p * width;
+                 for (std::size_t l = 0; l < width; ++l) {
+                   const auto j = static_cast<std::size_t>(columns[l]);
+                   const T d0 = soa[j] - own[l], d1 = soa[padded + j] - own[padded + l],
+                           d2 = soa[2 * padded + j] - own[2 * padded + l];
+                   const T stretch = std::sqrt(d0 * d0 + d1 * d1 + d2 * d2) - l0[l];
+                   lanes[l] += k[l] * stretch * stretch;
+                 }
+               }
+               for (const T lane : lanes) sum += double(lane);
+             }
+             return sum;
+           });
+  }
+
  private:
   static constexpr std::size_t width = Matrix::width;
   static constexpr std::size_t slices_per_block = 1024 / width;
+
+  /// Copies positions, and velocities if damped, to components_.
+  template <bool damped>
+  void spread_components(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v) {
+    const std::size_t padded = static_cast<std::size_t>(matrix_.pattern().num_slices()) * width;
+    components_.resize(std::max(components_.size(), (damped ? 6 : 3) * padded));
+    T* const soa = components_.data();
+    parallel_for(x.size(), 8192, [=](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i)
+        for (std::size_t c = 0; c < 3; ++c) {
+          soa[c * padded + i] = x[i][Index(c)];
+          if constexpr (damped) soa[(3 + c) * padded + i] = v[i][Index(c)];
+        }
+    });
+  }
 
   template <bool damped>
   void forces(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, T stiffness_scale,
@@ -83,15 +132,8 @@ class SpringSystem {
     const BlockPattern& pattern = matrix_.pattern();
     const std::size_t n = x.size(), slices = static_cast<std::size_t>(pattern.num_slices());
     const std::size_t padded = slices * width;
-    components_.resize((damped ? 6 : 3) * padded);
-    T* const soa = components_.data();
-    parallel_for(n, 8192, [=](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i)
-        for (std::size_t c = 0; c < 3; ++c) {
-          soa[c * padded + i] = x[i][Index(c)];
-          if constexpr (damped) soa[(3 + c) * padded + i] = v[i][Index(c)];
-        }
-    });
+    spread_components<damped>(x, v);
+    const T* const soa = components_.data();
     parallel_for(slices, slices_per_block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t s = begin; s < end; ++s) {
         alignas(64) T force[3][width] = {};
