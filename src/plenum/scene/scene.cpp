@@ -87,9 +87,9 @@ struct SystemRead {
   std::vector<std::pair<JsonValue, Keyframes>> keyframes;
 };
 
-/// Bytes that budget_mib, the machine and the limits of this process allow.
-double budget_bytes(int budget_mib) {
-  double bytes = budget_mib * mib;
+/// Bytes that budget_mib, the caller, the machine and the limits of this process allow.
+double budget_bytes(int budget_mib, std::size_t memory_limit) {
+  double bytes = std::min(budget_mib * mib, static_cast<double>(memory_limit));
   struct rlimit limit {};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     bytes = std::min(bytes, static_cast<double>(limit.rlim_cur));
@@ -122,7 +122,7 @@ class SceneReader {
     // The budget counts from the first mesh on, so it is read before everything else.
     if (const auto given = root.find("budget_mib"); given && given->kind() == JsonKind::number)
       settings_.budget_mib = static_cast<int>(std::clamp(given->number(), 1.0, double(1 << 24)));
-    context_.budget = MemoryBudget(budget_bytes(settings_.budget_mib));
+    context_.budget = MemoryBudget(budget_bytes(settings_.budget_mib, options_.memory_limit));
     ObjectReader reader(root, "", context_);
     const auto describe = [&](Describer& d) { settings_.describe(d); };
     describe(reader);
@@ -391,7 +391,7 @@ class SceneReader {
     problem.value.clear();
     problem.allowed = fmt::format("{:.0f} MiB", context_.budget.limit() / mib);
     problem.remedy = context_.budget.limit() < settings_.budget_mib * mib
-                         ? "make that system smaller; this machine or process has no more"
+                         ? "make that system smaller; there is no more to be had here"
                          : "make that system smaller or raise budget_mib";
     context_.add(std::move(problem));
   }

@@ -75,6 +75,7 @@ struct SceneOptions {
   std::vector<std::string> roots = {};      ///< folders besides the scene's that its mesh files may lie in
   std::vector<std::string> overrides = {};  ///< "path.to.value=value", each as by --set
   std::span<const SolverEntry> solvers = all_solvers();
+  std::size_t memory_limit = SIZE_MAX;  ///< [bytes] that budget_mib cannot raise, for scenes of strangers
 };
 
 /// Reads and builds a scene. Throws Error with the first problem, in the order of the file. Nothing large is
