@@ -85,7 +85,10 @@ Real explicit_limit(Springs::Integrator integrator, double omega, double highest
 
 void explicit_net_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                        SpringsWorkspace& w, Real h, Report& report) {
-  auto& [x, v, inverse_mass] = state.particles;
+  // Named one by one: clang 14 captures no structured bindings.
+  auto& x = state.particles.x;
+  auto& v = state.particles.v;
+  const auto& inverse_mass = state.particles.inverse_mass;
   const std::size_t n = model.mass.size();
   const bool exact = !w.multipliers.empty();
   const double rate = params.stabilization == Springs::Stabilization::baumgarte ? params.baumgarte_rate : 0;

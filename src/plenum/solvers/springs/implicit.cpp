@@ -45,7 +45,10 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
 void implicit_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                          SpringsWorkspace& w, Real h, Report& report) {
   const std::size_t n = model.mass.size();
-  auto& [x, v, inverse_mass] = state.particles;
+  // Named one by one: clang 14 captures no structured bindings.
+  auto& x = state.particles.x;
+  auto& v = state.particles.v;
+  const auto& inverse_mass = state.particles.inverse_mass;
   {
     const StageTimer timer(report.stages, "assemble");
     parallel_for(n, block, [&](std::size_t begin, std::size_t end) {

@@ -101,7 +101,10 @@ class NetPotential {
 /// Sets x to the first guess, w.target to y and w.flat_mass to the masses that go with it.
 void begin(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
            SpringsWorkspace& w, Real h) {
-  auto& [x, v, inverse_mass] = state.particles;
+  // Named one by one: clang 14 captures no structured bindings.
+  auto& x = state.particles.x;
+  auto& v = state.particles.v;
+  const auto& inverse_mass = state.particles.inverse_mass;
   const std::size_t n = model.mass.size();
   w.target.resize(n);
   w.motion.resize(n);
@@ -135,7 +138,10 @@ void begin(const Springs::Model& model, Springs::State& state, const Springs::Pa
 
 /// Velocities from what has become of x, after the constraints have had their say.
 void end(const Springs::Model& model, Springs::State& state, SpringsWorkspace& w, Real h) {
-  auto& [x, v, inverse_mass] = state.particles;
+  // Named one by one: clang 14 captures no structured bindings.
+  auto& x = state.particles.x;
+  auto& v = state.particles.v;
+  const auto& inverse_mass = state.particles.inverse_mass;
   w.multipliers.project_positions(x, inverse_mass, 8);
   parallel_for(model.mass.size(), block, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
