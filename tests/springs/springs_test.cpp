@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "plenum/base/error.h"
+#include "plenum/geometry/measures.h"
+#include "plenum/geometry/shapes.h"
 #include "plenum/world/world.h"
 #include "springs/nets.h"
 #include "support/count_allocations.h"
@@ -33,6 +35,41 @@ TEST(SpringsBuild, ClothHasTheMassOfItsAreaAndTheSpringsOfAGrid) {
   EXPECT_EQ(net.model.triangles.size(), 30u);
   for (std::size_t e = 0; e < net.model.edges.size(); ++e)
     EXPECT_NEAR(Springs::strain(net.model, net.state, e), 0, 1e-6);
+}
+
+TEST(SpringsBuild, ASoftBodyHasTheMassOfItsMeshWhichRidesOnIt) {
+  SpringsPart part;
+  part.type = SpringsPart::Type::soft_body;
+  part.mesh = icosphere_mesh(Real(0.5), 3);
+  part.spacing = Real(0.15);
+  part.density = 300;
+  part.position = Vec3(1, 2, 3);
+  part.rotation = Vec3(0, 1, 0);
+  Net net = net_of(part);
+  EXPECT_NEAR(test::total_mass(net), 300 * enclosed_volume(part.mesh.x, part.mesh.triangles), 1e-2);
+  struct Sink final : DrawableSink {
+    std::vector<Vec3> x;
+    std::size_t triangles_seen = 0;
+    void triangles(const TriangleView& view) override {
+      x.assign(view.x.begin(), view.x.end());
+      triangles_seen = view.triangles.size();
+      for (const Index3& t : view.triangles) ASSERT_LT(std::size_t(t.maxCoeff()), view.x.size());
+    }
+    void spheres(const SphereView&) override {}
+    void lines(const LineView&) override {}
+  } sink;
+  Springs::geometry(net.model, net.state, sink);
+  ASSERT_EQ(sink.x.size(), part.mesh.x.size());
+  EXPECT_EQ(sink.triangles_seen, part.mesh.triangles.size());
+  for (const Vec3& x : sink.x) EXPECT_NEAR((x - part.position).norm(), 0.5, 1e-3);
+  // It follows an affine motion exactly: barycentric weights reproduce linear maps.
+  for (Vec3& x : net.state.particles.x) x = Vec3(2 * x[0] + x[1], x[1] - x[2], 3 * x[2] + 1);
+  const std::vector<Vec3> before = sink.x;
+  Springs::geometry(net.model, net.state, sink);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const Vec3& b = before[i];
+    EXPECT_NEAR((sink.x[i] - Vec3(2 * b[0] + b[1], b[1] - b[2], 3 * b[2] + 1)).norm(), 0, 1e-4);
+  }
 }
 
 TEST(SpringsBuild, BadInputIsRefusedByKey) {

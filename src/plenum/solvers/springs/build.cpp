@@ -6,6 +6,8 @@
 #include <numbers>
 
 #include "plenum/base/error.h"
+#include "plenum/geometry/lattice.h"
+#include "plenum/geometry/measures.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/math/pose.h"
 #include "plenum/solvers/springs/springs.h"
@@ -54,6 +56,11 @@ void SpringsPart::describe(Describer& d) {
     d("inextensible", inextensible, {.doc = "neighbours stay at their rest distance, as if joined by rods"});
     d("slack", slack, {.min = -0.9, .max = 10, .doc = "rest length over distance, less one"});
     d("linear_density", linear_density, {.unit = "kg/m", .min = 1e-6, .max = 1e4, .doc = "of the rope"});
+  }
+  if (d.when("type", "soft_body", type == Type::soft_body)) {
+    d("mesh", mesh, {.doc = "closed surface that is filled, and drawn", .required = true});
+    d("spacing", spacing, {.unit = "m", .min = 1e-4, .max = 1e4, .doc = "of the lattice that fills it"});
+    d("density", density, {.unit = "kg/m^3", .min = 1e-3, .max = 1e5, .doc = "of the body"});
   }
   if (d.when("type", "points", type == Type::points)) {
     d("points", points, {.unit = "m", .doc = "positions, before placement", .required = true});
@@ -117,6 +124,15 @@ std::size_t particles_of(const SpringsPart& part) {
       return std::size_t(part.cells_x + 1) * std::size_t(part.cells_z + 1);
     case SpringsPart::Type::rope:
       return std::size_t(part.segments) + 1;
+    case SpringsPart::Type::soft_body: {
+      // Two particles in each cube of the lattice that the bounding box holds.
+      if (part.mesh.x.empty()) return 0;
+      Vec3 low = part.mesh.x[0], high = low;
+      for (const Vec3& x : part.mesh.x) low = low.cwiseMin(x), high = high.cwiseMax(x);
+      double count = 2;
+      for (int c = 0; c < 3; ++c) count *= std::ceil(double(high[c] - low[c]) / double(part.spacing)) + 1;
+      return static_cast<std::size_t>(std::min(count, 1e15));
+    }
     case SpringsPart::Type::points:
       return part.points.size();
   }
@@ -128,6 +144,8 @@ std::size_t edges_of(const SpringsPart& part) {
       return 6 * particles_of(part);
     case SpringsPart::Type::rope:
       return 2 * particles_of(part);
+    case SpringsPart::Type::soft_body:
+      return 7 * particles_of(part);  // a particle inside a body-centred lattice has 14 neighbours
     case SpringsPart::Type::points:
       return part.springs.size();
   }
@@ -156,6 +174,9 @@ class Builder {
         break;
       case SpringsPart::Type::rope:
         rope();
+        break;
+      case SpringsPart::Type::soft_body:
+        soft_body();
         break;
       case SpringsPart::Type::points:
         points();
@@ -246,6 +267,39 @@ class Builder {
       part_.inextensible ? rod(i, i + 1, rest)
                          : spring(i, i + 1, part_.structural_stiffness, Springs::structural, rest);
     for (Index i = 0; i + 2 <= n; ++i) spring(i, i + 2, part_.bending_stiffness, Springs::bend, 2 * rest);
+  }
+
+  void soft_body() {
+    require(!part_.mesh.triangles.empty(), key_ + ".mesh", "must have triangles");
+    TetMesh lattice;
+    try {
+      lattice = lattice_tetrahedra(part_.mesh, part_.spacing);
+    } catch (const Error& error) {
+      Problem problem = error.problem();
+      problem.key = problem.key.empty() ? key_ + ".mesh" : key_ + "." + problem.key;
+      throw Error(problem);
+    }
+    // The jagged lattice does not have quite the volume of the body; its mass is the body's.
+    const double volume = std::abs(enclosed_volume(part_.mesh.x, part_.mesh.triangles));
+    const std::vector<Real> volumes = tetrahedron_volumes(lattice.x, lattice.tetrahedra);
+    double filled = 0;
+    for (const Real v : volumes) filled += double(v);
+    const std::vector<Real> masses =
+        lumped_masses(lattice.x, lattice.tetrahedra, double(part_.density) * volume / filled);
+    for (std::size_t i = 0; i < lattice.x.size(); ++i) particle(lattice.x[i], masses[i]);
+    for (const Index2& e : unique_edges(lattice.tetrahedra))
+      spring(e[0], e[1], part_.structural_stiffness, Springs::structural);
+
+    made_.first_visual = Index(m_.embedding.vertices.size());
+    made_.num_visual = Index(part_.mesh.x.size());
+    made_.first_visual_triangle = Index(m_.visual_triangles.size());
+    made_.num_visual_triangles = Index(part_.mesh.triangles.size());
+    const TetEmbedding embedding = embed_in_tetrahedra(part_.mesh.x, lattice.x, lattice.tetrahedra);
+    for (const Index4& v : embedding.vertices) m_.embedding.vertices.push_back((v.array() + base_).matrix());
+    m_.embedding.weights.insert(m_.embedding.weights.end(), embedding.weights.begin(),
+                                embedding.weights.end());
+    m_.visual_triangles.insert(m_.visual_triangles.end(), part_.mesh.triangles.begin(),
+                               part_.mesh.triangles.end());
   }
 
   void points() {

@@ -56,7 +56,7 @@ struct SpringsWire {
 };
 
 struct SpringsPart {
-  enum class Type : int { cloth, rope, points };
+  enum class Type : int { cloth, rope, soft_body, points };
   /// What the numbers for stiffness mean.
   enum class StiffnessOf : int {
     length,      ///< force per length, k [N/m]
@@ -74,6 +74,11 @@ struct SpringsPart {
   int segments = 32;
   Real slack = 0;                   ///< rest length over distance, less one
   Real linear_density = Real(0.1);  ///< [kg/m]
+
+  // Soft body: a closed mesh filled with a tetrahedral lattice; the mesh itself is drawn.
+  TriangleMesh mesh = {};
+  Real spacing = Real(0.1);  ///< [m] of the lattice
+  Real density = 200;        ///< [kg/m^3]
 
   // Points: a net of one's own.
   std::vector<Vec3> points = {};        ///< [N] m
@@ -102,8 +107,8 @@ struct SpringsPart {
 
   void describe(Describer& d);
 };
-constexpr std::array<const char*, 3> names_of(SpringsPart::Type) {
-  return {"cloth", "rope", "points"};
+constexpr std::array<const char*, 4> names_of(SpringsPart::Type) {
+  return {"cloth", "rope", "soft_body", "points"};
 }
 constexpr std::array<const char*, 2> names_of(SpringsPart::StiffnessOf) {
   return {"length", "elongation"};

@@ -244,13 +244,21 @@ void sample(const Wire<Real>& wire, std::vector<Vec3>& x, std::vector<Index2>& s
 
 void Springs::geometry(const Model& model, const State& state, DrawableSink& sink) {
   int palette = 0;
+  std::vector<Vec3> visual(model.embedding.vertices.size());
+  update_embedded(model.embedding, state.particles.x, visual);
   for (std::size_t p = 0; p < model.parts.size(); ++p) {
     const Part& part = model.parts[p];
     const auto lines = [&](std::span<const Vec3> x, std::span<const Index2> segments) {
       if (!segments.empty() && part.line_radius > 0)
         sink.lines({.x = x, .segments = segments, .radius = part.line_radius, .palette = palette});
     };
-    if (part.num_triangles > 0)
+    if (part.num_visual > 0)
+      sink.triangles(
+          {.x = piece(visual, part.first_visual, part.num_visual),
+           .triangles = piece(model.visual_triangles, part.first_visual_triangle, part.num_visual_triangles),
+           .look = Look::body,
+           .palette = palette});
+    else if (part.num_triangles > 0)
       sink.triangles({.x = state.particles.x,
                       .triangles = piece(model.triangles, part.first_triangle, part.num_triangles),
                       .look = Look::cloth,

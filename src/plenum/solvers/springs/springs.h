@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plenum/elements/constraint.h"
+#include "plenum/geometry/embedding.h"
 #include "plenum/geometry/mesh.h"
 #include "plenum/solvers/springs/spec.h"
 #include "plenum/state/particles.h"
@@ -35,6 +36,8 @@ struct Springs {
     SpringsPart::Type type = SpringsPart::Type::cloth;
     Index first_particle = 0, num_particles = 0;  ///< as built; tearing appends particles elsewhere
     Index first_triangle = 0, num_triangles = 0;
+    Index first_visual = 0, num_visual = 0;  ///< vertices of its visual mesh
+    Index first_visual_triangle = 0, num_visual_triangles = 0;
     Index first_rod = 0, num_rods = 0;
     Index first_wire = 0, num_wires = 0;
     Real ball_radius = 0;  ///< [m] of the balls drawn at its particles; 0: none
@@ -43,17 +46,19 @@ struct Springs {
 
   /// Topology, rest shape and materials. After changing one by hand, call update().
   struct Model {
-    std::vector<Real> mass;           ///< [N] kg, > 0, of pinned particles too
-    std::vector<Index2> edges;        ///< [S][2] < N, two different ends
-    std::vector<Real> stiffness;      ///< [S] N/m, >= 0
-    std::vector<Real> rest_length;    ///< [S] m, >= 0
-    std::vector<Real> damping;        ///< [S] N s/m along the spring, >= 0
-    std::vector<std::uint8_t> kind;   ///< [S] of Kind
-    std::vector<Index3> triangles;    ///< [T][3] < N, of cloth: drawn, and pushed by the air
-    std::vector<Index> pinned;        ///< [P] particles that are held
-    std::vector<Index> pin_group;     ///< [P] >= 0, which of Params::pins moves them
-    std::vector<Vec3> pin_position;   ///< [P] m, where they are held while their group does not move
-    ConstraintSet<Real> constraints;  ///< strict: fixed distances, and wires that particles slide on
+    std::vector<Real> mass;                ///< [N] kg, > 0, of pinned particles too
+    std::vector<Index2> edges;             ///< [S][2] < N, two different ends
+    std::vector<Real> stiffness;           ///< [S] N/m, >= 0
+    std::vector<Real> rest_length;         ///< [S] m, >= 0
+    std::vector<Real> damping;             ///< [S] N s/m along the spring, >= 0
+    std::vector<std::uint8_t> kind;        ///< [S] of Kind
+    std::vector<Index3> triangles;         ///< [T][3] < N, of cloth: drawn, and pushed by the air
+    std::vector<Index> pinned;             ///< [P] particles that are held
+    std::vector<Index> pin_group;          ///< [P] >= 0, which of Params::pins moves them
+    std::vector<Vec3> pin_position;        ///< [P] m, where they are held while their group does not move
+    TetEmbedding embedding;                ///< [V] vertices of visual meshes, riding on the particles
+    std::vector<Index3> visual_triangles;  ///< of each part, into its own visual vertices
+    ConstraintSet<Real> constraints;       ///< strict: fixed distances, and wires that particles slide on
     std::vector<Part> parts;
     std::vector<Index3>
         part_edges;  ///< [parts] first edge, number of edges, number of the first ones to draw
