@@ -34,6 +34,35 @@ void add_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<
     });
 }
 
+/// One step of symplectic Euler, leapfrog or velocity Verlet whose positions end on the constraints, moved
+/// there along the gradients at the start, and whose velocities, where they are of the same time, end along
+/// them. Source: Hairer, Lubich & Wanner 2006, "Geometric numerical integration", section VII.1.4: symplectic
+/// Euler (1.22), SHAKE (1.23), and RATTLE (1.26) of Andersen 1983.
+template <class Acceleration>
+void shake_step(const Acceleration& acceleration, Springs::State& state, const Springs::Params& params,
+                SpringsWorkspace& w, Real h) {
+  auto& [x, v, inverse_mass] = state.particles;
+  w.integrator.prepare(3 * x.size(), 1);
+  const std::span<Vec3> a = as_vectors(w.integrator[0]);
+  const bool staggered = params.integrator == Springs::Integrator::leapfrog;
+  const bool verlet = params.integrator == Springs::Integrator::velocity_verlet;
+  acceleration(x, v, a);
+  axpy<Real>(staggered ? state.velocity_lag + h / 2 : verlet ? h / 2 : h, w.integrator[0], flat(v));
+  axpy<Real>(h, flat(std::as_const(v)), flat(x));
+  set_zero(flat(w.moved));
+  w.multipliers.shake(w.x0, x, inverse_mass, 50, w.moved);
+  axpy<Real>(1 / h, flat(std::as_const(w.moved)), flat(v));
+  if (staggered) {
+    state.velocity_lag = h / 2;
+    return;
+  }
+  if (verlet) {
+    acceleration(x, v, a);
+    axpy<Real>(h / 2, w.integrator[0], flat(v));
+  }
+  w.multipliers.project_velocities(x, inverse_mass, v);
+}
+
 /// The method's row in the table of integrators.
 plenum::Integrator method_of(Springs::Integrator integrator) {
   switch (integrator) {
@@ -97,17 +126,27 @@ void explicit_net_step(const Springs::Model& model, Springs::State& state, const
                ? Vec3(params.gravity - params.point_damping * velocity + inverse_mass[i] * w.rhs[i])
                : Vec3(Vec3::Zero());
   };
-  const auto accelerate = [&](double, std::span<const Real> x_now, std::span<const Real> v_now,
-                              std::span<Real> out) {
-    const std::span<const Vec3> at = as_vectors(x_now), moving = as_vectors(v_now);
-    const std::span<Vec3> a = as_vectors(out);
+  const auto free_acceleration = [&](std::span<const Vec3> at, std::span<const Vec3> moving,
+                                     std::span<Vec3> a) {
     add_forces(model, at, moving, params, w);
     parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) a[i] = acceleration_of(i, moving[i]);
     });
+  };
+  const auto accelerate = [&](double, std::span<const Real> x_now, std::span<const Real> v_now,
+                              std::span<Real> out) {
+    const std::span<const Vec3> at = as_vectors(x_now), moving = as_vectors(v_now);
+    const std::span<Vec3> a = as_vectors(out);
+    free_acceleration(at, moving, a);
     if (exact) report.iterations += w.multipliers.accelerate(at, moving, inverse_mass, rate, a);
   };
-  const bool staggered = params.integrator == Springs::Integrator::leapfrog;
+  using Integrator = Springs::Integrator;
+  const bool staggered = params.integrator == Integrator::leapfrog;
+  const bool projected = exact && params.stabilization == Springs::Stabilization::projection;
+  // The symplectic methods have constrained forms that are symplectic too; multipliers found from
+  // accelerations would feed them energy at the rate h omega^2 of whatever turns.
+  const bool shaken = projected && (staggered || params.integrator == Integrator::symplectic_euler ||
+                                    params.integrator == Integrator::velocity_verlet);
   {
     const StageTimer timer(report.stages, "step");
     // Velocities behind the positions are brought up to them when another method takes over.
@@ -117,7 +156,9 @@ void explicit_net_step(const Springs::Model& model, Springs::State& state, const
       axpy<Real>(state.velocity_lag, w.integrator[0], flat(v));
       state.velocity_lag = 0;
     }
-    if (staggered) {
+    if (shaken) {
+      shake_step(free_acceleration, state, params, w, h);
+    } else if (staggered) {
       // From t - lag to t + h/2: a change of step, and the start with no lag, need nothing of their own.
       // Source: Hockney & Eastwood 1988, "Computer simulation using particles", eq. 4-2.
       w.integrator.prepare(3 * n, 1);
@@ -139,7 +180,7 @@ void explicit_net_step(const Springs::Model& model, Springs::State& state, const
                           w.integrator);
     }
   }
-  if (exact && params.stabilization == Springs::Stabilization::projection) {
+  if (projected && !shaken) {
     const StageTimer timer(report.stages, "constrain");
     w.multipliers.project_positions(x, inverse_mass, 8);
     w.multipliers.project_velocities(x, inverse_mass, v);

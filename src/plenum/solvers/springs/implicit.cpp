@@ -92,9 +92,9 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
   if (w.multipliers.empty()) return;
   // The step went where the springs wanted; the constraints' impulses take it to the nearest place they
   // allow.
-  w.unconstrained = x;
-  w.multipliers.project_positions(x, inverse_mass, 8);
-  for (std::size_t i = 0; i < n; ++i) v[i] += (x[i] - w.unconstrained[i]) / h;
+  set_zero(flat(w.moved));
+  w.multipliers.project_positions(x, inverse_mass, 8, w.moved);
+  axpy<Real>(1 / h, flat(std::as_const(w.moved)), flat(v));
 }
 
 }  // namespace plenum::inline PLENUM_ABI

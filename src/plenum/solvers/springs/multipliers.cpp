@@ -31,13 +31,15 @@ Multipliers<T>::Multipliers(std::size_t num_points, ConstraintSet<T> set) : set_
 }
 
 template <class T>
-void Multipliers<T>::evaluate(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v) {
+void Multipliers<T>::evaluate(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v,
+                              bool keep_gradients) {
   const auto velocity = [&](Index i) -> Vector {
     return v.empty() ? Vector(Vector::Zero()) : v[std::size_t(i)].template cast<double>();
   };
   const auto position = [&](Index i) -> Vector { return x[std::size_t(i)].template cast<double>(); };
-  const auto fill = [](Row& row, const ConstraintTerm<double>& term) {
-    row.value = term.value, row.gradient = term.gradient, row.curvature = term.curvature;
+  const auto fill = [&](Row& row, const ConstraintTerm<double>& term) {
+    row.value = term.value, row.curvature = term.curvature;
+    if (!keep_gradients) row.gradient = term.gradient;
   };
   for (std::size_t r = 0; r < set_.rods.size(); ++r) {
     const Index i = set_.rods[r][0], j = set_.rods[r][1];
@@ -60,7 +62,8 @@ double Multipliers<T>::rate_of(const Row& row, std::span<const Vector3<T>> v) co
 }
 
 template <class T>
-int Multipliers<T>::solve_and_apply(std::span<const T> inverse_mass, std::span<Vector3<T>> out) {
+int Multipliers<T>::solve_and_apply(std::span<const T> inverse_mass, std::span<Vector3<T>> out,
+                                    std::span<Vector3<T>> also) {
   const auto w = [&](Index i) { return double(inverse_mass[std::size_t(i)]); };
   for (std::size_t r = 0; r < row_.size(); ++r) {
     const Row& row = row_[r];
@@ -92,8 +95,11 @@ int Multipliers<T>::solve_and_apply(std::span<const T> inverse_mass, std::span<V
   for (std::size_t r = 0; r < row_.size(); ++r) {
     const Row& row = row_[r];
     const Vector impulse = lambda_[r] * row.gradient;
-    out[std::size_t(row.second)] += (w(row.second) * impulse).template cast<T>();
-    if (row.first >= 0) out[std::size_t(row.first)] -= (w(row.first) * impulse).template cast<T>();
+    for (const auto& target : {out, also}) {
+      if (target.empty()) continue;
+      target[std::size_t(row.second)] += (w(row.second) * impulse).template cast<T>();
+      if (row.first >= 0) target[std::size_t(row.first)] -= (w(row.first) * impulse).template cast<T>();
+    }
   }
   return solve.iterations;
 }
@@ -110,21 +116,30 @@ int Multipliers<T>::accelerate(std::span<const Vector3<T>> x, std::span<const Ve
 }
 
 template <class T>
-double Multipliers<T>::project_positions(std::span<Vector3<T>> x, std::span<const T> inverse_mass,
-                                         int max_steps) {
+double Multipliers<T>::project(std::span<const Vector3<T>> before, std::span<Vector3<T>> x,
+                               std::span<const T> inverse_mass, int max_steps, std::span<Vector3<T>> moved) {
   if (empty()) return 0;
   double extent = 0;
   for (const Row& row : row_)
     for (const Index i : {row.first, row.second})
       if (i >= 0) extent = std::max(extent, double(x[std::size_t(i)].cwiseAbs().maxCoeff()));
   const double rounding = 2 * double(std::numeric_limits<T>::epsilon()) * extent;
-  double before = std::numeric_limits<double>::infinity();
+  const auto movable = [&](const Row& row) {
+    return inverse_mass[std::size_t(row.second)] > 0 ||
+           (row.first >= 0 && inverse_mass[std::size_t(row.first)] > 0);
+  };
+  if (!before.empty()) evaluate(before, {});
+  double last = std::numeric_limits<double>::infinity();
   for (int step = 0;; ++step) {
-    const double error = largest_error(x);
-    if (error <= rounding || !(error < 0.5 * before) || step == max_steps) return error;
-    before = error;
+    evaluate(x, {}, !before.empty());
+    double error = 0;
+    for (const Row& row : row_)
+      if (movable(row)) error = std::max(error, std::abs(row.value));
+    // Within sight of the rounding error, a step that gains nothing is the last.
+    if (error <= rounding || step == max_steps || (error < 16 * rounding && error > 0.5 * last)) return error;
+    last = error;
     for (std::size_t r = 0; r < row_.size(); ++r) rhs_[r] = -row_[r].value;
-    solve_and_apply(inverse_mass, x);
+    solve_and_apply(inverse_mass, x, moved);
   }
 }
 

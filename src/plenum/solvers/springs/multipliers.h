@@ -27,10 +27,22 @@ class Multipliers {
                  std::span<const T> inverse_mass, double rate, std::span<Vector3<T>> a);
 
   /// Moves x [N] m to C = 0 by the least displacement in the norm of the masses, to first order: Newton steps
-  /// dx = -W J^T (J W J^T)^-1 C until |C| is at the rounding error of x, or stops halving, or at most
-  /// `max_steps`. Source: Goldenthal et al. 2007, "Efficient simulation of inextensible cloth", section 4.2
-  /// (fast projection). Returns the largest |C| left [m].
-  double project_positions(std::span<Vector3<T>> x, std::span<const T> inverse_mass, int max_steps);
+  /// dx = -W J^T (J W J^T)^-1 C until |C| is at the rounding error of x, at most `max_steps`. Source:
+  /// Goldenthal et al. 2007, "Efficient simulation of inextensible cloth", section 4.2 (fast projection).
+  /// Returns the largest |C| left [m], of points that can move. moved [N] m, or empty: the displacement is
+  /// added to it, free of the rounding of x.
+  double project_positions(std::span<Vector3<T>> x, std::span<const T> inverse_mass, int max_steps,
+                           std::span<Vector3<T>> moved = {}) {
+    return project({}, x, inverse_mass, max_steps, moved);
+  }
+
+  /// The same with forces along the gradients at `before` [N] m, where the step began: the constraint
+  /// impulses of symplectic methods. Source: Ryckaert, Ciccotti & Berendsen 1977, "Numerical integration of
+  /// the Cartesian equations of motion of a system with constraints" (SHAKE), all constraints at once.
+  double shake(std::span<const Vector3<T>> before, std::span<Vector3<T>> x, std::span<const T> inverse_mass,
+               int max_steps, std::span<Vector3<T>> moved = {}) {
+    return project(before, x, inverse_mass, max_steps, moved);
+  }
 
   /// Changes v [N] m/s to C' = J v = 0 by the least change in the norm of the masses. Source: Cline & Pai
   /// 2003, "Post-stabilization for rigid body simulation with contact and constraints".
@@ -52,10 +64,14 @@ class Multipliers {
     Index column, point;
     double sign, value;
   };
-  void evaluate(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v);
+  void evaluate(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, bool keep_gradients = false);
+  /// Both projections: along the gradients at `before`, or, if that is empty, at each x in turn.
+  double project(std::span<const Vector3<T>> before, std::span<Vector3<T>> x, std::span<const T> inverse_mass,
+                 int max_steps, std::span<Vector3<T>> moved);
   double rate_of(const Row& row, std::span<const Vector3<T>> v) const;  ///< J v of a row
-  /// Solves J W J^T lambda = rhs_ and adds W J^T lambda to `out`.
-  int solve_and_apply(std::span<const T> inverse_mass, std::span<Vector3<T>> out);
+  /// Solves J W J^T lambda = rhs_ and adds W J^T lambda to `out`, and to `also` if it is not empty.
+  int solve_and_apply(std::span<const T> inverse_mass, std::span<Vector3<T>> out,
+                      std::span<Vector3<T>> also = {});
 
   ConstraintSet<T> set_;
   std::vector<Row> row_;

@@ -87,7 +87,7 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   w.system = SpringSystem<Real>(n, edges, std::span<const Real>(stiffness),
                                 std::span<const Real>(rest_length), std::span<const Real>(damping));
   w.multipliers = penalty > 0 ? Multipliers<Real>() : Multipliers<Real>(n, model.constraints);
-  w.unconstrained.resize(w.multipliers.empty() ? 0 : n);
+  w.moved.resize(w.multipliers.empty() ? 0 : n);
   w.penalty_stiffness = penalty;
   w.x0.resize(n);
   w.base.resize(n);

@@ -26,7 +26,7 @@ struct SpringsWorkspace {
   Index revision = -1;          ///< of the model this was laid out for
   Real penalty_stiffness = -1;  ///< of its rods, which are springs of the system if it is positive
   Multipliers<Real> multipliers;
-  std::vector<Vec3> unconstrained;  ///< [N] m before the constraints were put right
+  std::vector<Vec3> moved;  ///< [N] m by constraints
   SpringSystem<Real> system;
   std::vector<Vec3> x0;             ///< [N] m at the start of the step
   std::vector<Real> base;           ///< [N] kg on the diagonal
