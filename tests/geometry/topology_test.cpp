@@ -108,6 +108,31 @@ TEST(Topology, OfNothing) {
   EXPECT_EQ(r.components, 0u);
 }
 
+TEST(Require, RefusesWithCountsAndPlaces) {
+  const auto message = [](auto&& f) {
+    try {
+      f();
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  TriangleMesh mesh = icosphere_mesh(1, 1);
+  EXPECT_EQ(message([&] { require_solid(mesh, "ball"); }), "");
+  EXPECT_EQ(message([&] { require_surface(mesh, "ball"); }), "");
+  for (Index3& t : mesh.triangles) std::swap(t[0], t[1]);
+  EXPECT_EQ(message([&] { require_solid(mesh, "ball"); }), "ball: faces inward; turn its triangles");
+  EXPECT_EQ(message([&] { require_surface(mesh, "ball"); }), "");
+  mesh.triangles.pop_back();
+  EXPECT_NE(message([&] { require_solid(mesh, "ball"); }).find("3 boundary edges"), std::string::npos);
+  EXPECT_EQ(message([&] { require_surface(mesh, "ball"); }), "");
+  mesh.triangles.emplace_back(3, 3, 5);
+  EXPECT_NE(message([&] { require_surface(mesh, "ball"); }).find("1 degenerate triangle (79)"),
+            std::string::npos);
+  EXPECT_THROW(require_solid(TriangleMesh{}, "nothing"), Error);
+  EXPECT_THROW(require_surface(TriangleMesh{}, "nothing"), Error);
+}
+
 TEST(Weld, JoinsCornersIntoTheOriginalSurface) {
   const TriangleMesh mesh = torus_mesh(1, Real(0.3), 24, 12);
   const TriangleMesh loose = exploded(mesh);

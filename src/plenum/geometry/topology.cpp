@@ -169,6 +169,31 @@ TopologyReport topology(std::span<const Vec3> x, std::span<const Index3> triangl
   return report;
 }
 
+namespace {
+
+[[noreturn]] void refuse(const std::string& name, std::string what, std::string remedy) {
+  throw Error(Problem{.file = name, .what = std::move(what), .remedy = std::move(remedy)});
+}
+
+}  // namespace
+
+void require_solid(const TriangleMesh& mesh, const std::string& name) {
+  const TopologyReport report = topology(mesh);
+  if (report.triangles == 0) refuse(name, "has no triangles", "");
+  if (!report.complaint().empty())
+    refuse(name, "does not enclose a volume cleanly: it " + report.complaint(),
+           report.coincident_vertices > 0 ? "weld or repair it" : "repair it");
+  if (!(enclosed_volume(mesh.x, mesh.triangles) > 0)) refuse(name, "faces inward", "turn its triangles");
+}
+
+void require_surface(const TriangleMesh& mesh, const std::string& name) {
+  TopologyReport report = topology(mesh);
+  if (report.triangles == 0) refuse(name, "has no triangles", "");
+  report.boundary_edges = 0;
+  report.inconsistent_edges = 0;
+  if (!report.complaint().empty()) refuse(name, "is no clean surface: it " + report.complaint(), "repair it");
+}
+
 std::vector<Index> triangle_components(std::size_t num_vertices, std::span<const Index3> triangles) {
   Sets sets(num_vertices);
   for (const Index3& t : triangles) {

@@ -51,6 +51,13 @@ inline TopologyReport topology(const TriangleMesh& mesh) {
   return topology(mesh.x, mesh.triangles);
 }
 
+/// Refuse meshes that a simulation cannot use; Error with the complaint, counts and first places, naming the
+/// mesh as `name`. require_solid: an outward surface that encloses a volume, no vertex without a triangle.
+/// require_surface: cloth, which may have boundaries, and any orientation, but is manifold, without
+/// degenerate or duplicate triangles and without loose vertices.
+void require_solid(const TriangleMesh& mesh, const std::string& name);
+void require_surface(const TriangleMesh& mesh, const std::string& name);
+
 /// Component number [T] of each triangle, numbered in order of first appearance.
 std::vector<Index> triangle_components(std::size_t num_vertices, std::span<const Index3> triangles);
 

@@ -147,6 +147,15 @@ std::vector<CheckpointBlock> read_checkpoint(std::span<const std::byte> bytes, c
 }
 
 void write_file_safely(const std::string& path, std::span<const std::byte> bytes, bool keep_previous) {
+  // A device or pipe is written to, never replaced by a file: renaming over /dev/full would destroy it.
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    File file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (file.get() < 0) fail(path, "cannot be opened for writing", errno);
+    write_all(file.get(), bytes, path);
+    if (file.close() != 0) fail(path, "cannot be closed", errno);
+    return;
+  }
   const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
   try {
     File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));

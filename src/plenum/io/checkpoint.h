@@ -43,7 +43,8 @@ struct CheckpointBlock {
 std::vector<CheckpointBlock> read_checkpoint(std::span<const std::byte> bytes, const std::string& name);
 
 /// Writes to a temporary file beside `path`, flushes it to the disk, keeps the old file as `path`.previous,
-/// and renames: a kill at any moment leaves a whole checkpoint. Throws Error; the old file then stands.
+/// and renames: a kill at any moment leaves a whole checkpoint. Throws Error; the old file then stands. A
+/// device or pipe is written to directly.
 void write_file_safely(const std::string& path, std::span<const std::byte> bytes, bool keep_previous = false);
 
 /// A regular file of at most `limit` bytes. Throws Error.
