@@ -59,9 +59,10 @@ Shape shape_of(const Obstacle::Part& part) {
     case Obstacle::Kind::torus:
       return TorusShape{part.radius, part.minor_radius};
     case Obstacle::Kind::mesh:
-      break;
+      return MeshShape{std::make_shared<const SolidMesh>(
+          part.mesh, DistanceFieldOptions{.resolution = static_cast<Index>(part.resolution)})};
   }
-  throw Error("mesh");
+  throw Error("unknown shape");
 }
 
 }  // namespace
@@ -101,8 +102,11 @@ void Obstacle::Part::describe(Describer& d) {
     d("radius", radius, with("from the axis y to the middle of the tube"));
     d("minor_radius", minor_radius, with("of the tube"));
   }
-  if (d.when("shape", "mesh", shape == Kind::mesh))
-    d("mesh", mesh, {.doc = "a closed surface", .required = true});
+  if (d.when("shape", "mesh", shape == Kind::mesh)) {
+    d("mesh", mesh, {.doc = "a surface, best a closed one", .required = true});
+    d("resolution", resolution,
+      {.min = 4, .max = 512, .doc = "cells of its distance field along the longest side"});
+  }
   d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of the part in the obstacle"});
   d("rotation", rotation,
     {.unit = "degrees", .min = -360, .max = 360, .doc = "about x, y and z, in this order"});

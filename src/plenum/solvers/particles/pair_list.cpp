@@ -15,8 +15,8 @@ constexpr std::size_t particles_per_block = 4096;
 /// Where empty slots are: out of everybody's reach, yet with a square that a float holds.
 constexpr Real nowhere = Real(1e15);
 
-/// Capacity for n items and some more: the lists of a liquid vary by a few per cent, and with room to spare they
-/// stop allocating once it is in equilibrium.
+/// Capacity for n items and some more: the lists of a liquid vary by a few per cent, and with room to spare
+/// they stop allocating once it is in equilibrium.
 template <class Vector>
 void make_room(Vector& v, std::size_t n) {
   if (v.capacity() < n * 10 / 9) v.reserve(n * 3 / 2);
