@@ -369,13 +369,18 @@ class JsonDocument::Parser {
 
   void refuse_duplicates(std::uint32_t object) const {
     struct Key {
-      std::string text;
+      std::string_view text;
       std::uint32_t begin;
     };
+    std::deque<std::string> decoded_keys;  // only those with escapes are copied
     std::vector<Key> keys;
     keys.reserve(doc_.nodes_[object].count);
-    for (std::uint32_t n = doc_.nodes_[object].first; n != 0; n = doc_.nodes_[n].next)
-      keys.push_back({doc_.key(doc_.nodes_[n]), doc_.nodes_[n].key_begin});
+    for (std::uint32_t n = doc_.nodes_[object].first; n != 0; n = doc_.nodes_[n].next) {
+      const Node& node = doc_.nodes_[n];
+      std::string_view key = text_.substr(node.key_begin, node.key_end - node.key_begin);
+      if (node.key_escaped) key = decoded_keys.emplace_back(decoded(key, true));
+      keys.push_back({key, node.key_begin});
+    }
     std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
       return a.text != b.text ? a.text < b.text : a.begin < b.begin;
     });

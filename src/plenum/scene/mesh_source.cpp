@@ -4,6 +4,8 @@
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/shapes.h"
+#include "plenum/geometry/topology.h"
+#include "plenum/io/mesh_reader.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -12,6 +14,8 @@ constexpr double degree = 3.14159265358979323846 / 180;
 
 TriangleMesh shape_mesh(const MeshSource& s) {
   switch (s.shape) {
+    case MeshKind::file:
+      break;
     case MeshKind::grid:
       return grid_mesh(Vec2(s.size_x, s.size_z), s.cells_x, s.cells_z);
     case MeshKind::box:
@@ -40,7 +44,15 @@ void MeshSource::describe(Describer& d) {
     return info;
   };
   const Info cells{.min = 1, .max = 10000, .doc = "divisions along this axis"};
-  d("shape", shape, {.doc = "what kind of mesh, centred at the origin with y up", .required = true});
+  d("shape", shape, {.doc = "a file, or a shape centred at the origin with y up"});
+  if (is("file", MeshKind::file)) {
+    d("file", file, {.doc = "OBJ, PLY or STL, relative to the scene's folder", .required = true});
+    d("repair", repair,
+      {.doc = "welds, drops degenerate and duplicate triangles and loose vertices, and orients the rest"});
+    if (d.when("repair", "true", repair))
+      d("weld", weld,
+        {.unit = "m", .min = 0, .max = 1e6, .doc = "vertices at most this far apart become one"});
+  }
   if (is("grid", MeshKind::grid)) {
     d("size_x", size_x, with_doc(length, "extent along x"));
     d("size_z", size_z, with_doc(length, "extent along z"));
@@ -80,10 +92,13 @@ void MeshSource::describe(Describer& d) {
   d("translate", translate, {.unit = "m", .min = -1e6, .max = 1e6, .doc = "applied last"});
 }
 
-double MeshSource::memory() const {
+double MeshSource::memory(std::size_t file_bytes) const {
   const auto number = [](int n) { return static_cast<double>(n); };
   double triangles = 0;  // a closed mesh of the sphere's kind has two more than half as many vertices
   switch (shape) {
+    case MeshKind::file:
+      // A corner of a polygon takes two characters and makes a triangle, in an array that grows by doubling.
+      return 12 * static_cast<double>(file_bytes);
     case MeshKind::grid:
       triangles = 2 * number(cells_x) * number(cells_z);
       break;
@@ -106,8 +121,9 @@ double MeshSource::memory() const {
   return 2 * triangles * (sizeof(Index3) + sizeof(Vec3));
 }
 
-TriangleMesh make_mesh(const MeshSource& source) {
-  TriangleMesh mesh = shape_mesh(source);
+TriangleMesh make_mesh(const MeshSource& source, const std::string& path) {
+  TriangleMesh mesh = source.shape == MeshKind::file ? read_mesh(path, max_mesh_file) : shape_mesh(source);
+  if (source.shape == MeshKind::file && source.repair) mesh = repaired(welded(mesh, source.weld));
   const auto angle = [&](int axis) { return static_cast<double>(source.rotate[axis]) * degree; };
   const Mat3 turn = (Eigen::AngleAxisd(angle(0), Eigen::Vector3d::UnitX()) *
                      Eigen::AngleAxisd(angle(1), Eigen::Vector3d::UnitY()) *

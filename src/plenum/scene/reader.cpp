@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "plenum/geometry/mesh.h"
 #include "plenum/scene/description.h"
 #include "plenum/scene/mesh_source.h"
+#include "plenum/scene/paths.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -305,8 +307,14 @@ void ObjectReader::mesh(const char* name, TriangleMesh& value, const Info& info)
   MeshSource source;
   read_object(*given, path, context_, [&](Describer& d) { source.describe(d); });
   if (context_.problems.size() != problems || context_.full()) return;
+  std::string file;
   try {
-    const double bytes = source.memory();
+    std::size_t bytes_of_file = 0;
+    if (source.shape == MeshKind::file) {
+      file = resolve_file(source.file, context_.roots, max_mesh_file);
+      bytes_of_file = std::filesystem::file_size(file);
+    }
+    const double bytes = source.memory(bytes_of_file);
     if (!context_.budget.take(bytes)) {
       Problem problem = problem_at(*given, path, fmt::format("needs {:.0f} MiB of memory", bytes / 1048576));
       problem.value.clear();
@@ -314,14 +322,22 @@ void ObjectReader::mesh(const char* name, TriangleMesh& value, const Info& info)
       problem.remedy = "make it coarser or raise budget_mib";
       return context_.add(std::move(problem));
     }
-    value = make_mesh(source);
+    value = make_mesh(source, file);
   } catch (const Error& error) {
+    // At the key that names the file, if there is one; what is wrong inside of a file names that file's line.
+    const std::optional<JsonValue> named = given->find("file");
     Problem problem = error.problem();
-    const Problem place = given->problem();
+    if (!problem.file.empty()) {
+      problem = {};
+      problem.what = fmt::format("is not a mesh that can be read: {}", error.what());
+    }
+    const Problem place = named.value_or(*given).problem();
     problem.file = place.file;
     problem.line = place.line;
-    problem.key = path;
+    problem.key = named ? path + ".file" : path;
     return context_.add(std::move(problem));
+  } catch (const std::filesystem::filesystem_error& error) {
+    return context_.add(problem_at(*given, path, fmt::format("cannot be read ({})", error.code().message())));
   }
   context_.meshes.add(value.x.data(), value.x.size() * sizeof(Vec3));
   context_.meshes.add(value.triangles.data(), value.triangles.size() * sizeof(Index3));
