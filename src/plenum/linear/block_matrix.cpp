@@ -144,13 +144,13 @@ template <BlockKind kind, class T>
   }
 }
 
-enum : int { plain = 0, with_dot = 1, as_residual = 2 };
+enum : int { plain, with_dot, as_residual, as_sweep };
 
 }  // namespace
 
 template <class T, BlockKind kind>
 template <int mode>
-double BlockMatrix<T, kind>::product(const T* b, const T* x, T* y) const {
+double BlockMatrix<T, kind>::product(const T* inverse, const T* b, const T* x, T* y) const {
   const auto rows = static_cast<std::size_t>(num_rows());
   const auto run = [&](std::size_t begin, std::size_t end) {
     Lanes8 sum{};
@@ -179,20 +179,23 @@ double BlockMatrix<T, kind>::product(const T* b, const T* x, T* y) const {
         accumulate(sum, x0, y0), accumulate(sum, x1, y1), accumulate(sum, x2, y2);
       }
       T* out = whole ? y + 3 * first_row : tail;
-      if constexpr (mode == as_residual) {
+      if constexpr (mode == as_residual || mode == as_sweep) {
         Lanes<T> b0, b1, b2;
         alignas(64) T b_tail[3 * width] = {};
         if (!whole) std::copy(b + 3 * first_row, b + 3 * rows, b_tail);
         load3(whole ? b + 3 * first_row : b_tail, b0, b1, b2);
         y0 = b0 - y0, y1 = b1 - y1, y2 = b2 - y2;
-        if (whole) accumulate(sum, y0, y0), accumulate(sum, y1, y1), accumulate(sum, y2, y2);
+        if constexpr (mode == as_sweep) {
+          Lanes<T> z0 = x0, z1 = x1, z2 = x2;
+          multiply_add<BlockKind::symmetric>(inverse + s * 6 * width, y0, y1, y2, z0, z1, z2);
+          y0 = z0, y1 = z1, y2 = z2;
+          accumulate(sum, b0, y0), accumulate(sum, b1, y1), accumulate(sum, b2, y2);
+        } else {
+          accumulate(sum, y0, y0), accumulate(sum, y1, y1), accumulate(sum, y2, y2);
+        }
       }
       store3(out, y0, y1, y2);
-      if (!whole) {
-        std::copy(tail, tail + 3 * (rows - first_row), y + 3 * first_row);
-        if constexpr (mode == as_residual)
-          for (std::size_t k = 3 * first_row; k < 3 * rows; ++k) sum[0] += double(y[k]) * double(y[k]);
-      }
+      if (!whole) std::copy(tail, tail + 3 * (rows - first_row), y + 3 * first_row);
     }
     return sum_lanes(sum);
   };
@@ -208,20 +211,47 @@ double BlockMatrix<T, kind>::product(const T* b, const T* x, T* y) const {
 template <class T, BlockKind kind>
 void BlockMatrix<T, kind>::operator()(std::span<const T> x, std::span<T> y) const {
   assert(x.size() == 3 * static_cast<std::size_t>(num_rows()) && y.size() == x.size());
-  product<plain>(nullptr, x.data(), y.data());
+  product<plain>(nullptr, nullptr, x.data(), y.data());
 }
 
 template <class T, BlockKind kind>
 double BlockMatrix<T, kind>::apply_dot(std::span<const T> x, std::span<T> y) const {
   assert(x.size() == 3 * static_cast<std::size_t>(num_rows()) && y.size() == x.size());
-  return product<with_dot>(nullptr, x.data(), y.data());
+  return product<with_dot>(nullptr, nullptr, x.data(), y.data());
 }
 
 template <class T, BlockKind kind>
 double BlockMatrix<T, kind>::residual(std::span<const T> b, std::span<const T> x, std::span<T> r) const {
   assert(x.size() == 3 * static_cast<std::size_t>(num_rows()) && b.size() == x.size() &&
          r.size() == x.size());
-  return product<as_residual>(b.data(), x.data(), r.data());
+  return product<as_residual>(nullptr, b.data(), x.data(), r.data());
+}
+
+template <class T, BlockKind kind>
+double BlockMatrix<T, kind>::jacobi_sweep(std::span<const T> inverse, std::span<const T> b,
+                                          std::span<const T> x, std::span<T> y) const {
+  assert(x.size() == 3 * static_cast<std::size_t>(num_rows()) && b.size() == x.size() &&
+         y.size() == x.size());
+  assert(inverse.size() == diagonal_.size() && x.data() != y.data());
+  return product<as_sweep>(inverse.data(), b.data(), x.data(), y.data());
+}
+
+template <class T, BlockKind kind>
+void BlockMatrix<T, kind>::set_diagonal_from_rows(std::span<const T> base) requires(kind ==
+                                                                                    BlockKind::symmetric) {
+  const auto rows = static_cast<std::size_t>(num_rows());
+  assert(base.size() == rows);
+  parallel_for(pattern_.num_slices(), slices_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t s = begin; s < end; ++s) {
+      Lanes<T> own{}, sum[6] = {};
+      for (std::size_t l = 0; l < width && s * width + l < rows; ++l) own[l] = base[s * width + l];
+      sum[0] = sum[1] = sum[2] = own;
+      const std::size_t end_panel = pattern_.first_panel(static_cast<Index>(s) + 1);
+      for (std::size_t p = pattern_.first_panel(static_cast<Index>(s)); p < end_panel; ++p)
+        for (int e = 0; e < 6; ++e) sum[e] -= load(values_.data() + (p * 6 + e) * width);
+      for (int e = 0; e < 6; ++e) store(diagonal_.data() + (s * 6 + e) * width, sum[e]);
+    }
+  });
 }
 
 template <class T, BlockKind kind>

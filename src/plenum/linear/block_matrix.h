@@ -114,6 +114,11 @@ class BlockMatrix {
   /// r = b - A x; returns r . r.
   double residual(std::span<const T> b, std::span<const T> x, std::span<T> r) const;
 
+  /// One sweep of block-Jacobi, y = x + inverse (b - A x), with `inverse` as
+  /// BlockJacobiPreconditioner::values() (damping included); returns b . y. y must not be x.
+  double jacobi_sweep(std::span<const T> inverse, std::span<const T> b, std::span<const T> x,
+                      std::span<T> y) const;
+
   void set_zero();
   /// Diagonal block of row i, symmetric. Setting different rows from different threads is safe.
   Matrix3<T> diagonal(Index i) const;
@@ -139,6 +144,10 @@ class BlockMatrix {
   void assemble_springs(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, std::span<const T> base,
                         std::span<Vector3<T>> f, const Kernel& kernel) requires(kind == BlockKind::spring);
 
+  /// Diagonal blocks = base[i] I minus the sum of the row's other blocks: a net of springs with masses. base
+  /// [n].
+  void set_diagonal_from_rows(std::span<const T> base) requires(kind == BlockKind::symmetric);
+
   /// Diagonal blocks [num_slices][6][width]: entries as symmetric_entries().
   std::span<const T> diagonal_values() const { return diagonal_; }
   std::span<T> diagonal_values() { return diagonal_; }
@@ -150,7 +159,7 @@ class BlockMatrix {
   static constexpr Index slices_per_block = 512 / width;
   void load_panel(std::size_t panel, const T* x, T (*out)[width]) const;
   template <int mode>
-  double product(const T* b, const T* x, T* y) const;
+  double product(const T* inverse, const T* b, const T* x, T* y) const;
 
   BlockPattern pattern_;
   AlignedVector<T> diagonal_;

@@ -56,7 +56,7 @@ constexpr std::size_t slices_per_block(std::size_t width) {
 }  // namespace
 
 template <class T>
-void BlockJacobiPreconditioner<T>::update(Index num_rows, std::span<const T> diagonal_values) {
+void BlockJacobiPreconditioner<T>::update(Index num_rows, std::span<const T> diagonal_values, T scale) {
   constexpr std::size_t width = num_lanes<T>;
   num_rows_ = num_rows;
   inverse_.resize(diagonal_values.size());
@@ -73,11 +73,12 @@ void BlockJacobiPreconditioner<T>::update(Index num_rows, std::span<const T> dia
             const T least = std::max(std::numeric_limits<T>::epsilon() *
                                          std::max(std::max(std::abs(a00), std::abs(a11)), std::abs(a22)),
                                      std::numeric_limits<T>::min() * T(1e6));
-            const T i0 = 1 / std::max(a00, least);
+            T i0 = 1 / std::max(a00, least);
             const T l10 = a01 * i0, l20 = a02 * i0;
-            const T i1 = 1 / std::max(a11 - l10 * a01, least);
+            T i1 = 1 / std::max(a11 - l10 * a01, least);
             const T l21 = (a12 - l20 * a01) * i1;
-            const T i2 = 1 / std::max(a22 - l20 * a02 - l21 * (a12 - l20 * a01), least);
+            T i2 = 1 / std::max(a22 - l20 * a02 - l21 * (a12 - l20 * a01), least);
+            i0 *= scale, i1 *= scale, i2 *= scale;
             // Rows of L^-1: (1 0 0), (-l10 1 0), (m -l21 1) with m = l10 l21 - l20; the inverse is L^-T D^-1
             // L^-1.
             const T m = l10 * l21 - l20;

@@ -21,7 +21,7 @@ class JacobiPreconditioner {
   AlignedVector<T> inverse_;
 };
 
-/// z = D^-1 r for the 3x3 diagonal blocks D of a BlockMatrix.
+/// z = s D^-1 r for the 3x3 diagonal blocks D of a BlockMatrix and a damping factor s.
 template <class T>
 class BlockJacobiPreconditioner {
  public:
@@ -29,14 +29,14 @@ class BlockJacobiPreconditioner {
   /// or not positive definite) is raised to it, so that the result is positive definite whatever the matrix.
   /// Allocates only when the matrix grows.
   template <BlockKind kind>
-  void update(const BlockMatrix<T, kind>& matrix) {
-    update(matrix.num_rows(), matrix.diagonal_values());
+  void update(const BlockMatrix<T, kind>& matrix, T scale = 1) {
+    update(matrix.num_rows(), matrix.diagonal_values(), scale);
   }
-  void update(Index num_rows, std::span<const T> diagonal_values);
+  void update(Index num_rows, std::span<const T> diagonal_values, T scale = 1);
   void operator()(std::span<const T> r, std::span<T> z) const;
-  double apply_dot(std::span<const T> r, std::span<T> z) const;  ///< z = D^-1 r; returns r.z
+  double apply_dot(std::span<const T> r, std::span<T> z) const;  ///< z = s D^-1 r; returns r.z
 
-  /// Inverse blocks, stored like BlockMatrix::diagonal_values().
+  /// The blocks s D^-1, stored like BlockMatrix::diagonal_values().
   std::span<const T> values() const { return inverse_; }
 
  private:

@@ -112,6 +112,30 @@ template <class T>
   }
 }
 
+/// Vectors of a row with a component to spare, and symmetric blocks with two: for arrays padded accordingly.
+template <class T>
+struct SmallLanes;
+template <>
+struct SmallLanes<float> {
+  typedef float four __attribute__((vector_size(16)));
+  typedef float eight __attribute__((vector_size(32)));
+};
+template <>
+struct SmallLanes<double> {
+  typedef double four __attribute__((vector_size(32)));
+  typedef double eight __attribute__((vector_size(64)));
+};
+template <class T>
+using Lanes4 = typename SmallLanes<T>::four;
+template <class T>
+using Block8 = typename SmallLanes<T>::eight;
+template <class V, class T>
+[[gnu::always_inline]] inline V load_as(const T* p) {
+  V v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
 /// a0 + a1 + ... in a fixed order, in double.
 [[gnu::always_inline]] inline double sum_lanes(const Lanes8& v) {
   return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
