@@ -159,10 +159,18 @@ Taps taps_of(int from, int to) {
   }
   return taps;
 }
+
+// srgb_from_linear() to 8 bits, exact: the thresholds between codes are searched.
+std::uint8_t encode(float linear, const std::array<float, 256>& thresholds) {
+  return static_cast<std::uint8_t>(std::upper_bound(thresholds.begin() + 1, thresholds.end(), linear) -
+                                   thresholds.begin() - 1);
+}
 }  // namespace
 
 Image resized(const Image& image, int width, int height) {
-  std::array<float, 256> to_light;
+  std::array<float, 256> to_light, thresholds;  // thresholds[i]: the least light whose code is i
+  for (int i = 0; i < 256; ++i)
+    thresholds[i] = i == 0 ? 0.0f : static_cast<float>(linear_from_srgb((i - 0.5) / 255.0));
   for (int i = 0; i < 256; ++i) to_light[i] = static_cast<float>(linear_from_srgb(i / 255.0));
   const Taps across = taps_of(image.width, width), down = taps_of(image.height, height);
   // Rows first, then columns; both in linear light.
@@ -186,7 +194,7 @@ Image resized(const Image& image, int width, int height) {
         const std::vector<float>& shares = down.shares[y];
         for (std::size_t k = 0; k < shares.size(); ++k)
           sum += shares[k] * rows[(down.first[y] + k) * width * 3 + i];
-        out.rgb[y * width * 3 + i] = static_cast<std::uint8_t>(std::lround(255 * srgb_from_linear(sum)));
+        out.rgb[y * width * 3 + i] = encode(sum, thresholds);
       }
   });
   return out;
@@ -197,9 +205,12 @@ int columns_for(int count, const ContactSheetOptions& options) {
   if (options.columns > 0) return std::min(options.columns, count);
   return std::max(1, static_cast<int>(std::ceil(std::sqrt(static_cast<double>(count)))));
 }
-int tile_width(int count, const ContactSheetOptions& options) {
+std::pair<int, int> tile_size(int count, const Image& frame, const ContactSheetOptions& options) {
   const int columns = columns_for(count, options);
-  return std::max(1, (options.width - options.gutter * (columns + 1)) / columns);
+  const int width = std::max(1, (options.width - options.gutter * (columns + 1)) / columns);
+  return {
+      width,
+      std::max(1, static_cast<int>(std::lround(static_cast<double>(width) * frame.height / frame.width)))};
 }
 }  // namespace
 
@@ -211,9 +222,7 @@ Image contact_sheet(std::span<const Image> frames, std::span<const std::string> 
       throw Error("the frames of a contact sheet must have one size");
   const int count = static_cast<int>(frames.size()), columns = columns_for(count, options);
   const int rows = (count + columns - 1) / columns, gutter = options.gutter;
-  const int width = tile_width(count, options);
-  const int height = std::max(
-      1, static_cast<int>(std::lround(static_cast<double>(width) * frames[0].height / frames[0].width)));
+  const auto [width, height] = tile_size(count, frames[0], options);
   Image sheet(columns * (width + gutter) + gutter, rows * (height + gutter) + gutter, options.paper);
   for (int i = 0; i < count; ++i) {
     const int x = gutter + (i % columns) * (width + gutter), y = gutter + (i / columns) * (height + gutter);
@@ -234,13 +243,14 @@ FrameCollector::FrameCollector(int count, const ContactSheetOptions& options)
     : count_(std::max(1, count)), options_(options) {}
 
 void FrameCollector::add(const Image& frame, const std::string& caption) {
-  const int width = tile_width(count_, options_);
-  const int height =
-      std::max(1, static_cast<int>(std::lround(static_cast<double>(width) * frame.height / frame.width)));
-  last_ = resized(frame, width, height);
-  last_caption_ = caption;
-  if (seen_++ % stride_ != 0) return;
-  frames_.push_back(last_);
+  if (seen_++ % stride_ != 0) {
+    last_ = frame;
+    last_caption_ = caption;
+    return;
+  }
+  last_ = {};
+  const auto [width, height] = tile_size(count_, frame, options_);
+  frames_.push_back(resized(frame, width, height));
   captions_.push_back(caption);
   if (static_cast<int>(frames_.size()) < 8 * count_) return;
   std::size_t kept = 0;
@@ -249,19 +259,26 @@ void FrameCollector::add(const Image& frame, const std::string& caption) {
     frames_[kept] = std::move(frames_[i]);
     captions_[kept] = std::move(captions_[i]);
   }
+  // The newest frame may be among those dropped.
+  if (frames_.size() % 2 == 0) last_ = std::move(frames_.back()), last_caption_ = std::move(captions_.back());
   frames_.resize(kept);
   captions_.resize(kept);
   stride_ *= 2;
 }
 
 Image FrameCollector::sheet() const {
-  std::vector<Image> chosen;
-  std::vector<std::string> captions;
   std::vector<const Image*> all;
   std::vector<const std::string*> words;
   for (std::size_t i = 0; i < frames_.size(); ++i) all.push_back(&frames_[i]), words.push_back(&captions_[i]);
-  if (seen_ > 0 && (seen_ - 1) % stride_ != 0) all.push_back(&last_), words.push_back(&last_caption_);
+  Image last;
+  if (last_.width > 0) {
+    const auto [width, height] = tile_size(count_, last_, options_);
+    last = last_.width == width && last_.height == height ? last_ : resized(last_, width, height);
+    all.push_back(&last), words.push_back(&last_caption_);
+  }
   const int n = std::min<int>(count_, static_cast<int>(all.size()));
+  std::vector<Image> chosen;
+  std::vector<std::string> captions;
   for (int k = 0; k < n; ++k) {
     const std::size_t i =
         n == 1 ? 0 : (static_cast<std::size_t>(k) * (all.size() - 1) + (n - 1) / 2) / (n - 1);

@@ -73,7 +73,7 @@ class FrameCollector {
   int stride_ = 1, seen_ = 0;
   std::vector<Image> frames_;
   std::vector<std::string> captions_;
-  Image last_;
+  Image last_;  // at full size, unless it is among frames_
   std::string last_caption_;
 };
 

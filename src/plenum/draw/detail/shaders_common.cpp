@@ -53,12 +53,20 @@ const char* const glsl_gather_occlusion = R"glsl(
 uniform sampler2D occlusion_map;  // r: key light, g: ambient
 uniform sampler2D surface_map;    // normal, depth along the view
 
-// Occlusion of a surface at this pixel, from the four nearest texels of the buffer that lie on the same surface.
-vec2 occlusion_at(vec2 pixel, vec3 n, float depth) {
-  vec2 scale = viewport.zw / viewport.xy;
-  vec2 at = pixel * scale - 0.5;
+// Occlusion of a surface at a pixel, from the four nearest texels of the buffer that lie on the same surface: those
+// near its tangent plane and turned its way.
+vec2 occlusion_at(vec2 pixel, vec3 x, vec3 n) {
+  vec2 at = pixel * viewport.zw / viewport.xy - 0.5;
   ivec2 base = ivec2(floor(at)), last = ivec2(viewport.zw) - 1;
   vec2 f = at - vec2(base);
+  // Height over the tangent plane of what a texel shows at a depth z: z (a + b . texel) + c.
+  vec2 step = 2.0 / viewport.zw;
+  vec2 b = vec2(dot(n, right.xyz), dot(n, up.xyz)) * step;
+  vec2 corner = 0.5 * step - 1.0 - 2.0 * passes.xy / viewport.xy;
+  float a = dot(n, forward.xyz + corner.x * right.xyz + corner.y * up.xyz);
+  float c = dot(n, eye.xyz - x);
+  float depth = dot(x - eye.xyz, forward.xyz);
+  float tolerance = 1.0 / (0.8 * depth * eye.w * viewport.y / viewport.w);
   vec2 sum = vec2(0.0);
   float weights = 0.0, best = 1e30;
   vec2 nearest = vec2(1.0);
@@ -66,12 +74,12 @@ vec2 occlusion_at(vec2 pixel, vec3 n, float depth) {
     ivec2 o = ivec2(k & 1, k >> 1), q = clamp(base + o, ivec2(0), last);
     vec4 s = texelFetch(surface_map, q, 0);
     vec2 occlusion = texelFetch(occlusion_map, q, 0).rg;
-    vec2 b = mix(1.0 - f, f, vec2(o));
-    float apart = abs(s.w - depth);
-    float w = (b.x * b.y + 1e-3) * max(dot(s.xyz, n), 0.0) * exp(-apart * apart / (depth * depth * 4e-4));
+    vec2 share = mix(1.0 - f, f, vec2(o));
+    float height = (s.w * (a + dot(b, vec2(q))) + c) * tolerance, turned = max(dot(s.xyz, n), 0.0);
+    float w = (share.x * share.y + 1e-3) * turned * max(1.0 - height * height, 0.0);
     sum += w * occlusion;
     weights += w;
-    float miss = apart / depth + 0.05 * (1.0 - dot(s.xyz, n));
+    float miss = abs(height) + 4.0 * (1.0 - turned);
     if (miss < best) { best = miss; nearest = occlusion; }
   }
   return weights > 1e-3 ? sum / weights : nearest;

@@ -293,8 +293,7 @@ void main() {
     if (!front) albedo *= 0.8;
   }
   vec3 v = normalize(eye.xyz - x), l = light.xyz;
-  float depth = dot(x - eye.xyz, forward.xyz);
-  vec2 seen = occlusion_at(gl_FragCoord.xy, n, depth);
+  vec2 seen = occlusion_at(gl_FragCoord.xy, x, n);
 
   float nl = dot(n, l), nv = max(dot(n, v), 0.0);
   vec3 open = bounced_occlusion(seen.y, albedo);
@@ -304,6 +303,8 @@ void main() {
   vec3 diffuse = key * max(nl, 0.0) + (ambient_light(n) + fill) * open;
   // Thin cloth glows a little where the light is behind it.
   diffuse += material.w * key_light * max(-nl, 0.0);
+  // A colour that stands for a number must be found again in the legend, so it gives up some light and shade.
+  if (map_range.w > 0.0) diffuse = mix(diffuse, vec3(0.85 * sqrt(seen.y)), 0.3);
   vec3 radiance = albedo * diffuse;
 
   // Rounded highlights of the key light, and the broad reflection of the room at grazing angles.

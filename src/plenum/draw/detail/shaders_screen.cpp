@@ -74,7 +74,7 @@ void main() {
   gl_FragDepth = clip_depth(x);
   float r = length(x.xz - subject.xz) / floor_plane.y;
   float near = 1.0 - smoothstep(0.35, 1.0, r);
-  vec2 seen = mix(vec2(1.0), occlusion_at(gl_FragCoord.xy, vec3(0.0, 1.0, 0.0), t), near);
+  vec2 seen = mix(vec2(1.0), occlusion_at(gl_FragCoord.xy, x, vec3(0.0, 1.0, 0.0)), near);
   vec3 key = key_light * light.y, rest = ambient_light(vec3(0.0, 1.0, 0.0));
   vec3 share = (key * seen.x + rest * seen.y) / (key + rest);
   vec3 colour = tone(untone(ground) * share);
@@ -114,7 +114,7 @@ vec2 disc_point(int i, int count, float turned) {
 const char* const key_visibility = R"glsl(
 float key_visibility(vec3 x, vec3 n, bool casts) {
   float toward = dot(n, light.xyz);
-  if (toward <= 0.0) return 1.0;  // turned away: shading sees to it
+  if (toward <= 0.0) return 0.0;
   float texel = shadow.z;
   if (casts) x += n * texel * (1.0 + 1.5 * (1.0 - toward));
   vec3 l = (light_from_world * vec4(x, 1.0)).xyz;
@@ -228,14 +228,21 @@ void main() {
     out_occlusion = vec2(1.0);
     return;
   }
+  // Height over the tangent plane, as in occlusion_at().
+  vec2 step = 2.0 / viewport.zw;
+  vec2 slope = vec2(dot(c.xyz, right.xyz), dot(c.xyz, up.xyz)) * step;
+  vec2 corner = 0.5 * step - 1.0 - 2.0 * passes.xy / viewport.xy;
+  float start = dot(c.xyz, forward.xyz + corner.x * right.xyz + corner.y * up.xyz);
+  float own = c.w * (start + dot(slope, vec2(at)));
+  float tolerance = 1.0 / (1.5 * float(stride) * c.w * eye.w * viewport.y / viewport.w);
   vec2 sum = vec2(0.0);
   float weights = 0.0;
   for (int j = -2; j < 2; ++j)
     for (int i = -2; i < 2; ++i) {
       ivec2 q = clamp(at + stride * ivec2(i, j) + (stride >> 1), ivec2(0), last);
       vec4 s = texelFetch(surface_map, q, 0);
-      float apart = (s.w - c.w) / c.w;
-      float w = max(dot(s.xyz, c.xyz), 0.0) * exp(-apart * apart * 4e3) + (i == 0 && j == 0 ? 1e-3 : 0.0);
+      float height = (s.w * (start + dot(slope, vec2(q))) - own) * tolerance;
+      float w = max(dot(s.xyz, c.xyz), 0.0) * max(1.0 - height * height, 0.0) + 1e-4;
       sum += w * texelFetch(occlusion_map, q, 0).rg;
       weights += w;
     }
