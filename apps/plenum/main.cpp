@@ -67,6 +67,8 @@ int parse_and_run(int argc, char** argv) {
   run_command->add_option("--out", run.out, "Folder for everything written; default: out/SCENE");
   run_command->add_flag("--images", run.images, "Write every frame as a PNG, and a contact sheet");
   run_command->add_option("--movie", run.movie, "Write a movie (mp4, by the program ffmpeg)");
+  run_command->add_option("--export", run.export_format, "Write each frame's geometry and fields")
+      ->check(CLI::IsMember({"obj", "ply", "vtu"}));
   run_command->add_option("--threads", run.threads, "Threads; default: the cores")
       ->check(CLI::Range(1, 1024));
   run_command

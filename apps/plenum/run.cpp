@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "export.h"
 #include "pictures.h"
 #include "plenum/base/error.h"
 #include "plenum/io/checkpoint.h"
@@ -109,7 +110,7 @@ int run(const RunOptions& options) {
   if (!options.resume.empty()) world.restore(read_regular_file(options.resume), options.resume);
 
   const bool wants_pictures = options.images || !options.movie.empty();
-  const bool writes = wants_pictures || options.checkpoint_every > 0;
+  const bool writes = wants_pictures || !options.export_format.empty() || options.checkpoint_every > 0;
   if (writes) make_folder(folder);
   if (!options.movie.empty() && fs::path(options.movie).has_parent_path())
     make_folder(fs::path(options.movie).parent_path());
@@ -122,8 +123,11 @@ int run(const RunOptions& options) {
                                                                    .height = height,
                                                                    .quality = options.quality,
                                                                    .fps = fps});
+  std::unique_ptr<Exporter> exporter;
+  if (!options.export_format.empty()) exporter = std::make_unique<Exporter>(folder, options.export_format);
   const auto show = [&] {
     if (pictures) pictures->add(world);
+    if (exporter) exporter->add(world);
   };
 
   if (pictures && scene.settings.camera.automatic) {
@@ -163,6 +167,7 @@ int run(const RunOptions& options) {
 
   std::vector<std::string> written;
   if (pictures) written = pictures->finish();
+  if (exporter) written.push_back(exporter->finish());
   if (options.checkpoint_every > 0 && fs::exists(checkpoint))
     written.push_back(fmt::format("checkpoint       {}", checkpoint));
   print_warnings(totals, world);

@@ -141,13 +141,15 @@ TEST_F(Program, BadScenesAreRefusedWithOneSentence) {
   }
 }
 
-TEST_F(Program, PicturesAndMovieAreWritten) {
+TEST_F(Program, PicturesMovieAndExportsAreWritten) {
   const std::string scene = quoted(write("drops.json", drops));
   const Result r = run("run " + scene + " --frames 4 --images --size 160x90 --quality draft --movie " +
-                       quoted(folder / "m.mp4") + " " + out("pictures"));
+                       quoted(folder / "m.mp4") + " --export vtu " + out("pictures"));
   ASSERT_EQ(r.status, 0) << r.err;
   EXPECT_TRUE(fs::exists(folder / "pictures" / "frame_00004.png"));
   EXPECT_TRUE(fs::exists(folder / "pictures" / "contact_sheet.png"));
+  EXPECT_TRUE(fs::exists(folder / "pictures" / "drops_00004.vtu"));
+  EXPECT_TRUE(fs::exists(folder / "pictures" / "frames.pvd"));
   EXPECT_TRUE(fs::exists(folder / "m.mp4") || r.out.find("ffmpeg is missing") != std::string::npos);
 }
 

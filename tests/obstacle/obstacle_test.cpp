@@ -7,8 +7,7 @@
 #include "plenum/geometry/shapes.h"
 #include "plenum/world/world.h"
 
-namespace plenum {
-namespace {
+namespace plenum { namespace {
 
 SystemOf<Obstacle>& add(World& world, const std::vector<Obstacle::Part>& parts,
                         const Obstacle::Params& params = {}) {
@@ -26,15 +25,19 @@ TEST(Obstacle, EveryPrimitiveIsDrawnAsLargeAsItCollides) {
     const TriangleMesh& mesh = obstacle.model.meshes[0];
     ASSERT_FALSE(mesh.triangles.empty());
     for (const Vec3& x : mesh.x)
-      EXPECT_NEAR(obstacle.model.shapes[0].signed_distance(x).distance, 0, 1e-5) << names_of(kind)[static_cast<std::size_t>(kind)];
+      EXPECT_NEAR(obstacle.model.shapes[0].signed_distance(x).distance, 0, 1e-5)
+          << names_of(kind)[static_cast<std::size_t>(kind)];
   }
 }
 
 TEST(Obstacle, MeshesCollideThroughTheirDistance) {
   World world;
-  const auto& obstacle = add(world, {{.shape = Obstacle::Kind::mesh, .mesh = icosphere_mesh(1, 4), .resolution = 40}});
-  // The icosphere's facets lie up to 1 - cos(edge / 2 sqrt 3) = 0.0008 inside of the sphere; the field errs by h^2.
-  for (const Vec3& x : {Vec3(Real(1.2), 0, 0), Vec3(0, Real(-1.05), 0), Vec3(Real(0.5), Real(0.5), Real(0.5))})
+  const auto& obstacle =
+      add(world, {{.shape = Obstacle::Kind::mesh, .mesh = icosphere_mesh(1, 4), .resolution = 40}});
+  // The icosphere's facets lie up to 1 - cos(edge / 2 sqrt 3) = 0.0008 inside of the sphere; the field errs
+  // by h^2.
+  for (const Vec3& x :
+       {Vec3(Real(1.2), 0, 0), Vec3(0, Real(-1.05), 0), Vec3(Real(0.5), Real(0.5), Real(0.5))})
     EXPECT_NEAR(obstacle.model.shapes[0].signed_distance(x).distance, x.norm() - 1, 5e-3);
 }
 

@@ -1,0 +1,25 @@
+#pragma once
+// Geometry and fields of each frame as OBJ, PLY or VTU files, one for each set of points that a system shows.
+#include <string>
+#include <vector>
+
+#include "plenum/io/mesh_writer.h"
+#include "plenum/world/world.h"
+
+namespace plenum::app {
+
+class Exporter {
+ public:
+  /// format: obj, ply or vtu.
+  Exporter(std::string folder, std::string format);
+  /// Files FOLDER/SYSTEM_FRAME.FORMAT (SYSTEM-2_FRAME.FORMAT for its second set of points, and so on).
+  void add(World& world);
+  /// Writes the ParaView collection of VTU files; returns a line that says what was written.
+  std::string finish();
+
+ private:
+  std::string folder_, format_;
+  std::vector<TimedFile> files_;
+};
+
+}  // namespace plenum::app
