@@ -34,35 +34,6 @@ void add_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<
     });
 }
 
-/// One step of symplectic Euler, leapfrog or velocity Verlet whose positions end on the constraints, moved
-/// there along the gradients at the start, and whose velocities, where they are of the same time, end along
-/// them. Source: Hairer, Lubich & Wanner 2006, "Geometric numerical integration", section VII.1.4: symplectic
-/// Euler (1.22), SHAKE (1.23), and RATTLE (1.26) of Andersen 1983.
-template <class Acceleration>
-void shake_step(const Acceleration& acceleration, Springs::State& state, const Springs::Params& params,
-                SpringsWorkspace& w, Real h) {
-  auto& [x, v, inverse_mass] = state.particles;
-  w.integrator.prepare(3 * x.size(), 1);
-  const std::span<Vec3> a = as_vectors(w.integrator[0]);
-  const bool staggered = params.integrator == Springs::Integrator::leapfrog;
-  const bool verlet = params.integrator == Springs::Integrator::velocity_verlet;
-  acceleration(x, v, a);
-  axpy<Real>(staggered ? state.velocity_lag + h / 2 : verlet ? h / 2 : h, w.integrator[0], flat(v));
-  axpy<Real>(h, flat(std::as_const(v)), flat(x));
-  set_zero(flat(w.moved));
-  w.multipliers.shake(w.x0, x, inverse_mass, 50, w.moved);
-  axpy<Real>(1 / h, flat(std::as_const(w.moved)), flat(v));
-  if (staggered) {
-    state.velocity_lag = h / 2;
-    return;
-  }
-  if (verlet) {
-    acceleration(x, v, a);
-    axpy<Real>(h / 2, w.integrator[0], flat(v));
-  }
-  w.multipliers.project_velocities(x, inverse_mass, v);
-}
-
 /// The method's row in the table of integrators.
 plenum::Integrator method_of(Springs::Integrator integrator) {
   switch (integrator) {
@@ -142,11 +113,13 @@ void explicit_net_step(const Springs::Model& model, Springs::State& state, const
   };
   using Integrator = Springs::Integrator;
   const bool staggered = params.integrator == Integrator::leapfrog;
-  const bool projected = exact && params.stabilization == Springs::Stabilization::projection;
-  // The symplectic methods have constrained forms that are symplectic too; multipliers found from
-  // accelerations would feed them energy at the rate h omega^2 of whatever turns.
-  const bool shaken = projected && (staggered || params.integrator == Integrator::symplectic_euler ||
-                                    params.integrator == Integrator::velocity_verlet);
+  // The symplectic methods have constrained forms that are symplectic too. Multipliers found from
+  // accelerations change the energy of whatever turns at the rate h omega^2: symplectic Euler gains it,
+  // velocity Verlet loses it.
+  const bool symplectic = staggered || params.integrator == Integrator::symplectic_euler ||
+                          params.integrator == Integrator::velocity_verlet;
+  const bool shaken = exact && symplectic && params.stabilization == Springs::Stabilization::shake;
+  const bool projected = exact && !shaken && params.stabilization >= Springs::Stabilization::projection;
   {
     const StageTimer timer(report.stages, "step");
     // Velocities behind the positions are brought up to them when another method takes over.
@@ -157,7 +130,15 @@ void explicit_net_step(const Springs::Model& model, Springs::State& state, const
       state.velocity_lag = 0;
     }
     if (shaken) {
-      shake_step(free_acceleration, state, params, w, h);
+      const bool verlet = params.integrator == Integrator::velocity_verlet;
+      w.integrator.prepare(3 * n, 1);
+      shake_step<Real>(free_acceleration, w.multipliers,
+                       staggered ? state.velocity_lag + h / 2
+                       : verlet  ? h / 2
+                                 : h,
+                       h, verlet ? h / 2 : 0, !staggered, x, v, inverse_mass, w.x0, w.moved,
+                       as_vectors(w.integrator[0]));
+      state.velocity_lag = staggered ? h / 2 : 0;
     } else if (staggered) {
       // From t - lag to t + h/2: a change of step, and the start with no lag, need nothing of their own.
       // Source: Hockney & Eastwood 1988, "Computer simulation using particles", eq. 4-2.
@@ -180,7 +161,7 @@ void explicit_net_step(const Springs::Model& model, Springs::State& state, const
                           w.integrator);
     }
   }
-  if (projected && !shaken) {
+  if (projected) {
     const StageTimer timer(report.stages, "constrain");
     w.multipliers.project_positions(x, inverse_mass, 8);
     w.multipliers.project_velocities(x, inverse_mass, v);

@@ -96,11 +96,14 @@ struct Springs {
     multipliers,  ///< exactly, by Lagrange multipliers
     penalty,      ///< nearly, by springs of `penalty_stiffness`
   };
-  /// What keeps multipliers from drifting off by the error of the integrator. Implicit Euler always projects.
+  /// What keeps multipliers from drifting off by the error of an explicit method. Implicit ones always
+  /// project.
   enum class Stabilization : int {
     none,
     baumgarte,   ///< pulls back at `baumgarte_rate` (Baumgarte 1972)
     projection,  ///< puts positions and velocities back after each step (Cline & Pai 2003)
+    shake,       ///< symplectic for symplectic_euler, velocity_verlet and leapfrog (SHAKE, RATTLE); else
+                 ///< projection
   };
 
   /// How far a group of pins has moved from where it was built.
@@ -127,7 +130,7 @@ struct Springs {
     Real tear_strain = 0;
     Constraints constraints = Constraints::multipliers;
     Real penalty_stiffness = Real(1e5);
-    Stabilization stabilization = Stabilization::projection;
+    Stabilization stabilization = Stabilization::shake;
     Real baumgarte_rate = 20;
     Real tolerance = Real(1e-3);
     int max_iterations = 1000;
@@ -182,8 +185,8 @@ constexpr std::array<const char*, 11> names_of(Springs::Integrator) {
 constexpr std::array<const char*, 2> names_of(Springs::Constraints) {
   return {"multipliers", "penalty"};
 }
-constexpr std::array<const char*, 3> names_of(Springs::Stabilization) {
-  return {"none", "baumgarte", "projection"};
+constexpr std::array<const char*, 4> names_of(Springs::Stabilization) {
+  return {"none", "baumgarte", "projection", "shake"};
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,155 @@
+// A hanging chain of springs against the catenary, in double; and an inextensible one as the solver runs it.
+#include <cmath>
+
+#include "plenum/integrate/minimize.h"
+#include "plenum/linear/factorization.h"
+#include "plenum/solvers/springs/spring_system.h"
+#include "plenum/solvers/springs/springs.h"
+#include "validation.h"
+
+namespace plenum::validation { namespace {
+
+using V = Vector3<double>;
+
+std::span<const V> vectors(std::span<const double> flat) {
+  return {reinterpret_cast<const V*>(flat.data()), flat.size() / 3};
+}
+std::span<V> vectors(std::span<double> flat) {
+  return {reinterpret_cast<V*>(flat.data()), flat.size() / 3};
+}
+
+/// n equal links of a chain of length L and weight w L between two level points at distance 1, as springs of
+/// EA/(w L) = `stiffness`: its potential, for newton_minimize with a little inertia.
+class Chain {
+ public:
+  Chain(double length, int n, double stiffness) : n_(n), rest_(length / n), k_(stiffness * length / rest_) {
+    std::vector<Index2> edges;
+    for (Index i = 0; i < n; ++i) edges.push_back(Index2(i, i + 1));
+    const std::vector<double> k(edges.size(), k_), l0(edges.size(), rest_), none(edges.size(), 0);
+    system_ = SpringSystem<double>(std::size_t(n) + 1, edges, std::span<const double>(k),
+                                   std::span<const double>(l0), std::span<const double>(none));
+    std::vector<Index2> positions;
+    for_each_entry(
+        [&](Index row, Index column, int, int, Index, bool) { positions.push_back(Index2(row, column)); });
+    factors_.analyze(3 * (n - 1), positions);
+    // w = 1, lumped: a whole link's weight on each point, half of one on the ends.
+    weight_.assign(std::size_t(n) + 1, rest_);
+    weight_.front() = weight_.back() = rest_ / 2;
+  }
+
+  double value(std::span<const double> x) {
+    double sum = system_.energy(vectors(x), 1.0);
+    for (std::size_t i = 0; i < weight_.size(); ++i) sum += weight_[i] * x[3 * i + 1];
+    return sum;
+  }
+  void gradient(std::span<const double> x, std::span<double> out) {
+    system_.forces(vectors(x), {}, 1, 0, vectors(out));
+    for (std::size_t i = 0; i < weight_.size(); ++i)
+      for (std::size_t c = 0; c < 3; ++c) out[3 * i + c] = (c == 1 ? weight_[i] : 0.0) - out[3 * i + c];
+    hold(out);
+  }
+  bool solve(std::span<const double> x, double inertia, std::span<const double> r, std::span<double> d) {
+    std::vector<double> base(weight_);
+    for (double& b : base) b *= inertia;
+    system_.assemble(vectors(x), {}, base, 1, 1, 0, {});
+    std::vector<double> values;
+    for_each_entry([&](Index, Index, int r1, int c1, Index point, bool diagonal) {
+      const auto& matrix = system_.matrix();
+      values.push_back(diagonal ? matrix.diagonal(point)(r1, c1)
+                                : matrix.slot_block(matrix.pattern().slot(point, 0))(r1, c1));
+    });
+    if (!factors_.factorize(values)) return false;
+    std::copy(r.begin(), r.end(), d.begin());
+    hold(d);
+    factors_.solve(d.subspan(3, d.size() - 6));
+    return true;
+  }
+
+  /// Lets the chain sink from a triangle to where it hangs: long steps of backward Euler that forget their
+  /// velocity. Returns how far the middle hangs below the ends.
+  double sag() {
+    const double side = rest_ * n_ / 2, depth = std::sqrt(side * side - 0.25);
+    std::vector<V> x(std::size_t(n_) + 1);
+    for (int i = 0; i <= n_; ++i)
+      x[std::size_t(i)] = V(double(i) / n_, -depth * (1 - std::abs(2.0 * i / n_ - 1)), 0);
+    const std::span<double> flat(x[0].data(), 3 * x.size());
+    std::vector<double> mass(flat.size()), target(flat.size());
+    for (std::size_t k = 0; k < mass.size(); ++k) mass[k] = weight_[k / 3];
+    IntegratorWorkspace<double> work;
+    for (double h = 0.1; h < 1e5; h *= 1.2) {
+      std::copy(flat.begin(), flat.end(), target.begin());
+      IncrementalPotential<double, Chain> objective(*this, mass, target, h);
+      newton_minimize<double>(
+          objective, flat, work,
+          {.max_iterations = 60, .gradient_tolerance = 1e-10, .absolute_tolerance = 1e-10});
+    }
+    return -x[std::size_t(n_) / 2][1];
+  }
+
+ private:
+  /// Entries of the matrix of the points that are not held: f(row, column, row and column in the block,
+  /// point, whether on the block diagonal). Of diagonal blocks one triangle; spring i joins points i and i
+  /// + 1.
+  template <class F>
+  void for_each_entry(const F& f) const {
+    for (Index i = 1; i < n_; ++i)
+      for (int r = 0; r < 3; ++r)
+        for (int c = 0; c < 3; ++c) {
+          if (c <= r) f(3 * (i - 1) + r, 3 * (i - 1) + c, r, c, i, true);
+          if (i + 1 < n_) f(3 * (i - 1) + r, 3 * i + c, r, c, i, false);
+        }
+  }
+  static void hold(std::span<double> y) {
+    for (std::size_t c = 0; c < 3; ++c) y[c] = y[y.size() - 3 + c] = 0;
+  }
+  int n_;
+  double rest_, k_;
+  std::vector<double> weight_;
+  SpringSystem<double> system_;
+  Factorization<double> factors_;
+};
+
+void run(Rows& rows) {
+  const Reference reference("catenary");
+  const char* const source = "catenary.csv, y = a cosh(x/a)";
+  for (std::size_t row = 0; row < reference.size(); ++row) {
+    const double length = reference.number(row, "L_over_d"), sag = reference.number(row, "sag_over_d");
+    const std::string name = "sag/d at L/d = " + reference.text(row, "L_over_d");
+    for (const int n : {32, 128})
+      rows.near(name + ", " + std::to_string(n) + " springs", Chain(length, n, 1e7).sag(), sag,
+                (n == 32 ? 5e-3 : 5e-4) * sag, "1", source);
+  }
+  // An inextensible rope of 32 links, stepped until it rests.
+  for (const char* const length : {"1.05", "1.5", "3"}) {
+    const std::size_t row = reference.find("L_over_d", length);
+    SpringsPart part;
+    part.type = SpringsPart::Type::rope;
+    part.segments = 32;
+    part.to = Vec3(static_cast<Real>(reference.number(row, "L_over_d")), 0, 0);
+    part.inextensible = true;
+    part.bending_stiffness = 0;
+    part.pins.resize(2);
+    part.pins[0].where = SpringsPin::Where::first;
+    part.pins[1].where = SpringsPin::Where::last;
+    part.pins[1].group = 1;
+    Springs::Model model;
+    Springs::State state;
+    Springs::Workspace workspace;
+    Springs::Params params;
+    params.point_damping = 3;
+    params.pins.resize(2);
+    Springs::build({.parts = {part}}, model, state);
+    for (int k = 0; k < 1200; ++k) {
+      params.pins[1].offset[0] = (1 - part.to[0]) * std::min(Real(1), Real(k) / 120);
+      Springs::step(model, state, params, workspace, Real(1) / 60);
+    }
+    const double sag = reference.number(row, "sag_over_d");
+    rows.near(std::string("sag/d at L/d = ") + length + ", 32 rods at 60 Hz",
+              -double(state.particles.x[16][1]), sag, 5e-3 * sag, "1", source);
+  }
+}
+
+const Register catenary("catenary/springs", Effort::quick, run);
+
+}  // namespace
+}  // namespace plenum::validation

@@ -1,0 +1,224 @@
+// Pendulums as nets of rods: strict constraints by Lagrange multipliers, in double, and the solver itself at
+// 60 Hz.
+#include <Eigen/Geometry>
+#include <cmath>
+#include <numbers>
+
+#include "plenum/integrate/integrators.h"
+#include "plenum/solvers/springs/multipliers.h"
+#include "plenum/solvers/springs/springs.h"
+#include "validation.h"
+
+namespace plenum::validation { namespace {
+
+using V = Vector3<double>;
+constexpr double g = 9.81;
+
+/// Point masses of 1 kg on massless rods of 1 m, below a fixed point, in double.
+class RodChain {
+ public:
+  explicit RodChain(const std::vector<double>& angles)  // from the downward vertical [rad]
+      : x(angles.size() + 1, V::Zero()),
+        v(x.size(), V::Zero()),
+        inverse_mass(x.size(), 1),
+        multipliers(set_of(angles.size())) {
+    inverse_mass[0] = 0;
+    for (std::size_t i = 0; i < angles.size(); ++i)
+      x[i + 1] = x[i] + V(std::sin(angles[i]), -std::cos(angles[i]), 0);
+    for (auto* scratch : {&before_, &moved_, &a_}) scratch->resize(x.size());
+  }
+
+  void rattle_step(double h) {
+    shake_step<double>([&](auto, auto, std::span<V> a) { fall(a); }, multipliers, h / 2, h, h / 2, true, x, v,
+                       inverse_mass, before_, moved_, a_);
+  }
+  /// Accelerations under the multipliers' forces, as the integrators ask for them.
+  auto accelerate() {
+    return [this](double, std::span<const double> at, std::span<const double> moving, std::span<double> out) {
+      const auto read = [](std::span<const double> n) {
+        return std::span(reinterpret_cast<const V*>(n.data()), n.size() / 3);
+      };
+      const std::span<V> a(reinterpret_cast<V*>(out.data()), out.size() / 3);
+      fall(a);
+      multipliers.accelerate(read(at), read(moving), inverse_mass, 0, a);
+    };
+  }
+
+  // With multipliers found from accelerations, and what is left projected away after the step.
+  void verlet_step(double h) {
+    velocity_verlet_step(accelerate(), 0, h, flat(x), flat(v), work_);
+    project();
+  }
+  void rk4_step(double h) {
+    runge_kutta_step(rk4, accelerate(), 0, h, flat(x), flat(v), work_);
+    project();
+  }
+
+  double angle(std::size_t i) const {
+    const V d = x[i + 1] - x[i];
+    return std::atan2(d[0], -d[1]);
+  }
+  double rate(std::size_t i) const {
+    const V d = x[i + 1] - x[i];
+    return d.cross(v[i + 1] - v[i])[2] / d.squaredNorm();
+  }
+  double energy() const {
+    double sum = 0;
+    for (std::size_t i = 1; i < x.size(); ++i) sum += 0.5 * v[i].squaredNorm() + g * x[i][1];
+    return sum;
+  }
+
+  std::vector<V> x, v;
+  std::vector<double> inverse_mass;
+  Multipliers<double> multipliers;
+
+ private:
+  static Multipliers<double> set_of(std::size_t links) {
+    ConstraintSet<double> set;
+    for (std::size_t i = 0; i < links; ++i) set.rods.push_back(Index2(Index(i), Index(i) + 1));
+    set.rod_length.assign(links, 1);
+    return Multipliers<double>(links + 1, set);
+  }
+  void fall(std::span<V> a) const {
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = inverse_mass[i] > 0 ? V(0, -g, 0) : V(V::Zero());
+  }
+  void project() {
+    multipliers.project_positions(x, inverse_mass, 8);
+    multipliers.project_velocities(x, inverse_mass, v);
+  }
+  static std::span<double> flat(std::vector<V>& vectors) { return {vectors[0].data(), 3 * vectors.size()}; }
+  std::vector<V> before_, moved_, a_;
+  IntegratorWorkspace<double> work_;
+};
+
+/// Time until angle(t) first falls to zero, from samples with their rates, by the root of the cubic through
+/// both ends of the step in which it does. step() advances by h; angle(), rate() read.
+template <class Step, class Angle, class Rate>
+double time_of_first_zero(const Step& step, const Angle& angle, const Rate& rate, double h, int max_steps) {
+  double before = angle(), rate_before = rate();
+  for (int k = 0; k < max_steps; ++k) {
+    step();
+    const double after = angle(), rate_after = rate();
+    if (after <= 0) {
+      double low = 0, high = 1;
+      for (int bisect = 0; bisect < 60; ++bisect) {
+        const double s = (low + high) / 2, s2 = s * s, s3 = s2 * s;
+        const double value = (2 * s3 - 3 * s2 + 1) * before + (s3 - 2 * s2 + s) * h * rate_before +
+                             (3 * s2 - 2 * s3) * after + (s3 - s2) * h * rate_after;
+        (value > 0 ? low : high) = s;
+      }
+      return (k + low) * h;
+    }
+    before = after, rate_before = rate_after;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+void run_pendulum(Rows& rows) {
+  const Reference reference("pendulum_period");
+  const double small = 2 * std::numbers::pi / std::sqrt(g);
+  const char* const source = "pendulum_period.csv, (2/pi) K(sin(theta0/2))";
+  for (std::size_t row = 0; row < reference.size(); ++row) {
+    const double degrees = reference.number(row, "theta0_deg"), ratio = reference.number(row, "T_over_T0");
+    const double start = degrees * std::numbers::pi / 180, h = ratio * small / 2000;
+    const double tolerance = (degrees <= 150 ? 1e-6 : 1e-5) * ratio;
+    for (const bool fourth_order : {false, true}) {
+      RodChain chain({start});
+      const double quarter =
+          time_of_first_zero([&] { fourth_order ? chain.rk4_step(h) : chain.verlet_step(h); },
+                             [&] { return chain.angle(0); }, [&] { return chain.rate(0); }, h, 3000);
+      rows.near(std::string("T/T0 from ") + reference.text(row, "theta0_deg") + " deg, " +
+                    (fourth_order ? "rk4" : "velocity_verlet, projected"),
+                4 * quarter / small, ratio, tolerance, "1", source);
+    }
+    if (degrees != 90) continue;
+    // RATTLE is symplectic: its energy stays bounded, at the price of a longer error constant.
+    RodChain chain({start});
+    const double quarter = time_of_first_zero([&] { chain.rattle_step(h); }, [&] { return chain.angle(0); },
+                                              [&] { return chain.rate(0); }, h, 3000);
+    rows.report("T/T0 from 90 deg, velocity_verlet with RATTLE", 4 * quarter / small, "1", source);
+    double worst = 0;
+    for (int k = 0; k < 100 * 2000; ++k) {
+      chain.rattle_step(h);
+      worst = std::max(worst, std::abs(chain.energy()));  // zero at the start
+    }
+    rows.at_most("energy error over 100 periods from 90 deg, velocity_verlet with RATTLE", worst / g, 1e-5,
+                 "m g L", "Hairer, Lubich & Wanner 2006, IX.8: bounded, of size (omega h)^2");
+  }
+  // The solver as scenes run it, at 60 steps a second, rod of 1 m.
+  for (const double degrees : {10.0, 45.0, 90.0}) {
+    const double ratio =
+        reference.number(reference.find("theta0_deg", std::to_string(int(degrees))), "T_over_T0");
+    for (const auto integrator : {Springs::Integrator::velocity_verlet, Springs::Integrator::rk4}) {
+      const double start = degrees * std::numbers::pi / 180, h = 1.0 / 60;
+      SpringsPart part;
+      part.type = SpringsPart::Type::points;
+      part.points = {Vec3(0, 0, 0),
+                     Vec3(static_cast<Real>(std::sin(start)), static_cast<Real>(-std::cos(start)), 0)};
+      part.rods = {Index2(0, 1)};
+      part.pins.resize(1);
+      part.pins[0].indices = {0};
+      Springs::Model model;
+      Springs::State state;
+      Springs::Workspace workspace;
+      Springs::Params params;
+      params.integrator = integrator;
+      Springs::build({.parts = {part}}, model, state);
+      const std::vector<Vec3>& x = state.particles.x;
+      const std::vector<Vec3>& v = state.particles.v;
+      const double quarter =
+          time_of_first_zero([&] { Springs::step(model, state, params, workspace, static_cast<Real>(h)); },
+                             [&] { return std::atan2(double(x[1][0]), double(-x[1][1])); },
+                             [&] { return double(x[1].cross(v[1])[2]); }, h, 600);
+      rows.near("T/T0 from " + std::to_string(int(degrees)) + " deg at 60 Hz, " +
+                    names_of(integrator)[std::size_t(integrator)],
+                4 * quarter / small, ratio, 0.01 * ratio, "1", source);
+    }
+  }
+}
+
+void run_double_pendulum(Rows& rows) {
+  const Reference reference("double_pendulum_golden");
+  const double h = 2e-4;
+  std::string name;
+  RodChain chain({0, 0});
+  double time = 0, energy = 0;
+  for (std::size_t row = 0; row < reference.size(); ++row) {
+    if (reference.text(row, "case") != name) {
+      name = reference.text(row, "case");
+      const double degree = std::numbers::pi / 180;
+      chain = name == "10deg_10deg"   ? RodChain({10 * degree, 10 * degree})
+              : name == "90deg_90deg" ? RodChain({90 * degree, 90 * degree})
+                                      : RodChain({90 * degree, 0});
+      time = 0;
+      energy = chain.energy();
+    }
+    const double t = reference.number(row, "t");
+    const long steps = std::lround((t - time) / h);
+    for (long k = 0; k < steps; ++k) chain.rk4_step(h);
+    time = t;
+    const std::string at = name + ", t = " + reference.text(row, "t") + " s, ";
+    const bool chaotic = name != "10deg_10deg" && t > 3;
+    for (const std::size_t i : {0, 1}) {
+      const std::string number = std::to_string(i + 1);
+      const double angle = reference.number(row, "theta" + number),
+                   rate = reference.number(row, "omega" + number);
+      const double measured = angle + std::remainder(chain.angle(i) - angle, 2 * std::numbers::pi);
+      const char* const source = "double_pendulum_golden.csv";
+      if (chaotic) {
+        rows.report(at + "theta" + number, measured, "rad", source);
+        rows.report(at + "omega" + number, chain.rate(i), "rad/s", source);
+      } else {
+        rows.near(at + "theta" + number, measured, angle, 1e-6, "rad", source);
+        rows.near(at + "omega" + number, chain.rate(i), rate, 1e-6, "rad/s", source);
+      }
+    }
+    if (t == 5) rows.near(at + "energy", chain.energy(), energy, 1e-6, "J", "conservation");
+  }
+}
+
+const Register pendulum("pendulum_period/springs", Effort::quick, run_pendulum);
+const Register double_pendulum("double_pendulum_golden/springs", Effort::quick, run_double_pendulum);
+
+}  // namespace
+}  // namespace plenum::validation
