@@ -28,10 +28,7 @@ TEST(Override, RefusalsNameTheOption) {
       {"one.stiffness=-3",
        "--set one.stiffness=-3: systems[0].params.stiffness: is out of range: -3 (allowed: 0 to 1e9 N/m)"},
       {"one.stifness=3",
-       "--set one.stifness=3: names no parameter of a system of type 'toy': stifness (allowed: name, type, "
-       "model, params, keyframes, gravity, stiffness, anything, iterations, active, mode, nested, count, "
-       "shape, "
-       "radius, half_extents, label, positions, masses, edges, parts, mesh, needed); did you mean "
+       "--set one.stifness=3: names no parameter of a system of type 'toy': stifness; did you mean "
        "'stiffness'?"},
       {"systems.one.params.stifness=3",
        "--set systems.one.params.stifness=3: systems[0].params.stifness: is not a key that is known here; "
@@ -40,10 +37,10 @@ TEST(Override, RefusalsNameTheOption) {
       {"systems.two.params.stiffness=3",
        "--set systems.two.params.stiffness=3: names no system: two (allowed: one)"},
       {"wrold.substeps=3",
-       "--set wrold.substeps=3: names neither a system nor a key of the scene: wrold (allowed: one, gravity, "
-       "systems, $schema, name, description, duration, budget_mib, world, camera, light, stage); did you "
-       "mean "
-       "'world'?"},
+       "--set wrold.substeps=3: names neither a system nor a key of the scene: wrold; did you mean 'world'?"},
+      {"zzz.x=3",
+       "--set zzz.x=3: names neither a system nor a key of the scene: zzz (allowed: one, gravity, systems, "
+       "$schema, name, description, duration, budget_mib, world, camera, light, stage)"},
       {"world.substep=3",
        "--set world.substep=3: world.substep: is not a key that is known here; did you mean 'substeps'?"},
       {"one.stiffness", "--set one.stiffness: has no 'path=value'; write for example --set world.substeps=4"},

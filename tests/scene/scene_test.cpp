@@ -62,7 +62,7 @@ TEST(Scene, ReportsUnknownKeysWithTheNearest) {
       first_complaint(scene_text("", "", "\"nested\": {\"density\": 3}")),
       "s.json:4: systems[0].params.nested.density: is not a key that is known here (allowed: mass, pins)");
   EXPECT_EQ(first_complaint(scene_text("", "\"half_extents\": [1, 1, 1]")),
-            "s.json:3: systems[0].model.half_extents: applies only when shape is 'brick'");
+            "s.json:3: systems[0].model.half_extents: applies only when shape is brick");
   EXPECT_EQ(first_complaint(scene_text("", "", "", "\"modle\": 1")),
             "s.json:2: systems[0].modle: is not a key that is known here; did you mean 'model'?");
   EXPECT_EQ(first_complaint(scene_text("\"a b\\n\": 1")).substr(0, 51),
@@ -289,7 +289,7 @@ TEST(Scene, CameraAndLightNeedDirections) {
                 scene_text("\"camera\": {\"automatic\": false, \"eye\": [1, 0, 0], \"target\": [1, 0, 0]}")),
             "s.json:1: camera: looks at the place where it stands: {3 keys}");
   EXPECT_EQ(first_complaint(scene_text("\"camera\": {\"eye\": [1, 0, 0]}")),
-            "s.json:1: camera.eye: applies only when automatic is 'false'");
+            "s.json:1: camera.eye: applies only when automatic is false");
 }
 
 }}  // namespace plenum

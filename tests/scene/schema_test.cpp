@@ -5,10 +5,12 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 
+#include "plenum/scene/description.h"
 #include "support.h"
 
 namespace plenum { namespace {
@@ -202,11 +204,34 @@ TEST(Schema, CarriesUnitsRangesDefaultsAndExplanations) {
   EXPECT_EQ(schema["properties"]["world"]["properties"]["fps"]["default"], 60);
 }
 
+TEST(Schema, ConditionsNameChoicesThatExist) {
+  // Else the field could never be given.
+  const std::function<void(const std::vector<FieldDescription>&)> check = [&](const auto& fields) {
+    for (const FieldDescription& field : fields) {
+      for (const auto& group : field.applies)
+        for (const Condition& condition : group) {
+          const auto key = std::find_if(fields.begin(), fields.end(),
+                                        [&](const auto& f) { return f.name == condition.key; });
+          ASSERT_NE(key, fields.end()) << field.name << ": no field " << condition.key;
+          const std::vector<std::string> names =
+              key->kind == FieldKind::boolean ? std::vector<std::string>{"true", "false"} : key->names;
+          EXPECT_NE(std::find(names.begin(), names.end(), condition.value), names.end())
+              << field.name << ": " << condition.key << " is never " << condition.value;
+        }
+      check(field.fields);
+    }
+  };
+  for (const SolverEntry& solver : all_solvers()) {
+    const auto draft = solver.draft();
+    check(describe_fields([&](Describer& d) { draft->spec(d); }));
+    check(describe_fields([&](Describer& d) { draft->params(d); }));
+  }
+}
+
 TEST(Tables, ShowDefaultsRangesAndConditions) {
   const std::string table = markdown_table(toy_solvers()[0]);
   EXPECT_NE(table.find("| `stiffness` | `10` | 0 to 1e9 N/m | of its springs |\n"), table.npos) << table;
-  EXPECT_NE(table.find("| `radius` | `1` | 0 to 10 m | of the ball; applies only when shape is 'ball' |\n"),
-            table.npos);
+  EXPECT_NE(table.find("| `radius` | `1` | 0 to 10 m | of the ball; when shape is ball |\n"), table.npos);
   EXPECT_NE(table.find("| `needed` | required | at least 1 | a value that must be given |\n"), table.npos);
   EXPECT_NE(table.find("| `parts[].mass` | `1` | 1e-6 to 1e6 kg | of a part |\n"), table.npos);
   EXPECT_NE(table.find("| `mode` | `\"ball\"` | ball, brick |  |\n"), table.npos);

@@ -84,6 +84,12 @@ class Collector final : public Describer {
   const std::vector<Condition>& held_;
 };
 
+bool says_the_same(const FieldDescription& a, const FieldDescription& b) {
+  return a.kind == b.kind && std::string_view(a.info.doc) == b.info.doc &&
+         std::string_view(a.info.unit) == b.info.unit && a.info.min == b.info.min &&
+         a.info.max == b.info.max && a.info.required == b.info.required;
+}
+
 }  // namespace
 
 std::vector<FieldDescription> describe_fields(FunctionRef<void(Describer&)> describe) {
@@ -105,10 +111,11 @@ std::vector<FieldDescription> describe_fields(FunctionRef<void(Describer&)> desc
     std::size_t after = 0;  // new fields are put in behind the one described before them
     for (FieldDescription& field : collector.fields) {
       shown.push_back(field.name);
-      const auto known =
-          std::find_if(all.begin(), all.end(), [&](const auto& f) { return f.name == field.name; });
       const bool is_new =
           std::find(set.shown_before.begin(), set.shown_before.end(), field.name) == set.shown_before.end();
+      const auto known = std::find_if(all.begin(), all.end(), [&](const FieldDescription& f) {
+        return f.name == field.name && (!is_new || says_the_same(f, field));
+      });
       if (known != all.end()) {
         if (is_new) known->applies.push_back(set.held);
         after = static_cast<std::size_t>(known - all.begin()) + 1;
@@ -116,8 +123,10 @@ std::vector<FieldDescription> describe_fields(FunctionRef<void(Describer&)> desc
       }
       // Behind those of other conditions in the same place.
       while (after < all.size() && !all[after].applies.empty() &&
-             std::none_of(collector.fields.begin(), collector.fields.end(),
-                          [&](const auto& f) { return f.name == all[after].name; }))
+             all[after].applies[0].size() >= set.held.size() &&
+             std::none_of(collector.fields.begin(), collector.fields.end(), [&](const auto& f) {
+               return f.name == all[after].name && says_the_same(f, all[after]);
+             }))
         ++after;
       if (!set.held.empty()) field.applies.push_back(set.held);
       all.insert(all.begin() + static_cast<std::ptrdiff_t>(after), std::move(field));
@@ -135,18 +144,25 @@ std::vector<FieldDescription> describe_fields(FunctionRef<void(Describer&)> desc
 }
 
 std::string condition_text(const FieldDescription& field) {
-  std::string text;
-  std::string last_key;
+  // Groups of one condition on the same key read as a list of its values.
+  std::vector<std::pair<std::string, std::vector<std::string>>> parts;  // "shape is", {"box", "grid"}
   for (const auto& group : field.applies) {
-    std::string part;
+    std::string all;
     for (const Condition& c : group) {
-      if (!part.empty()) part += " and ";
-      part += group.size() == 1 && c.key == last_key ? "'" + c.value + "'" : c.key + " is '" + c.value + "'";
+      if (&c == &group.back()) break;
+      all += c.key + " is " + c.value + " and ";
     }
-    last_key = group.size() == 1 ? group[0].key : "";
-    text += (text.empty() ? "" : " or ") + part;
+    all += group.back().key + " is";
+    if (parts.empty() || parts.back().first != all) parts.push_back({all, {}});
+    parts.back().second.push_back(group.back().value);
   }
-  return text.empty() ? "" : "applies only when " + text;
+  std::string text;
+  for (const auto& [is, values] : parts) {
+    text += (text.empty() ? "when " : ", or ") + is;
+    for (std::size_t v = 0; v < values.size(); ++v)
+      text += (v == 0 ? " " : v + 1 == values.size() ? " or " : ", ") + values[v];
+  }
+  return text;
 }
 
 std::string range_text(const Info& info) {

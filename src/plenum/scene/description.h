@@ -40,11 +40,12 @@ struct FieldDescription {
   std::vector<std::vector<Condition>> applies;  ///< when all of one group hold; empty: always
 };
 
-/// Every field that `describe` names under some condition, in order. The structure it describes must be in
-/// its default state, for the defaults to be right; it is not changed.
+/// Every field that `describe` names under some condition, in order. A name that means different things under
+/// different conditions appears once for each. The structure it describes must be in its default state, for
+/// the defaults to be right; it is not changed.
 std::vector<FieldDescription> describe_fields(FunctionRef<void(Describer&)> describe);
 
-/// "applies only when shape is 'box' or 'grid'"; empty if it always applies.
+/// "when shape is box or grid"; empty if it always applies.
 std::string condition_text(const FieldDescription& field);
 
 /// "0 to 1e9 N/m", "at least 0", "" if anything goes.

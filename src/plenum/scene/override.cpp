@@ -36,6 +36,7 @@ class Override {
  private:
   [[noreturn]] void fail(std::string what, std::string value = {}, std::string nearest = {},
                          std::string remedy = {}, std::string allowed = {}) const {
+    if (!nearest.empty()) allowed.clear();  // the whole list only for want of a better answer
     throw Error(Problem{.file = origin_,
                         .what = std::move(what),
                         .value = std::move(value),

@@ -226,7 +226,7 @@ void ObjectReader::finish(FunctionRef<void(Describer&)> describe) {
     bool elsewhere = false;
     for (const FieldDescription& field : described)
       if (field.name == key && !field.applies.empty()) {
-        problem.what = condition_text(field);
+        problem.what = (elsewhere ? problem.what + ", or " : "applies only ") + condition_text(field);
         problem.nearest.clear();
         elsewhere = true;
       }

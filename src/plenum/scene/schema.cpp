@@ -112,25 +112,56 @@ Json condition_json(const std::vector<std::vector<Condition>>& applies, const Fi
   return any.size() == 1 ? any[0] : Json{{"anyOf", std::move(any)}};
 }
 
+/// One field, or one of several of the same name that apply under different conditions.
+Json property_json(const std::vector<const FieldDescription*>& variants) {
+  Json first = field_json(*variants[0]);
+  if (variants.size() == 1) return first;
+  const auto same_value = [&](const FieldDescription* v) {
+    return value_json(*v) == value_json(*variants[0]);
+  };
+  std::string texts;
+  Json any = Json::array();
+  for (const FieldDescription* variant : variants) {
+    if (const std::string text = explanation(*variant); !text.empty())
+      texts += fmt::format("{}{} {}", texts.empty() ? "" : "; ", text, condition_text(*variant));
+    any.push_back(field_json(*variant));
+  }
+  if (!std::all_of(variants.begin(), variants.end(), same_value)) return {{"anyOf", std::move(any)}};
+  if (!texts.empty()) first["description"] = texts;
+  return first;
+}
+
 Json object_json(const Fields& fields) {
   Json properties = Json::object(), required = Json::array(), conditions = Json::array();
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    const FieldDescription& field = fields[f];
-    properties[field.name] = field_json(field);
-    if (field.applies.empty()) {
-      if (field.info.required) required.push_back(field.name);
+  struct Named {
+    std::string name;
+    std::vector<const FieldDescription*> variants;
+    std::vector<std::vector<Condition>> applies;  // of all variants
+    bool done = false;
+  };
+  std::vector<Named> names;
+  for (const FieldDescription& field : fields) {
+    auto named =
+        std::find_if(names.begin(), names.end(), [&](const Named& n) { return n.name == field.name; });
+    if (named == names.end()) named = names.insert(names.end(), {field.name, {}, {}});
+    named->variants.push_back(&field);
+    named->applies.insert(named->applies.end(), field.applies.begin(), field.applies.end());
+  }
+  for (Named& named : names) {
+    properties[named.name] = property_json(named.variants);
+    if (named.applies.empty()) {
+      if (named.variants[0]->info.required) required.push_back(named.name);
       continue;
     }
-    const auto same = [&](const FieldDescription& other) { return other.applies == field.applies; };
-    if (std::find_if(fields.begin(), fields.end(), same) != fields.begin() + static_cast<std::ptrdiff_t>(f))
-      continue;  // the first of a group speaks for all of it
+    if (named.done) continue;  // the first of a group speaks for all of it
     Json forbidden = Json::object(), demanded = Json::array();
-    for (const FieldDescription& other : fields) {
-      if (!same(other)) continue;
+    for (Named& other : names) {
+      if (other.applies != named.applies) continue;
+      other.done = true;
       forbidden[other.name] = false;
-      if (other.info.required) demanded.push_back(other.name);
+      if (other.variants[0]->info.required) demanded.push_back(other.name);
     }
-    Json condition = {{"if", condition_json(field.applies, fields)}};
+    Json condition = {{"if", condition_json(named.applies, fields)}};
     if (!demanded.empty()) condition["then"] = {{"required", std::move(demanded)}};
     condition["else"] = {{"properties", std::move(forbidden)}};
     conditions.push_back(std::move(condition));

@@ -191,7 +191,8 @@ void ParticleBlock::describe(Describer& d) {
     d("radius", radius, {.unit = "m", .min = 0, .max = far, .doc = "of the ball"});
   }
   d("lattice", lattice, {.doc = "how places are chosen"});
-  if (d.when("lattice", "cubic or fcc", lattice != Lattice::random))
+  if (d.when("lattice", "cubic", lattice == Lattice::cubic) ||
+      d.when("lattice", "fcc", lattice == Lattice::fcc))
     d("spacing", spacing,
       {.unit = "m", .min = 1e-12, .max = far, .doc = "side of the cubic cell (fcc: four particles each)"});
   if (d.when("lattice", "random", lattice == Lattice::random))
