@@ -64,9 +64,17 @@ TEST(Obstacle, ItsBodiesMoveAsItsKeyframesSay) {
   EXPECT_NEAR(obstacle.state.position.x(), 0.06, 1e-6);
 }
 
-TEST(Obstacle, TheFirstStepPutsItInPlaceWithoutMotion) {
+TEST(Obstacle, ItStandsAtItsFirstKeyframeFromTheStart) {
+  World world;
+  auto& obstacle = add(world, {{}});
+  world.add_keyframes("obstacle", {.path = "position", .times = {0, 1}, .values = {7, 0, 0, 8, 0, 0}});
+  EXPECT_EQ(obstacle.state.position, Vec3(7, 0, 0));
+}
+
+TEST(Obstacle, ItStandsWhereItsParametersSayFromTheStart) {
   World world;
   auto& obstacle = add(world, {{}}, {.position = Vec3(100, 0, 0)});
+  EXPECT_EQ(obstacle.state.position, Vec3(100, 0, 0));
   world.step_frame();
   EXPECT_EQ(obstacle.state.velocity, Vec3::Zero());
   EXPECT_EQ(obstacle.state.position, Vec3(100, 0, 0));

@@ -34,7 +34,8 @@ concept Buildable = Solver<S> && Described<typename S::Spec> &&
   S::build(spec, model, state);
 };
 
-// What a solver may offer besides; World looks for each.
+// What a solver may offer besides; World looks for each. One has no concept: place(model, state, params) puts
+// what parameters place (obstacles) where they say before the first step.
 
 /// Samples of its surface after a step, and what to do with impulses on them.
 template <class S>

@@ -22,6 +22,7 @@ class System {
   virtual void model_fields(FieldVisitor&) {}  ///< what edits change in the model
   virtual void geometry(DrawableSink&) const = 0;
   virtual void params(Describer&) = 0;
+  virtual void place() {}               ///< puts what parameters place where they say, without motion
   virtual void poison_workspace() = 0;  ///< forgets all scratch memory; results must not change
   virtual Boundary* boundary() { return nullptr; }
   virtual Medium* medium() { return nullptr; }
@@ -62,6 +63,9 @@ class SystemOf final : public System, private Boundary {
   }
   void geometry(DrawableSink& sink) const override { S::geometry(model, state, sink); }
   void params(Describer& d) override { parameters.describe(d); }
+  void place() override {
+    if constexpr (requires { S::place(model, state, parameters); }) S::place(model, state, parameters);
+  }
   void poison_workspace() override { workspace = {}; }
   Boundary* boundary() override {
     if constexpr (HasSamples<S> || HasBodies<S>)

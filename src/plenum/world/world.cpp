@@ -119,6 +119,7 @@ void World::add(std::unique_ptr<System> system) {
   if (system->name().empty()) throw Error("a system needs a name");
   if (find(system->name()))
     throw Error(Problem{.key = system->name(), .what = "is the name of two systems", .remedy = "rename one"});
+  system->place();
   systems_.push_back(std::move(system));
 }
 
@@ -147,6 +148,10 @@ void World::add_keyframes(const std::string& system, Keyframes keyframes) {
                       .what = "keyframe times must rise",
                       .value = fmt::format("{} after {}", keyframes.times[k], keyframes.times[k - 1])});
       tracks_.push_back({i, leaf, std::move(keyframes)});
+      if (frame_ == 0) {  // the first picture shows the first keyframe
+        apply_keyframes(0);
+        systems_[i]->place();
+      }
       return;
     }
     throw Error(Problem{.key = system + "." + keyframes.path,

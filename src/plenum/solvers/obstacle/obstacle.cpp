@@ -161,12 +161,16 @@ Real Obstacle::max_dt(const Model&, const State&, const Params&) {
   return std::numeric_limits<Real>::infinity();
 }
 
+void Obstacle::place(const Model&, State& s, const Params& p) {
+  s = {};
+  s.position = s.start_position = p.position;
+  s.rotation = s.start_rotation = rotation_from_degrees(p.rotation).coeffs();
+}
+
 Report Obstacle::step(const Model&, State& s, const Params& p, Workspace&, Real dt) {
   Quat rotation = rotation_from_degrees(p.rotation);
-  const bool first = s.placed == 0;
-  s.placed = 1;
-  s.start_position = first ? p.position : s.position;
-  s.start_rotation = first ? Vec4(rotation.coeffs()) : s.rotation;
+  s.start_position = s.position;
+  s.start_rotation = s.rotation;
   const Quat start = quaternion(s.start_rotation);
   if (start.dot(rotation) < 0) rotation.coeffs() = -rotation.coeffs();  // the shorter way
   const Eigen::AngleAxis<Real> turn(Quat(rotation * start.conjugate()));
@@ -184,7 +188,6 @@ void Obstacle::fields(const Model&, State& s, FieldVisitor& visit) {
   visit({"start_rotation", "1", Centring::global}, s.start_rotation);
   visit({"velocity", "m/s", Centring::global}, s.velocity);
   visit({"angular_velocity", "rad/s", Centring::global}, s.angular_velocity);
-  visit({"placed", "1", Centring::global}, s.placed);
 }
 
 namespace {

@@ -52,7 +52,6 @@ struct Obstacle {
     Vec4 start_rotation = Vec4(0, 0, 0, 1);
     Vec3 velocity = Vec3::Zero();          ///< [m/s] through the last step
     Vec3 angular_velocity = Vec3::Zero();  ///< [rad/s]
-    std::int32_t placed = 0;               ///< 0 before the first step, which puts it in place without motion
   };
   struct Params {
     Vec3 position = Vec3::Zero();
@@ -67,6 +66,7 @@ struct Obstacle {
 
   static std::size_t memory(const Spec& spec);
   static void build(const Spec& spec, Model& model, State& state);
+  static void place(const Model&, State&, const Params&);
   static Real max_dt(const Model&, const State&, const Params&);
   static Report step(const Model&, State&, const Params&, Workspace&, Real dt);
   static void fields(const Model&, State& s, FieldVisitor& visit);
