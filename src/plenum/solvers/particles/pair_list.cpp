@@ -116,7 +116,7 @@ void PairList::make_slots() {
   }
   column_slots_[columns] = static_cast<Index>(total);
   // Room for a vector that begins at the last slot.
-  const std::size_t padded = total + hn::MaxLanes(hn::ScalableTag<float>());
+  const std::size_t padded = total + hn::MaxLanes(hn::CappedTag<float, 8>());
   for (AlignedVector<float>* coordinate : {&x_, &y_, &z_}) {
     make_room(*coordinate, padded);
     coordinate->assign(padded, static_cast<float>(nowhere));
@@ -142,7 +142,7 @@ void PairList::make_slots() {
 }
 
 void PairList::find_neighbours(std::size_t b) {
-  const hn::ScalableTag<float> d;
+  const hn::CappedTag<float, 8> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   constexpr std::size_t lanes = hn::MaxLanes(d);
   const CellLayout& layout = grid_.layout;

@@ -1,0 +1,91 @@
+// Speed of particle systems: a Lennard-Jones liquid, and a million particles in the air.
+#include <algorithm>
+#include <cmath>
+
+#include "bench.h"
+#include "plenum/solvers/particles/particles.h"
+
+namespace plenum::bench { namespace {
+
+struct Simulation {
+  ParticleSystem::Model model;
+  ParticleSystem::State state;
+  ParticleSystem::Params params;
+  ParticleSystem::Workspace workspace;
+  Report step(double h) {
+    return ParticleSystem::step(model, state, params, workspace, static_cast<Real>(h));
+  }
+};
+
+/// 108 000 particles at reduced density 0.8 and temperature about 1, molten; whole steps of 0.004 tau, with
+/// the lists of neighbours they renew. Pairs are those within 2.5 sigma, each counted once.
+void lennard_jones(Session& session) {
+  Simulation sim;
+  constexpr int cells = 30;
+  const double a = std::cbrt(4 / 0.8);
+  ParticleSystem::Spec spec;
+  spec.max_particles = 0;
+  spec.mass = 1;
+  spec.periodic_high = Vec3::Constant(static_cast<Real>(a * cells));
+  spec.blocks.resize(1);
+  spec.blocks[0].lattice = ParticleBlock::Lattice::fcc;
+  spec.blocks[0].low.setZero();
+  spec.blocks[0].high = spec.periodic_high;
+  spec.blocks[0].spacing = static_cast<Real>(a);
+  spec.blocks[0].thermal_speed = static_cast<Real>(std::sqrt(2.2));
+  ParticleSystem::build(spec, sim.model, sim.state);
+  sim.params.gravity.setZero();
+  sim.params.pair.epsilon = sim.params.pair.sigma = 1;
+  sim.params.pair.truncation = LennardJones::Truncation::cut;
+
+  constexpr double h = 0.004;
+  for (int k = 0; k < 100; ++k) sim.step(h);
+  constexpr int steps = 40;
+  int lists = 0, runs = 0;
+  const double seconds = Session::best_of(3, [&] {
+    for (int k = 0; k < steps; ++k) lists += static_cast<int>(sim.step(h).value("lists"));
+    runs += steps;
+  });
+  const double pairs = ParticleSystem::pair_energy(sim.model, sim.state, sim.params, sim.workspace).pairs;
+  double kinetic = 0;
+  for (const Vec3& v : sim.state.particles.v) kinetic += v.cast<double>().squaredNorm() / 2;
+  session.figure("million_per_s", pairs * steps / seconds / 1e6, "1/us");
+  session.figure("ms_per_step", 1e3 * seconds / steps, "ms");
+  session.figure("pairs_per_particle", pairs / static_cast<double>(sim.state.size()), "1");
+  session.figure("temperature", 2 * kinetic / (3 * static_cast<double>(sim.state.size())), "eps/k");
+  session.figure("steps_per_list", static_cast<double>(runs) / std::max(1, lists), "1");
+}
+const Register register_lennard_jones("particles/lennard-jones", lennard_jones);
+
+/// A million particles with linear and quadratic drag in a wind; then in turbulence of two octaves besides.
+void million(Session& session) {
+  Simulation sim;
+  ParticleSystem::Spec spec;
+  spec.max_particles = 1000000;
+  spec.blocks.resize(1);
+  spec.blocks[0].lattice = ParticleBlock::Lattice::random;
+  spec.blocks[0].count = 1000000;
+  spec.blocks[0].low = Vec3::Constant(-5);
+  spec.blocks[0].high = Vec3::Constant(5);
+  spec.blocks[0].thermal_speed = 1;
+  ParticleSystem::build(spec, sim.model, sim.state);
+  sim.params.linear_drag = sim.params.quadratic_drag = Real(1e-3);
+  sim.params.wind = {1, 0, 0};
+  const auto ms_per_step = [&] {
+    sim.step(1.0 / 600);
+    return 1e3 * Session::best_of(30, [&] { sim.step(1.0 / 600); });
+  };
+  const double free = ms_per_step();
+  sim.params.turbulence.speed = 2;
+  sim.params.turbulence.octaves = 2;
+  const double turbulent = ms_per_step();
+  session.figure("ms_per_step", free, "ms");
+  session.figure("ms_per_step_turbulent", turbulent, "ms");
+  // Position read, and written to another array with a write-allocate; velocity read and written; inverse
+  // mass read.
+  session.memory_bound(1e6 * (3 * sizeof(Vec3) + 2 * sizeof(Vec3) + sizeof(Real)), 1e-3 * free);
+}
+const Register register_million("particles/million", million);
+
+}  // namespace
+}  // namespace plenum::bench
