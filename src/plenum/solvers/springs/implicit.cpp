@@ -22,11 +22,44 @@ void add_air(const Springs::Model& model, const Springs::State& state, const Spr
         sum += air.w * air.w.transpose();
         sum.diagonal().array() += air.across;
       }
+      w.base[i] += h / 9 * sum.trace();  // what multigrid is told of it
       w.system.matrix().add_diagonal(Index(i), (h / 3) * sum);
       w.rhs[i] += h * air_on(w, i);
     }
   });
 }
+
+/// The scalar diagonal, in w.diagonal.
+void find_diagonal(SpringsWorkspace& w, std::size_t n) {
+  w.diagonal.resize(3 * n);
+  parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Mat3 here = w.system.matrix().diagonal(Index(i));
+      for (int c = 0; c < 3; ++c) w.diagonal[3 * i + std::size_t(c)] = here(c, c);
+    }
+  });
+}
+
+/// The multigrid hierarchy of the net with its held particles; made anew if those have changed.
+NetMultigrid<Real>& multigrid_of(const Springs::Model& model, std::span<const Real> inverse_mass,
+                                 SpringsWorkspace& w) {
+  const auto is_held = [&](std::size_t i) { return static_cast<char>(inverse_mass[i] == 0); };
+  bool same = w.multigrid != nullptr && w.multigrid_held.size() == inverse_mass.size();
+  for (std::size_t p = 0; same && p < model.pinned.size(); ++p) {
+    const auto i = static_cast<std::size_t>(model.pinned[p]);
+    same = w.multigrid_held[i] == is_held(i);
+  }
+  if (same) return *w.multigrid;
+  w.multigrid_held.resize(inverse_mass.size());
+  for (std::size_t i = 0; i < inverse_mass.size(); ++i) w.multigrid_held[i] = is_held(i);
+  const SpringPairs pairs(model, w.penalty_stiffness);
+  std::vector<Real> strength = pairs.stiffness;
+  for (Real& k : strength) k = std::max(k, std::numeric_limits<Real>::min());
+  w.multigrid = std::make_unique<NetMultigrid<Real>>(Index(inverse_mass.size()), pairs.edges,
+                                                     std::span<const Real>(strength), w.multigrid_held);
+  return *w.multigrid;
+}
+
 }  // namespace
 
 SolveReport solve_linear(const Springs::Model& model, const Springs::Params& params,
@@ -36,10 +69,26 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
     for (const Index i : model.pinned)
       if (inverse_mass[std::size_t(i)] == 0) y[3 * i] = y[3 * i + 1] = y[3 * i + 2] = 0;
   };
-  w.block_jacobi.update(w.system.matrix());
-  return pcg<Real>(w.system.matrix(), w.block_jacobi, b, x, w.pcg,
-                   {.relative_tolerance = double(params.tolerance), .max_iterations = params.max_iterations},
-                   filter);
+  const SolveOptions options{.relative_tolerance = double(params.tolerance),
+                             .max_iterations = params.max_iterations};
+  const auto& matrix = w.system.matrix();
+  switch (params.preconditioner) {
+    case Springs::Preconditioner::none:
+      break;
+    case Springs::Preconditioner::jacobi:
+      find_diagonal(w, inverse_mass.size());
+      w.jacobi.update(w.diagonal);
+      return pcg<Real>(matrix, w.jacobi, b, x, w.pcg, options, filter);
+    case Springs::Preconditioner::block_jacobi:
+      w.block_jacobi.update(matrix);
+      return pcg<Real>(matrix, w.block_jacobi, b, x, w.pcg, options, filter);
+    case Springs::Preconditioner::multigrid: {
+      NetMultigrid<Real>& multigrid = multigrid_of(model, inverse_mass, w);
+      multigrid.update(matrix, std::span<const Real>(w.base));
+      return pcg<Real>(matrix, multigrid, b, x, w.pcg, options, filter);
+    }
+  }
+  return pcg<Real>(matrix, IdentityPreconditioner{}, b, x, w.pcg, options, filter);
 }
 
 void implicit_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,

@@ -183,18 +183,12 @@ void local_global_step(const Springs::Model& model, Springs::State& state, const
   ProjectiveKey key{model.revision, h, params.stiffness_scale, heavier, w.penalty_stiffness};
   if (!(key == w.projective_key) || state.particles.inverse_mass != w.projective_inverse_mass) {
     const StageTimer timer(report.stages, "factor");
-    std::vector<Real> inverse_mass = state.particles.inverse_mass, stiffness = model.stiffness;
+    std::vector<Real> inverse_mass = state.particles.inverse_mass;
     for (Real& inverse : inverse_mass) inverse /= heavier;
-    std::vector<Index2> edges = model.edges;
-    std::vector<Real> rest_length = model.rest_length;
-    for (Real& k : stiffness) k *= params.stiffness_scale;
-    if (w.penalty_stiffness > 0) {
-      const ConstraintSet<Real>& set = model.constraints;
-      edges.insert(edges.end(), set.rods.begin(), set.rods.end());
-      rest_length.insert(rest_length.end(), set.rod_length.begin(), set.rod_length.end());
-      stiffness.resize(edges.size(), w.penalty_stiffness);
-    }
-    w.projective = ProjectiveSprings<Real>(inverse_mass, edges, rest_length, stiffness, double(h));
+    SpringPairs pairs(model, w.penalty_stiffness);
+    for (std::size_t e = 0; e < model.edges.size(); ++e) pairs.stiffness[e] *= params.stiffness_scale;
+    w.projective =
+        ProjectiveSprings<Real>(inverse_mass, pairs.edges, pairs.rest_length, pairs.stiffness, double(h));
     w.projective_key = key;
     w.projective_inverse_mass = state.particles.inverse_mass;
   }

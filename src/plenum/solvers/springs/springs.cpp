@@ -49,6 +49,7 @@ void Springs::Params::describe(Describer& d) {
   d("stabilization", stabilization, {.doc = "what keeps multipliers from drifting, in explicit methods"});
   d("baumgarte_rate", baumgarte_rate,
     {.unit = "1/s", .min = 0, .max = 1e4, .doc = "at which Baumgarte stabilization pulls back"});
+  d("preconditioner", preconditioner, {.doc = "of linear solves"});
   d("tolerance", tolerance,
     {.min = 1e-7, .max = 0.5, .doc = "relative true residual of linear solves", .logarithmic = true});
   d("max_iterations", max_iterations, {.min = 1, .max = 100000, .doc = "of a linear solve"});
@@ -75,20 +76,14 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   const Real penalty = has_penalty(model, params) ? params.penalty_stiffness : 0;
   const std::size_t n = model.mass.size();
   if (w.revision == model.revision && w.x0.size() == n && w.penalty_stiffness == penalty) return w;
-  auto edges = model.edges;
-  auto stiffness = model.stiffness, rest_length = model.rest_length, damping = model.damping;
-  if (penalty > 0) {
-    const ConstraintSet<Real>& set = model.constraints;
-    edges.insert(edges.end(), set.rods.begin(), set.rods.end());
-    rest_length.insert(rest_length.end(), set.rod_length.begin(), set.rod_length.end());
-    stiffness.resize(edges.size(), penalty);
-    damping.resize(edges.size(), Real(0));
-  }
-  w.system = SpringSystem<Real>(n, edges, std::span<const Real>(stiffness),
-                                std::span<const Real>(rest_length), std::span<const Real>(damping));
+  const SpringPairs pairs(model, penalty);
+  w.system =
+      SpringSystem<Real>(n, pairs.edges, std::span<const Real>(pairs.stiffness),
+                         std::span<const Real>(pairs.rest_length), std::span<const Real>(pairs.damping));
   w.multipliers = penalty > 0 ? Multipliers<Real>() : Multipliers<Real>(n, model.constraints);
   w.moved.resize(w.multipliers.empty() ? 0 : n);
   w.penalty_stiffness = penalty;
+  w.multigrid.reset();
   w.x0.resize(n);
   w.base.resize(n);
   w.rhs.resize(n);

@@ -91,6 +91,14 @@ struct Springs {
   };
   static constexpr bool is_implicit(Integrator i) { return i < Integrator::symplectic_euler; }
 
+  /// What conjugate gradients are preconditioned with.
+  enum class Preconditioner : int {
+    none,
+    jacobi,
+    block_jacobi,  ///< 3x3 blocks
+    multigrid,     ///< work per step nearly proportional to the number of particles
+  };
+
   /// How strict constraints are kept.
   enum class Constraints : int {
     multipliers,  ///< exactly, by Lagrange multipliers
@@ -132,6 +140,7 @@ struct Springs {
     Real penalty_stiffness = Real(1e5);
     Stabilization stabilization = Stabilization::shake;
     Real baumgarte_rate = 20;
+    Preconditioner preconditioner = Preconditioner::block_jacobi;
     Real tolerance = Real(1e-3);
     int max_iterations = 1000;
     Real nonlinear_tolerance = Real(1e-3);
@@ -181,6 +190,9 @@ constexpr std::array<const char*, 11> names_of(Springs::Integrator) {
   return {"implicit_euler",  "backward_euler",    "local_global", "symplectic_euler",
           "explicit_euler",  "explicit_midpoint", "heun",         "rk4",
           "position_verlet", "velocity_verlet",   "leapfrog"};
+}
+constexpr std::array<const char*, 4> names_of(Springs::Preconditioner) {
+  return {"none", "jacobi", "block_jacobi", "multigrid"};
 }
 constexpr std::array<const char*, 2> names_of(Springs::Constraints) {
   return {"multipliers", "penalty"};

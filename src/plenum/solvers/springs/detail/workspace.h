@@ -8,6 +8,7 @@
 #include "plenum/integrate/projective_springs.h"
 #include "plenum/integrate/workspace.h"
 #include "plenum/linear/jacobi.h"
+#include "plenum/linear/multigrid.h"
 #include "plenum/linear/pcg.h"
 #include "plenum/solvers/springs/multipliers.h"
 #include "plenum/solvers/springs/spring_system.h"
@@ -22,6 +23,24 @@ struct ProjectiveKey {
   bool operator==(const ProjectiveKey&) const = default;
 };
 
+/// The springs of a model, and its rods as springs if they are kept by penalty.
+struct SpringPairs {
+  SpringPairs(const Springs::Model& model, Real penalty_stiffness)
+      : edges(model.edges),
+        stiffness(model.stiffness),
+        rest_length(model.rest_length),
+        damping(model.damping) {
+    if (!(penalty_stiffness > 0)) return;
+    const ConstraintSet<Real>& set = model.constraints;
+    edges.insert(edges.end(), set.rods.begin(), set.rods.end());
+    rest_length.insert(rest_length.end(), set.rod_length.begin(), set.rod_length.end());
+    stiffness.resize(edges.size(), penalty_stiffness);
+    damping.resize(edges.size(), Real(0));
+  }
+  std::vector<Index2> edges;
+  std::vector<Real> stiffness, rest_length, damping;
+};
+
 struct SpringsWorkspace {
   Index revision = -1;          ///< of the model this was laid out for
   Real penalty_stiffness = -1;  ///< of its rods, which are springs of the system if it is positive
@@ -30,6 +49,7 @@ struct SpringsWorkspace {
   SpringSystem<Real> system;
   std::vector<Vec3> x0;             ///< [N] m at the start of the step
   std::vector<Real> base;           ///< [N] kg on the diagonal
+  std::vector<Real> diagonal;       ///< [3 N] of the matrix, for Jacobi
   std::vector<Vec3> rhs;            ///< [N]
   Rows incident;                    ///< triangles at each particle
   std::vector<AirForce<Real>> air;  ///< [T] on the triangles
@@ -44,7 +64,10 @@ struct SpringsWorkspace {
   std::vector<Real> projective_inverse_mass;  ///< [N] it was factored for
 
   PcgWorkspace<Real> pcg;
+  JacobiPreconditioner<Real> jacobi;
   BlockJacobiPreconditioner<Real> block_jacobi;
+  std::unique_ptr<NetMultigrid<Real>> multigrid;
+  std::vector<char> multigrid_held;  ///< [N] particles it takes for held
 };
 
 /// Solves A x = b from the guess x, with A the matrix of w.system, for the particles that are not held; the
