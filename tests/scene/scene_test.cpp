@@ -102,7 +102,7 @@ TEST(Scene, ReportsWrongTypesAndLengths) {
             "s.json:3: systems[0].model.masses: has too many entries: [5 values] (allowed: at most 4)");
   EXPECT_EQ(model("\"parts\": {}"), "s.json:3: systems[0].model.parts: must be a list: {0 keys}");
   EXPECT_EQ(model("\"label\": \"a\\u0000b\""),
-            "s.json:3: systems[0].model.label: has a NUL character in it: \"a\\u0000b\"");
+            "s.json:3: systems[0].model.label: has a control character in it: \"a\\u0000b\"");
   EXPECT_EQ(first_complaint("[]"), "s.json:1: must be an object: [0 values]");
 }
 
@@ -139,6 +139,12 @@ TEST(Scene, ReportsRangesWithTheirUnits) {
               std::string("s.json:") + sentence);
   EXPECT_EQ(first_complaint(scene_text("\"duration\": -1")),
             "s.json:1: duration: is out of range: -1 (allowed: 0 to 86400 s)");
+}
+
+TEST(Scene, GravityOfTheSceneMustSuitItsSystems) {
+  EXPECT_EQ(first_complaint(scene_text("\"gravity\": [0, -1000, 0]")),
+            "s.json:1: gravity[1]: is out of range: -1000 (allowed: -100 to 100 m/s^2)");
+  EXPECT_EQ(first_complaint(scene_text("\"gravity\": [0, -1000, 0]", "", "\"gravity\": [0, 0, 0]")), "");
 }
 
 TEST(Scene, ReportsWhatIsMissing) {

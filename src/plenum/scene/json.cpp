@@ -552,10 +552,6 @@ std::optional<JsonValue> JsonValue::at(std::size_t index) const {
   return child;
 }
 
-std::size_t JsonValue::offset() const {
-  return document_->nodes_[node_].begin;
-}
-
 Problem JsonValue::problem() const {
   const auto& node = document_->nodes_[node_];
   const auto& source = document_->sources_[node.source];
@@ -579,7 +575,7 @@ std::string json_text(std::string_view text) {
   for (const char c : text) {
     if (c == '"' || c == '\\')
       out.append(1, '\\').append(1, c);
-    else if (static_cast<unsigned char>(c) < 0x20)
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
       out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
     else
       out += c;

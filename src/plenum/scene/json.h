@@ -42,8 +42,6 @@ class JsonValue {
 
   /// A problem with file and line set to this value's, or with the option that gave it in place of the file.
   Problem problem() const;
-  /// Offset in its source, for ordering problems.
-  std::size_t offset() const;
 
   bool operator==(const JsonValue& other) const { return node_ == other.node_; }
 

@@ -112,8 +112,6 @@ bool read_number(JsonValue value, const std::string& path, const Info& info, Rea
   return true;
 }
 
-namespace {
-
 bool read_real(JsonValue value, const std::string& path, const Info& info, ReadContext& context, Real& out) {
   double number = 0;
   if (!read_number(value, path, info, context, number)) return false;
@@ -131,8 +129,6 @@ bool read_real(JsonValue value, const std::string& path, const Info& info, ReadC
   out = rounded;
   return true;
 }
-
-}  // namespace
 
 bool read_vec3(JsonValue value, const std::string& path, const Info& info, ReadContext& context, Vec3& out) {
   Vec3 read = out;
@@ -263,8 +259,11 @@ void ObjectReader::text(const char* name, std::string& value, const Info& info) 
     problem.allowed = fmt::format("at most {} bytes", max_text_bytes);
     return context_.add(std::move(problem));
   }
-  if (read.find('\0') != read.npos)
-    return context_.add(problem_at(*given, path_of(name), "has a NUL character in it"));
+  // Names end up in terminals and in file names.
+  if (std::any_of(read.begin(), read.end(), [](char c) {
+        return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
+      }))
+    return context_.add(problem_at(*given, path_of(name), "has a control character in it"));
   if (info.required && read.empty())
     return context_.add(problem_at(*given, path_of(name), "must not be empty"));
   value = std::move(read);

@@ -99,6 +99,8 @@ void read_object(JsonValue value, const std::string& path, ReadContext& context,
 // One value each; false after a complaint.
 bool read_number(JsonValue value, const std::string& path, const Info& info, ReadContext& context,
                  double& out);
+/// Also refuses what a Real cannot hold.
+bool read_real(JsonValue value, const std::string& path, const Info& info, ReadContext& context, Real& out);
 bool read_vec3(JsonValue value, const std::string& path, const Info& info, ReadContext& context, Vec3& out);
 bool read_whole(JsonValue value, const std::string& path, const Info& info, ReadContext& context,
                 std::int64_t& out);

@@ -127,8 +127,8 @@ class SceneReader {
     const auto describe = [&](Describer& d) { settings_.describe(d); };
     describe(reader);
     if (const auto gravity = reader.take("gravity")) {
-      Vec3 value = Vec3::Zero();
-      if (read_vec3(*gravity, "gravity", gravity_info, context_, value)) gravity_ = value;
+      Vec3 value;
+      if (read_vec3(*gravity, "gravity", gravity_info, context_, value)) gravity_ = *gravity;
     }
     if (const auto systems = reader.take("systems", true)) read_systems(*systems);
     reader.finish(describe);
@@ -227,7 +227,7 @@ class SceneReader {
     if (gravity_ && !(params && params->find("gravity")))
       for (const Leaf& leaf : leaves)
         if (leaf.path == "gravity" && leaf.kind == Leaf::Kind::vec3)
-          for (int c = 0; c < 3; ++c) leaf.set(static_cast<double>((*gravity_)[c]), c);
+          read_vec3(*gravity_, "gravity", leaf.info, context_, *static_cast<Vec3*>(leaf.value));
     if (keys) read_keyframes(*keys, path + ".keyframes", leaves, system);
     systems_.push_back(std::move(system));
   }
@@ -355,9 +355,9 @@ class SceneReader {
           break;
         }
         case Leaf::Kind::real: {
-          double value = 0;
-          if (!read_number(*node, own, leaf.info, context_, value)) return;
-          keyframes.values.push_back(value);
+          Real value = 0;
+          if (!read_real(*node, own, leaf.info, context_, value)) return;
+          keyframes.values.push_back(node->number());
           break;
         }
         case Leaf::Kind::vec3: {
@@ -444,7 +444,7 @@ class SceneReader {
   const SceneOptions& options_;
   ReadContext context_;
   SceneSettings settings_;
-  std::optional<Vec3> gravity_;
+  std::optional<JsonValue> gravity_;  ///< of the whole scene
   std::vector<std::string> names_;
   std::vector<SystemRead> systems_;
 };
