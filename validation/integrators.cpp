@@ -48,7 +48,7 @@ void explicit_step_of(Integrator method, const F& f, double t, double h, std::sp
     case Integrator::rk4:
       return runge_kutta_step(rk4, f, t, h, y, work);
     default:
-      throw Error(std::string("not an explicit Runge-Kutta method: ") + info(method).name);
+      throw Error("not an explicit Runge-Kutta method: " + std::string(info(method).name));
   }
 }
 
@@ -73,7 +73,7 @@ void run_decay(Rows& rows) {
   const Reference table("integrators_decay");
   for (std::size_t r = 0; r < table.size(); ++r)
     for (const Integrator method : methods_of(table.text(r, "method"))) {
-      const std::string name = info(method).name;
+      const std::string name(info(method).name);
       const double exact = std::exp(-1.0);
       for (const int n : {10, 20, 40, 80}) {
         const double expected = table.number(r, "yN" + std::to_string(n));
