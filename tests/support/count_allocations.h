@@ -1,8 +1,7 @@
 #pragma once
-// Counts heap allocations of the whole program, by standing in front of malloc (operator new and Eigen end
+// Counts heap allocations, by standing in front of malloc (operator new and Eigen end
 // there); weak, so that several files of a program may include it. Without glibc, or under a sanitizer that
 // brings its own allocator, `can_count_allocations` is false and the count stays zero.
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -20,14 +19,15 @@
 
 namespace plenum_test {
 inline constexpr bool can_count_allocations = PLENUM_COUNT_ALLOCATIONS;
-inline std::atomic<long> allocations{0};
+/// Of each thread by itself: the threads of oneTBB come and go in their own time, and allocate when they do.
+inline constinit thread_local long allocations = 0;
 
-/// Allocations on any thread while f runs.
+/// Allocations of the calling thread while f runs; outside of with_threads that is all of f.
 template <class F>
 long count_allocations(F&& f) {
-  const long before = allocations.load();
+  const long before = allocations;
   f();
-  return allocations.load() - before;
+  return allocations - before;
 }
 }  // namespace plenum_test
 
@@ -38,19 +38,19 @@ void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 [[gnu::weak]] void* malloc(std::size_t n) {
-  plenum_test::allocations.fetch_add(1, std::memory_order_relaxed);
+  ++plenum_test::allocations;
   return __libc_malloc(n);
 }
 [[gnu::weak]] void* calloc(std::size_t n, std::size_t size) {
-  plenum_test::allocations.fetch_add(1, std::memory_order_relaxed);
+  ++plenum_test::allocations;
   return __libc_calloc(n, size);
 }
 [[gnu::weak]] void* realloc(void* p, std::size_t n) {
-  plenum_test::allocations.fetch_add(1, std::memory_order_relaxed);
+  ++plenum_test::allocations;
   return __libc_realloc(p, n);
 }
 [[gnu::weak]] void* memalign(std::size_t alignment, std::size_t n) {
-  plenum_test::allocations.fetch_add(1, std::memory_order_relaxed);
+  ++plenum_test::allocations;
   return __libc_memalign(alignment, n);
 }
 [[gnu::weak]] void* aligned_alloc(std::size_t alignment, std::size_t n) {
