@@ -7,6 +7,7 @@
 #include "linear/cases.h"
 #include "plenum/base/error.h"
 #include "plenum/base/hash.h"
+#include "plenum/linear/jacobi.h"
 
 namespace plenum { namespace {
 
@@ -126,6 +127,52 @@ TYPED_TEST(BlockMatrixOf, ProductsAgreeWithDenseBlocks) {
     expect_products_agree_with_dense_blocks<TypeParam, BlockKind::general>(net);
     expect_products_agree_with_dense_blocks<TypeParam, BlockKind::symmetric>(net);
     expect_products_agree_with_dense_blocks<TypeParam, BlockKind::spring>(net);
+  }
+}
+
+TYPED_TEST(BlockMatrixOf, GridsStoreEveryBlockOnceAndNetsInAnyOrderTwice) {
+  auto net = make_net<TypeParam>(100);
+  const auto once = double(net.pairs.size()), rows = double(net.size());
+  const BlockMatrix<TypeParam, BlockKind::spring> grid(net.size(), net.pairs);
+  EXPECT_LT(double(grid.values().size()) / 4, 1.1 * once + rows);
+  shuffle(net);
+  const BlockMatrix<TypeParam, BlockKind::spring> shuffled(net.size(), net.pairs);
+  EXPECT_GE(double(shuffled.values().size()) / 4, 2 * once);
+}
+
+TYPED_TEST(BlockMatrixOf, SmoothingAgreesWithDenseBlocks) {
+  using T = TypeParam;
+  for (const auto& net : nets<T>()) {
+    BlockMatrix<T, BlockKind::spring> matrix(net.size(), net.pairs);
+    assemble(net, T(1) / 60, matrix);
+    const std::size_t n = 3 * net.x.size();
+    const T damping = T(0.7);
+    BlockJacobiPreconditioner<T> jacobi;
+    jacobi.update(matrix, damping);
+    const auto b = random_vector<T>(n, 3), guess = random_vector<T>(n, 4);
+    const Eigen::MatrixXd a = dense(matrix);
+    Eigen::MatrixXd d = Eigen::MatrixXd::Zero(Eigen::Index(n), Eigen::Index(n));
+    for (Eigen::Index i = 0; i < net.size(); ++i) d.block<3, 3>(3 * i, 3 * i) = a.block<3, 3>(3 * i, 3 * i);
+    const auto planes_of = [&](const std::vector<T>& v) {
+      AlignedVector<T> planes(3 * matrix.plane(), T(0));
+      for (std::size_t k = 0; k < n; ++k) planes[k % 3 * matrix.plane() + k / 3] = v[k];
+      return planes;
+    };
+    const double size = to_eigen(b).norm(), condition = a.norm() / d.diagonal().minCoeff();
+    const double tolerance = 20 * condition * double(std::numeric_limits<T>::epsilon()) * size;
+    std::vector<T> y(n);
+    const double by = matrix.jacobi_sweep(jacobi.values(), damping, b, planes_of(guess), y);
+    const Eigen::VectorXd sweep =
+        to_eigen(guess) + double(damping) * d.ldlt().solve(to_eigen(b) - a * to_eigen(guess));
+    EXPECT_LT((to_eigen(y) - sweep).norm(), tolerance);
+    EXPECT_NEAR(by, to_eigen(b).dot(to_eigen(y)), 1e-12 * double(n) * size * to_eigen(y).norm());
+    AlignedVector<T> first(3 * matrix.plane(), T(0));
+    jacobi.apply_to_planes(b, matrix.plane(), first);
+    const Eigen::VectorXd start = double(damping) * d.ldlt().solve(to_eigen(b));
+    for (std::size_t k = 0; k < n; ++k)
+      EXPECT_NEAR(first[k % 3 * matrix.plane() + k / 3], start[Eigen::Index(k)], tolerance);
+    matrix.residual_after_jacobi(b, damping, first, y);
+    EXPECT_LT((to_eigen(y) - (to_eigen(b) - a * start)).norm(), tolerance);
   }
 }
 

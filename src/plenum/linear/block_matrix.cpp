@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <map>
 
 #include "plenum/base/error.h"
 #include "plenum/linear/detail/lanes.h"
@@ -100,97 +101,184 @@ BlockPattern::BlockPattern(Index num_rows, std::span<const Index2> pairs, int wi
     }
     slice_panels_.push_back(panel_first_.size());
   }
+  place_values();
+}
+
+/// Gives every panel its place. A distance that most slices have a whole panel for gets a plane: values for
+/// every row i, of its block in column i + distance. The planes' values of one slice lie together. Panels at
+/// -distance read the plane, where the panels above the diagonal that they mirror are all there.
+void BlockPattern::place_values() {
+  const Index slices = num_slices();
+  // Panel of each slice at a distance: the first one that needs no gathers (more only where a pair is
+  // repeated).
+  std::map<Index, std::vector<std::size_t>> at_distance;
+  constexpr auto none = static_cast<std::size_t>(-1);
+  for (Index s = 0; s < slices; ++s)
+    for (std::size_t p = first_panel(s); p < first_panel(s + 1); ++p)
+      if (panel_first_[p] >= 0) {
+        auto& panels = at_distance[panel_first_[p] - s * width_];
+        panels.resize(slices, none);
+        if (panels[s] == none) panels[s] = p;
+      }
+  std::vector<Index> planes;
+  for (const auto& [distance, panels] : at_distance) {
+    const auto count = std::count_if(panels.begin(), panels.end(), [](std::size_t p) { return p != none; });
+    if (distance > 0 && 4 * count >= 3 * slices) planes.push_back(distance);
+  }
+  next_unit_ = planes.size() * width_;
+  num_units_ = slices * next_unit_;
+  places_.assign(num_panels(), {none, 0, false});
+  for (std::size_t k = 0; k < planes.size(); ++k) {
+    const std::vector<std::size_t>& above = at_distance[planes[k]];
+    for (Index s = 0; s < slices; ++s)
+      if (above[s] != none) places_[above[s]] = {s * next_unit_ + k * width_, 0, false};
+    const auto below = at_distance.find(-planes[k]);
+    if (below == at_distance.end()) continue;
+    for (Index s = 0; s < slices; ++s) {
+      const std::size_t p = below->second[s];
+      if (p == none) continue;
+      // Its rows' partners lie in one slice or two; both must have put their values into the plane.
+      const Index row = s * width_ - planes[k], first = row / width_;
+      if (above[first] == none || above[(row + width_ - 1) / width_] == none) continue;
+      places_[p] = {first * next_unit_ + k * width_, row % width_, true};
+    }
+  }
+  for (Place& place : places_)
+    if (place.unit == none) place.unit = num_units_, num_units_ += width_;
 }
 
 template <class T, BlockKind kind>
 BlockMatrix<T, kind>::BlockMatrix(Index num_rows, std::span<const Index2> pairs)
     : pattern_(num_rows, pairs, width),
       diagonal_(static_cast<std::size_t>(pattern_.num_slices()) * 6 * width, T(0)),
-      values_(pattern_.num_slots() * entries, T(0)) {}
+      values_(pattern_.num_units() * entries, T(0)),
+      plane_(static_cast<std::size_t>(pattern_.num_slices()) * width + width),
+      planes_(6 * plane_, T(0)) {}
 
 template <class T, BlockKind kind>
-void BlockMatrix<T, kind>::load_panel(std::size_t panel, const T* x, T (*out)[width]) const {
-  Lanes<T> a, b, c;
-  if (const Index first = pattern_.first_column(panel); first >= 0)
-    load3(x + 3 * static_cast<std::size_t>(first), a, b, c);
-  else
-    gather3(x, pattern_.columns().data() + panel * width, a, b, c);
-  store(out[0], a), store(out[1], b), store(out[2], c);
+void BlockMatrix<T, kind>::split(const T* x, T* planes) const {
+  const auto rows = static_cast<std::size_t>(num_rows());
+  parallel_for(pattern_.num_slices(), 8 * slices_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t s = begin; s < end; ++s) {
+      const T* in = x + 3 * s * width;
+      alignas(64) T tail[3 * width] = {};
+      if ((s + 1) * width > rows) std::copy(in, x + 3 * rows, tail), in = tail;
+      Lanes<T> a, b, c;
+      load3(in, a, b, c);
+      store(planes + s * width, a), store(planes + plane_ + s * width, b),
+          store(planes + 2 * plane_ + s * width, c);
+    }
+  });
+}
+
+template <class T, BlockKind kind>
+void BlockMatrix<T, kind>::gather_panel(std::size_t panel, const T* planes, T (*out)[width]) const {
+  for (int c = 0; c < 3; ++c)
+    store(out[c], gather(planes + c * plane_, pattern_.columns().data() + panel * width));
 }
 
 namespace {
 
-/// y += block x for the blocks of one panel.
-template <BlockKind kind, class T>
-[[gnu::always_inline]] inline void multiply_add(const T* v, const Lanes<T>& x0, const Lanes<T>& x1,
-                                                const Lanes<T>& x2, Lanes<T>& y0, Lanes<T>& y1,
-                                                Lanes<T>& y2) {
-  constexpr int n = num_lanes<T>;
+/// Reads number e of a panel's blocks.
+template <class T>
+struct OwnValues {
+  const T* v;
+  [[gnu::always_inline]] Lanes<T> operator[](int e) const { return load(v + e * num_lanes<T>); }
+};
+
+/// The same for a mirrored panel.
+template <class T>
+struct MirroredValues {
+  const T *v, *next;
+  int shift;
+  [[gnu::always_inline]] Lanes<T> operator[](int e) const {
+    return shifted(load(v + e * num_lanes<T>), load(next + e * num_lanes<T>), shift);
+  }
+};
+
+/// y += block x, or its transpose.
+template <BlockKind kind, bool transposed = false, class Values, class V>
+[[gnu::always_inline]] inline void multiply_add(const Values& b, const V& x0, const V& x1, const V& x2, V& y0,
+                                                V& y1, V& y2) {
   if constexpr (kind == BlockKind::general) {
-    y0 += load(v) * x0 + load(v + n) * x1 + load(v + 2 * n) * x2;
-    y1 += load(v + 3 * n) * x0 + load(v + 4 * n) * x1 + load(v + 5 * n) * x2;
-    y2 += load(v + 6 * n) * x0 + load(v + 7 * n) * x1 + load(v + 8 * n) * x2;
+    constexpr int row = transposed ? 1 : 3, column = transposed ? 3 : 1;
+    y0 += b[0] * x0 + b[column] * x1 + b[2 * column] * x2;
+    y1 += b[row] * x0 + b[row + column] * x1 + b[row + 2 * column] * x2;
+    y2 += b[2 * row] * x0 + b[2 * row + column] * x1 + b[2 * row + 2 * column] * x2;
   } else if constexpr (kind == BlockKind::symmetric) {
-    const Lanes<T> b01 = load(v + 3 * n), b02 = load(v + 4 * n), b12 = load(v + 5 * n);
-    y0 += load(v) * x0 + b01 * x1 + b02 * x2;
-    y1 += b01 * x0 + load(v + n) * x1 + b12 * x2;
-    y2 += b02 * x0 + b12 * x1 + load(v + 2 * n) * x2;
+    const V b01 = b[3], b02 = b[4], b12 = b[5];
+    y0 += b[0] * x0 + b01 * x1 + b02 * x2;
+    y1 += b01 * x0 + b[1] * x1 + b12 * x2;
+    y2 += b02 * x0 + b12 * x1 + b[2] * x2;
   } else {
-    const Lanes<T> w0 = load(v), w1 = load(v + n), w2 = load(v + 2 * n), a = load(v + 3 * n);
-    const Lanes<T> along = w0 * x0 + w1 * x1 + w2 * x2;
+    const V w0 = b[0], w1 = b[1], w2 = b[2], a = b[3];
+    const V along = w0 * x0 + w1 * x1 + w2 * x2;
     y0 -= a * x0 + w0 * along;
     y1 -= a * x1 + w1 * along;
     y2 -= a * x2 + w2 * along;
   }
 }
 
-enum : int { plain, with_dot, as_residual, as_sweep };
+enum : int { plain, with_dot, as_residual, after_jacobi, as_sweep };
 
 }  // namespace
 
 template <class T, BlockKind kind>
 template <int mode>
-double BlockMatrix<T, kind>::product(const T* inverse, const T* b, const T* x, T* y) const {
+double BlockMatrix<T, kind>::product(const T* inverse, T damping, const T* b, const T* planes, T* y) const {
   const auto rows = static_cast<std::size_t>(num_rows());
+  const T *in0 = planes, *in1 = in0 + plane_, *in2 = in1 + plane_;
   const auto run = [&](std::size_t begin, std::size_t end) {
     Lanes8 sum{};
     for (std::size_t s = begin; s < end; ++s) {
       const std::size_t first_row = s * width;
       const bool whole = first_row + width <= rows;
-      alignas(64) T tail[3 * width] = {};
-      const T* own = x + 3 * first_row;
-      if (!whole) {
-        std::copy(own, x + 3 * rows, tail);
-        own = tail;
-      }
-      Lanes<T> x0, x1, x2, y0{}, y1{}, y2{};
-      load3(own, x0, x1, x2);
-      multiply_add<BlockKind::symmetric>(diagonal_.data() + s * 6 * width, x0, x1, x2, y0, y1, y2);
+      alignas(64) T tail[3 * width];
+      const Lanes<T> x0 = load(in0 + first_row), x1 = load(in1 + first_row), x2 = load(in2 + first_row);
+      Lanes<T> y0{}, y1{}, y2{};
+      if constexpr (mode != after_jacobi && mode != as_sweep)
+        multiply_add<BlockKind::symmetric>(OwnValues<T>{diagonal_.data() + s * 6 * width}, x0, x1, x2, y0, y1,
+                                           y2);
       const std::size_t end_panel = pattern_.first_panel(static_cast<Index>(s) + 1);
       for (std::size_t p = pattern_.first_panel(static_cast<Index>(s)); p < end_panel; ++p) {
         Lanes<T> c0, c1, c2;
-        if (const Index first = pattern_.first_column(p); first >= 0)
-          load3(x + 3 * static_cast<std::size_t>(first), c0, c1, c2);
+        if (const Index first = pattern_.first_column(p); first >= 0) {
+          c0 = load(in0 + first), c1 = load(in1 + first), c2 = load(in2 + first);
+        } else {
+          const Index* columns = pattern_.columns().data() + p * width;
+          c0 = gather(in0, columns), c1 = gather(in1, columns), c2 = gather(in2, columns);
+        }
+        const BlockPattern::Place& place = pattern_.place(p);
+        const T* v = values_.data() + entries * place.unit;
+        if (place.mirrored)
+          multiply_add<kind, true>(MirroredValues<T>{v, v + entries * pattern_.next_unit(), place.shift}, c0,
+                                   c1, c2, y0, y1, y2);
         else
-          gather3(x, pattern_.columns().data() + p * width, c0, c1, c2);
-        multiply_add<kind>(values_.data() + p * entries * width, c0, c1, c2, y0, y1, y2);
+          multiply_add<kind>(OwnValues<T>{v}, c0, c1, c2, y0, y1, y2);
       }
       if constexpr (mode == with_dot) {
         accumulate(sum, x0, y0), accumulate(sum, x1, y1), accumulate(sum, x2, y2);
       }
       T* out = whole ? y + 3 * first_row : tail;
-      if constexpr (mode == as_residual || mode == as_sweep) {
+      if constexpr (mode >= as_residual) {
         Lanes<T> b0, b1, b2;
         alignas(64) T b_tail[3 * width] = {};
         if (!whole) std::copy(b + 3 * first_row, b + 3 * rows, b_tail);
         load3(whole ? b + 3 * first_row : b_tail, b0, b1, b2);
-        y0 = b0 - y0, y1 = b1 - y1, y2 = b2 - y2;
+        if constexpr (mode == after_jacobi) {
+          const T rest = 1 - damping;
+          y0 = rest * b0 - y0, y1 = rest * b1 - y1, y2 = rest * b2 - y2;
+        } else {
+          y0 = b0 - y0, y1 = b1 - y1, y2 = b2 - y2;
+        }
         if constexpr (mode == as_sweep) {
-          Lanes<T> z0 = x0, z1 = x1, z2 = x2;
-          multiply_add<BlockKind::symmetric>(inverse + s * 6 * width, y0, y1, y2, z0, z1, z2);
+          const T rest = 1 - damping;
+          Lanes<T> z0 = rest * x0, z1 = rest * x1, z2 = rest * x2;
+          multiply_add<BlockKind::symmetric>(OwnValues<T>{inverse + s * 6 * width}, y0, y1, y2, z0, z1, z2);
           y0 = z0, y1 = z1, y2 = z2;
           accumulate(sum, b0, y0), accumulate(sum, b1, y1), accumulate(sum, b2, y2);
-        } else {
+        }
+        if constexpr (mode == as_residual) {
           accumulate(sum, y0, y0), accumulate(sum, y1, y1), accumulate(sum, y2, y2);
         }
       }
@@ -200,7 +288,7 @@ double BlockMatrix<T, kind>::product(const T* inverse, const T* b, const T* x, T
     return sum_lanes(sum);
   };
   const std::size_t slices = pattern_.num_slices();
-  if constexpr (mode == plain) {
+  if constexpr (mode == plain || mode == after_jacobi) {
     parallel_for(slices, slices_per_block, [&](std::size_t begin, std::size_t end) { run(begin, end); });
     return 0;
   } else {
@@ -211,29 +299,39 @@ double BlockMatrix<T, kind>::product(const T* inverse, const T* b, const T* x, T
 template <class T, BlockKind kind>
 void BlockMatrix<T, kind>::operator()(std::span<const T> x, std::span<T> y) const {
   assert(x.size() == 3 * static_cast<std::size_t>(num_rows()) && y.size() == x.size());
-  product<plain>(nullptr, nullptr, x.data(), y.data());
+  split(x.data(), planes_.data());
+  product<plain>(nullptr, 0, nullptr, planes_.data(), y.data());
 }
 
 template <class T, BlockKind kind>
 double BlockMatrix<T, kind>::apply_dot(std::span<const T> x, std::span<T> y) const {
   assert(x.size() == 3 * static_cast<std::size_t>(num_rows()) && y.size() == x.size());
-  return product<with_dot>(nullptr, nullptr, x.data(), y.data());
+  split(x.data(), planes_.data());
+  return product<with_dot>(nullptr, 0, nullptr, planes_.data(), y.data());
 }
 
 template <class T, BlockKind kind>
 double BlockMatrix<T, kind>::residual(std::span<const T> b, std::span<const T> x, std::span<T> r) const {
   assert(x.size() == 3 * static_cast<std::size_t>(num_rows()) && b.size() == x.size() &&
          r.size() == x.size());
-  return product<as_residual>(nullptr, b.data(), x.data(), r.data());
+  split(x.data(), planes_.data());
+  return product<as_residual>(nullptr, 0, b.data(), planes_.data(), r.data());
 }
 
 template <class T, BlockKind kind>
-double BlockMatrix<T, kind>::jacobi_sweep(std::span<const T> inverse, std::span<const T> b,
-                                          std::span<const T> x, std::span<T> y) const {
-  assert(x.size() == 3 * static_cast<std::size_t>(num_rows()) && b.size() == x.size() &&
-         y.size() == x.size());
-  assert(inverse.size() == diagonal_.size() && x.data() != y.data());
-  return product<as_sweep>(inverse.data(), b.data(), x.data(), y.data());
+void BlockMatrix<T, kind>::residual_after_jacobi(std::span<const T> b, T damping, std::span<const T> x_planes,
+                                                 std::span<T> r) const {
+  assert(b.size() == 3 * static_cast<std::size_t>(num_rows()) && r.size() == b.size());
+  assert(x_planes.size() >= 3 * plane_);
+  product<after_jacobi>(nullptr, damping, b.data(), x_planes.data(), r.data());
+}
+
+template <class T, BlockKind kind>
+double BlockMatrix<T, kind>::jacobi_sweep(std::span<const T> inverse, T damping, std::span<const T> b,
+                                          std::span<const T> x_planes, std::span<T> y) const {
+  assert(b.size() == 3 * static_cast<std::size_t>(num_rows()) && y.size() == b.size());
+  assert(inverse.size() == diagonal_.size() && x_planes.size() >= 3 * plane_);
+  return product<as_sweep>(inverse.data(), damping, b.data(), x_planes.data(), y.data());
 }
 
 template <class T, BlockKind kind>
@@ -247,8 +345,12 @@ void BlockMatrix<T, kind>::set_diagonal_from_rows(std::span<const T> base) requi
       for (std::size_t l = 0; l < width && s * width + l < rows; ++l) own[l] = base[s * width + l];
       sum[0] = sum[1] = sum[2] = own;
       const std::size_t end_panel = pattern_.first_panel(static_cast<Index>(s) + 1);
-      for (std::size_t p = pattern_.first_panel(static_cast<Index>(s)); p < end_panel; ++p)
-        for (int e = 0; e < 6; ++e) sum[e] -= load(values_.data() + (p * 6 + e) * width);
+      for (std::size_t p = pattern_.first_panel(static_cast<Index>(s)); p < end_panel; ++p) {
+        const BlockPattern::Place& place = pattern_.place(p);
+        const T* v = values_.data() + entries * place.unit;
+        const MirroredValues<T> mirrored{v, v + entries * pattern_.next_unit(), place.shift};
+        for (int e = 0; e < 6; ++e) sum[e] -= place.mirrored ? mirrored[e] : OwnValues<T>{v}[e];
+      }
       for (int e = 0; e < 6; ++e) store(diagonal_.data() + (s * 6 + e) * width, sum[e]);
     }
   });
@@ -286,9 +388,10 @@ void BlockMatrix<T, kind>::add_diagonal(Index i, const Matrix3<T>& block) {
 template <class T, BlockKind kind>
 auto BlockMatrix<T, kind>::pair_block(Index pair) const -> Block {
   const std::size_t slot = pattern_.slot(pair, 0);
-  const T* v = values_.data() + slot / width * entries * width + slot % width;
+  const T* v = values_.data() + pattern_.value_of(slot, entries);
+  const bool transposed = kind == BlockKind::general && pattern_.place(slot / width).mirrored;
   Block block;
-  for (int k = 0; k < entries; ++k) block[k] = v[k * width];
+  for (int k = 0; k < entries; ++k) block[transposed ? 3 * (k % 3) + k / 3 : k] = v[k * width];
   return block;
 }
 
@@ -296,20 +399,20 @@ template <class T, BlockKind kind>
 void BlockMatrix<T, kind>::set_pair_block(Index pair, const Block& block) {
   for (int side = 0; side < 2; ++side) {
     const std::size_t slot = pattern_.slot(pair, side);
-    T* v = values_.data() + slot / width * entries * width + slot % width;
-    for (int k = 0; k < entries; ++k) {
-      const bool transposed = kind == BlockKind::general && side == 1;
-      v[k * width] = block[transposed ? 3 * (k % 3) + k / 3 : k];
-    }
+    T* v = values_.data() + pattern_.value_of(slot, entries);
+    const bool transposed =
+        kind == BlockKind::general && (side == 1) != pattern_.place(slot / width).mirrored;
+    for (int k = 0; k < entries; ++k) v[k * width] = block[transposed ? 3 * (k % 3) + k / 3 : k];
   }
 }
 
 template <class T, BlockKind kind>
 Matrix3<T> BlockMatrix<T, kind>::slot_block(std::size_t slot) const {
-  const T* v = values_.data() + slot / width * entries * width + slot % width;
+  const T* v = values_.data() + pattern_.value_of(slot, entries);
   Matrix3<T> m;
   if constexpr (kind == BlockKind::general) {
     for (int k = 0; k < 9; ++k) m(k / 3, k % 3) = v[k * width];
+    if (pattern_.place(slot / width).mirrored) m.transposeInPlace();
   } else if constexpr (kind == BlockKind::symmetric) {
     m << v[0], v[3 * width], v[4 * width], v[3 * width], v[width], v[5 * width], v[4 * width], v[5 * width],
         v[2 * width];
@@ -323,9 +426,10 @@ Matrix3<T> BlockMatrix<T, kind>::slot_block(std::size_t slot) const {
 template <class T, BlockKind kind>
 void BlockMatrix<T, kind>::set_slot_block(std::size_t slot,
                                           const Matrix3<T>& block) requires(kind != BlockKind::spring) {
-  T* v = values_.data() + slot / width * entries * width + slot % width;
+  T* v = values_.data() + pattern_.value_of(slot, entries);
   if constexpr (kind == BlockKind::general) {
-    for (int k = 0; k < 9; ++k) v[k * width] = block(k / 3, k % 3);
+    const bool transposed = pattern_.place(slot / width).mirrored;
+    for (int k = 0; k < 9; ++k) v[k * width] = transposed ? block(k % 3, k / 3) : block(k / 3, k % 3);
   } else {
     const auto e = symmetric_entries(block);
     for (int k = 0; k < 6; ++k) v[k * width] = e[k];

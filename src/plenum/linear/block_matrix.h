@@ -2,18 +2,21 @@
 // Symmetric matrices of 3x3 blocks whose pattern is built once, from pairs of rows (the springs of a net, the
 // edges of a mesh), and whose values are refilled every step.
 //
-// Both triangles are stored, so that a product gathers and never scatters: rows are independent, and the
+// Every row lists all its blocks, so that a product gathers and never scatters: rows are independent, and the
 // result does not depend on the number of threads. Rows are grouped into slices as wide as a cache line (16
 // floats, 8 doubles); a slice is a list of panels, one block for each of its rows, stored component by
 // component, so that every instruction works on a whole slice. Source of the format: Kreutzer et al. 2014, "A
 // unified sparse matrix data format for efficient general sparse matrix-vector multiply on modern processors
-// with wide SIMD units" (SELL-C-sigma), with one addition: neighbours at one distance in the numbering (col -
-// row the same for most rows of a slice, as in every generated grid) share a panel that needs no column
-// indices and no gathers.
+// with wide SIMD units" (SELL-C-sigma). Two additions serve neighbours at one distance in the numbering (col
+// - row the same for most rows of a slice, as in every generated grid): they share a panel that needs no
+// column indices and no gathers; and where such panels line up over the whole matrix their values lie in one
+// plane, a diagonal of the matrix, which the mirrored panels below the diagonal read too, from a shifted
+// place. That halves the memory of a grid's matrix.
 #include <array>
 #include <cstddef>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "plenum/base/parallel.h"
@@ -62,6 +65,26 @@ class BlockPattern {
   std::span<const Index> columns() const { return columns_; }
   /// Pair of each slot [num_slots], -1 if empty.
   std::span<const Index> slot_pairs() const { return slot_pairs_; }
+  /// Where the values of a panel lie, for blocks of E numbers: number e of lane l is at E unit + e width + l.
+  /// The lanes of a mirrored panel are those of panels above the diagonal, from lane `shift` of the one at
+  /// `unit` on and then of the one at unit + next_unit(); their blocks are the transposes of its own.
+  struct Place {
+    std::size_t unit;
+    Index shift;
+    bool mirrored;
+  };
+  const Place& place(std::size_t panel) const { return places_[panel]; }
+  std::size_t next_unit() const { return next_unit_; }
+  /// Numbers to store for blocks of one number; E times that for blocks of E.
+  std::size_t num_units() const { return num_units_; }
+  /// Where the values of a slot lie, for blocks of E: number e is that many numbers plus e width after the
+  /// first.
+  std::size_t value_of(std::size_t slot, int entries) const {
+    const Place& place = places_[slot / width_];
+    const std::size_t lane = slot % width_ + place.shift, w = width_;
+    return lane < w ? entries * place.unit + lane : entries * (place.unit + next_unit_) + lane - w;
+  }
+
   /// Slot of pair p = (i, j) in row i (side 0) or row j (side 1).
   std::size_t slot(Index pair, int side) const {
     return pair_slots_[2 * static_cast<std::size_t>(pair) + side];
@@ -75,6 +98,8 @@ class BlockPattern {
   }
 
  private:
+  void place_values();
+
   Index num_rows_ = 0;
   int width_ = 0;
   std::vector<std::size_t> slice_panels_ = {0};  // [num_slices + 1]
@@ -82,6 +107,8 @@ class BlockPattern {
   AlignedVector<Index> columns_;                 // [num_slots]
   std::vector<Index> slot_pairs_;                // [num_slots]
   std::vector<std::size_t> pair_slots_;          // [P][2]
+  std::vector<Place> places_;                    // [num_panels]
+  std::size_t num_units_ = 0, next_unit_ = 0;
 };
 
 /// What one spring gives to a spring matrix and to the force, seen from its row i towards its column j.
@@ -92,7 +119,8 @@ struct SpringTerm {
 };
 
 /// y = A x for a symmetric A of n x n blocks. T is float or double. Vectors are flat, [3 n], x0 y0 z0 x1 ...
-/// Nothing allocates after construction.
+/// Nothing allocates after construction. One product or assembly of a matrix at a time: they share its
+/// scratch.
 template <class T, BlockKind kind>
 class BlockMatrix {
  public:
@@ -114,10 +142,17 @@ class BlockMatrix {
   /// r = b - A x; returns r . r.
   double residual(std::span<const T> b, std::span<const T> x, std::span<T> r) const;
 
-  /// One sweep of block-Jacobi, y = x + inverse (b - A x), with `inverse` as
-  /// BlockJacobiPreconditioner::values() (damping included); returns b . y. y must not be x.
-  double jacobi_sweep(std::span<const T> inverse, std::span<const T> b, std::span<const T> x,
-                      std::span<T> y) const;
+  // Smoothing for multigrid. Its iterates x are kept by component, x0 x1 ..., y0 y1 ..., z0 z1 ..., each in
+  // `plane()` numbers of which those past the last row are zero: rows are then loaded without shuffles.
+  std::size_t plane() const { return plane_; }
+  /// r = b - A x after x = damping D^-1 b, without reading D: (1 - damping) b - (A - D) x.
+  void residual_after_jacobi(std::span<const T> b, T damping, std::span<const T> x_planes,
+                             std::span<T> r) const;
+  /// One sweep of damped block-Jacobi, y = x + damping D^-1 (b - A x), without reading D: (1 - damping) x +
+  /// inverse (b - (A - D) x), with inverse = damping D^-1 as BlockJacobiPreconditioner::values(). Returns b .
+  /// y.
+  double jacobi_sweep(std::span<const T> inverse, T damping, std::span<const T> b,
+                      std::span<const T> x_planes, std::span<T> y) const;
 
   void set_zero();
   /// Diagonal block of row i, symmetric. Setting different rows from different threads is safe.
@@ -128,7 +163,8 @@ class BlockMatrix {
   /// different pairs from different threads is safe.
   Block pair_block(Index pair) const;
   void set_pair_block(Index pair, const Block& block);
-  /// Blocks as matrices: slot (row i's own, column columns()[slot]).
+  /// Blocks as matrices, by slot: in the slot's row, in column columns()[slot]. Setting a mirrored slot sets
+  /// the one it mirrors.
   Matrix3<T> slot_block(std::size_t slot) const;
   void set_slot_block(std::size_t slot, const Matrix3<T>& block) requires(kind != BlockKind::spring);
 
@@ -151,19 +187,25 @@ class BlockMatrix {
   /// Diagonal blocks [num_slices][6][width]: entries as symmetric_entries().
   std::span<const T> diagonal_values() const { return diagonal_; }
   std::span<T> diagonal_values() { return diagonal_; }
-  /// Off-diagonal blocks [num_panels][entries][width].
+  /// Values of the off-diagonal blocks; number e of a slot is at pattern().value_of(slot, entries) + e width.
   std::span<const T> values() const { return values_; }
   std::span<T> values() { return values_; }
 
  private:
   static constexpr Index slices_per_block = 512 / width;
-  void load_panel(std::size_t panel, const T* x, T (*out)[width]) const;
+  /// planes = x0 x1 ..., then y0 y1 ..., then z0 z1 ... of the vectors x0 y0 z0 x1 ...
+  void split(const T* x, T* planes) const;
+  void gather_panel(std::size_t panel, const T* planes, T (*out)[width]) const;
   template <int mode>
-  double product(const T* inverse, const T* b, const T* x, T* y) const;
+  double product(const T* inverse, T damping, const T* b, const T* planes, T* y) const;
 
   BlockPattern pattern_;
   AlignedVector<T> diagonal_;
   AlignedVector<T> values_;
+  // Scratch of a product or an assembly: its vectors by component, [6][plane_], so that panels load without
+  // shuffles.
+  std::size_t plane_ = 0;
+  mutable AlignedVector<T> planes_;
 };
 
 using SpringMatrix = BlockMatrix<Real, BlockKind::spring>;
@@ -174,39 +216,52 @@ void BlockMatrix<T, kind>::assemble_springs(std::span<const Vector3<T>> x, std::
                                             std::span<const T> base, std::span<Vector3<T>> f,
                                             const Kernel& kernel) requires(kind == BlockKind::spring) {
   const auto rows = static_cast<std::size_t>(num_rows());
+  const bool with_velocity = !v.empty();
+  split(x[0].data(), planes_.data());
+  if (with_velocity) split(v[0].data(), planes_.data() + 3 * plane_);
   parallel_for(pattern_.num_slices(), slices_per_block, [&](std::size_t begin, std::size_t end) {
-    // `d` and `vd` are filled elsewhere; the rest never leaves this scope, so that the compiler knows that
+    // What is gathered is filled elsewhere; the rest never leaves this scope, so that the compiler knows that
     // the kernel's own arrays do not overlap it.
-    alignas(64) T d[3][width], vd[3][width] = {};
+    alignas(64) T gathered[6][width] = {};
     for (std::size_t s = begin; s < end; ++s) {
       const std::size_t first_row = s * width;
       const std::size_t live = std::min<std::size_t>(width, rows - first_row);
-      alignas(64) T xi[3][width], vi[3][width] = {}, force[3][width] = {}, diagonal[6][width] = {};
-      for (std::size_t l = 0; l < width; ++l) {
-        const std::size_t i = std::min(first_row + l, rows - 1);
-        for (int c = 0; c < 3; ++c) xi[c][l] = x[i][c];
-        if (!v.empty())
-          for (int c = 0; c < 3; ++c) vi[c][l] = v[i][c];
-        for (int c = 0; c < 3; ++c) diagonal[c][l] = base[i];
-      }
+      alignas(64) T force[3][width] = {}, diagonal[6][width] = {};
+      for (std::size_t l = 0; l < live; ++l)
+        for (int c = 0; c < 3; ++c) diagonal[c][l] = base[first_row + l];
+      const T* own = planes_.data() + first_row;
       for (std::size_t p = pattern_.first_panel(s); p < pattern_.first_panel(s + 1); ++p) {
-        load_panel(p, x[0].data(), d);
-        if (!v.empty()) load_panel(p, v[0].data(), vd);
-        T out[entries][width];
-        for (int l = 0; l < width; ++l) {
-          const SpringTerm<T> t =
-              kernel(p * width + l, d[0][l] - xi[0][l], d[1][l] - xi[1][l], d[2][l] - xi[2][l],
-                     vd[0][l] - vi[0][l], vd[1][l] - vi[1][l], vd[2][l] - vi[2][l]);
-          out[0][l] = t.w0, out[1][l] = t.w1, out[2][l] = t.w2, out[3][l] = t.a;
-          diagonal[0][l] += t.a + t.w0 * t.w0;
-          diagonal[1][l] += t.a + t.w1 * t.w1;
-          diagonal[2][l] += t.a + t.w2 * t.w2;
-          diagonal[3][l] += t.w0 * t.w1;
-          diagonal[4][l] += t.w0 * t.w2;
-          diagonal[5][l] += t.w1 * t.w2;
-          force[0][l] += t.f0, force[1][l] += t.f1, force[2][l] += t.f2;
+        const T* there = planes_.data() + pattern_.first_column(p);
+        std::size_t plane = plane_;
+        if (pattern_.first_column(p) < 0) {
+          gather_panel(p, planes_.data(), gathered);
+          if (with_velocity) gather_panel(p, planes_.data() + 3 * plane_, gathered + 3);
+          there = gathered[0], plane = width;
         }
-        std::memcpy(values_.data() + p * entries * width, out, sizeof out);
+        T out[entries][width];
+        const auto evaluate = [&](auto moving) {
+          for (int l = 0; l < width; ++l) {
+            const auto difference = [&](int c) {
+              return c < 3 || moving ? there[c * plane + l] - own[c * plane_ + l] : T(0);
+            };
+            const SpringTerm<T> t = kernel(p * width + l, difference(0), difference(1), difference(2),
+                                           difference(3), difference(4), difference(5));
+            out[0][l] = t.w0, out[1][l] = t.w1, out[2][l] = t.w2, out[3][l] = t.a;
+            diagonal[0][l] += t.a + t.w0 * t.w0;
+            diagonal[1][l] += t.a + t.w1 * t.w1;
+            diagonal[2][l] += t.a + t.w2 * t.w2;
+            diagonal[3][l] += t.w0 * t.w1;
+            diagonal[4][l] += t.w0 * t.w2;
+            diagonal[5][l] += t.w1 * t.w2;
+            force[0][l] += t.f0, force[1][l] += t.f1, force[2][l] += t.f2;
+          }
+        };
+        if (with_velocity)
+          evaluate(std::true_type{});
+        else
+          evaluate(std::false_type{});
+        const BlockPattern::Place& place = pattern_.place(p);
+        if (!place.mirrored) std::memcpy(values_.data() + entries * place.unit, out, sizeof out);
       }
       std::memcpy(diagonal_.data() + s * 6 * width, diagonal, sizeof diagonal);
       if (!f.empty())

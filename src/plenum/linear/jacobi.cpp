@@ -94,8 +94,8 @@ void BlockJacobiPreconditioner<T>::update(Index num_rows, std::span<const T> dia
 }
 
 template <class T>
-template <bool with_dot>
-double BlockJacobiPreconditioner<T>::product(const T* r, T* z) const {
+template <bool with_dot, bool to_planes>
+double BlockJacobiPreconditioner<T>::product(const T* r, T* z, std::size_t plane) const {
   constexpr std::size_t width = num_lanes<T>;
   const std::size_t rows = num_rows_, slices = (rows + width - 1) / width;
   const auto run = [&](std::size_t begin, std::size_t end) {
@@ -105,7 +105,7 @@ double BlockJacobiPreconditioner<T>::product(const T* r, T* z) const {
       const bool whole = (s + 1) * width <= rows;
       alignas(64) T tail[3 * width] = {};
       const T* in = r + 3 * s * width;
-      T* out = whole ? z + 3 * s * width : tail;
+      [[maybe_unused]] T* out = whole ? z + 3 * s * width : tail;
       if (!whole) in = std::copy(in, r + 3 * rows, tail), in = tail;
       Lanes<T> x0, x1, x2;
       load3(in, x0, x1, x2);
@@ -114,8 +114,12 @@ double BlockJacobiPreconditioner<T>::product(const T* r, T* z) const {
       const Lanes<T> y1 = b01 * x0 + load(d + width) * x1 + b12 * x2;
       const Lanes<T> y2 = b02 * x0 + b12 * x1 + load(d + 2 * width) * x2;
       if constexpr (with_dot) accumulate(sum, x0, y0), accumulate(sum, x1, y1), accumulate(sum, x2, y2);
-      store3(out, y0, y1, y2);
-      if (!whole) std::copy(tail, tail + 3 * (rows - s * width), z + 3 * s * width);
+      if constexpr (to_planes) {
+        store(z + s * width, y0), store(z + plane + s * width, y1), store(z + 2 * plane + s * width, y2);
+      } else {
+        store3(out, y0, y1, y2);
+        if (!whole) std::copy(tail, tail + 3 * (rows - s * width), z + 3 * s * width);
+      }
     }
     return sum_lanes(sum);
   };
@@ -131,13 +135,20 @@ double BlockJacobiPreconditioner<T>::product(const T* r, T* z) const {
 template <class T>
 void BlockJacobiPreconditioner<T>::operator()(std::span<const T> r, std::span<T> z) const {
   assert(r.size() == 3 * static_cast<std::size_t>(num_rows_) && z.size() == r.size());
-  product<false>(r.data(), z.data());
+  product<false, false>(r.data(), z.data(), 0);
 }
 
 template <class T>
 double BlockJacobiPreconditioner<T>::apply_dot(std::span<const T> r, std::span<T> z) const {
   assert(r.size() == 3 * static_cast<std::size_t>(num_rows_) && z.size() == r.size());
-  return product<true>(r.data(), z.data());
+  return product<true, false>(r.data(), z.data(), 0);
+}
+
+template <class T>
+void BlockJacobiPreconditioner<T>::apply_to_planes(std::span<const T> r, std::size_t plane,
+                                                   std::span<T> z_planes) const {
+  assert(r.size() == 3 * static_cast<std::size_t>(num_rows_) && z_planes.size() >= 3 * plane);
+  product<false, true>(r.data(), z_planes.data(), plane);
 }
 
 template class JacobiPreconditioner<float>;

@@ -36,12 +36,15 @@ class BlockJacobiPreconditioner {
   void operator()(std::span<const T> r, std::span<T> z) const;
   double apply_dot(std::span<const T> r, std::span<T> z) const;  ///< z = s D^-1 r; returns r.z
 
+  /// The same with z by component, as BlockMatrix::jacobi_sweep wants it: three planes of `plane` numbers.
+  void apply_to_planes(std::span<const T> r, std::size_t plane, std::span<T> z_planes) const;
+
   /// The blocks s D^-1, stored like BlockMatrix::diagonal_values().
   std::span<const T> values() const { return inverse_; }
 
  private:
-  template <bool with_dot>
-  double product(const T* r, T* z) const;
+  template <bool with_dot, bool to_planes>
+  double product(const T* r, T* z, std::size_t plane) const;
 
   Index num_rows_ = 0;
   AlignedVector<T> inverse_;

@@ -27,15 +27,28 @@ AlignedVector<T> padded_vector(Index rows) {
   return AlignedVector<T>(3 * static_cast<std::size_t>(rows) + 16, T(0));
 }
 
-/// out_i (+)= sum of weight in_index over the entries of row i. in must be padded.
-template <bool add, class T>
-void multiply(const SparseRows<T>& rows, const T* in, T* out) {
+/// out_i = sum of weight in_index over the entries of row i. in must be padded.
+template <class T>
+void restrict_to(const SparseRows<T>& rows, const T* in, T* out) {
   parallel_for(rows.num_rows(), rows_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       Lanes4<T> sum{};
       for (Index k = rows.begin[i]; k < rows.begin[i + 1]; ++k)
         sum += rows.weight[k] * load_as<Lanes4<T>>(in + 3 * static_cast<std::size_t>(rows.index[k]));
-      for (int c = 0; c < 3; ++c) out[3 * i + c] = add ? out[3 * i + c] + sum[c] : sum[c];
+      for (int c = 0; c < 3; ++c) out[3 * i + c] = sum[c];
+    }
+  });
+}
+
+/// The same, added to an iterate by component.
+template <class T>
+void prolong_to(const SparseRows<T>& rows, const T* in, std::size_t plane, T* planes) {
+  parallel_for(rows.num_rows(), rows_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      Lanes4<T> sum{};
+      for (Index k = rows.begin[i]; k < rows.begin[i + 1]; ++k)
+        sum += rows.weight[k] * load_as<Lanes4<T>>(in + 3 * static_cast<std::size_t>(rows.index[k]));
+      for (int c = 0; c < 3; ++c) planes[c * plane + i] += sum[c];
     }
   });
 }
@@ -49,7 +62,8 @@ struct Level {
   std::vector<Index> ground;                    // rows of the grounds
   std::vector<T> base;                          // [n]
   BlockJacobiPreconditioner<T> smoother;
-  AlignedVector<T> b, x, y;  // right-hand side (not on the first level), iterates or residual
+  AlignedVector<T> b, x,
+      y;  // right-hand side (not on the first level); iterate by component; residual or result
 };
 
 }  // namespace
@@ -109,10 +123,10 @@ NetMultigrid<T>::NetMultigrid(Index num_rows, std::span<const Index2> pairs, std
       level.matrix = BlockMatrix<T, BlockKind::symmetric>(net.num_rows, net.pairs);
       level.b = padded_vector<T>(net.num_rows);
       level.base.resize(net.num_rows);
+      level.x.assign(3 * level.matrix.plane(), T(0));
     }
     level.elements.assign(8 * (net.pairs.size() + net.ground.size()), T(0));
     level.ground = net.ground;
-    level.x = padded_vector<T>(net.num_rows);
     level.y = padded_vector<T>(net.num_rows);
     if ((net.num_rows <= dense_rows && !first) || impl_->levels.size() == most_levels) break;
     level.next = coarsen<T>(net);
@@ -140,7 +154,7 @@ void NetMultigrid<T>::Impl::expand(const BlockMatrix<T, kind>& matrix) {
   parallel_for(pattern.num_pairs(), elements_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
       const std::size_t slot = pattern.slot(static_cast<Index>(p), 0);
-      const T* v = matrix.values().data() + slot / width * entries * width + slot % width;
+      const T* v = matrix.values().data() + pattern.value_of(slot, entries);
       T* b = out + 8 * p;
       if constexpr (kind == BlockKind::spring) {
         const T w0 = v[0], w1 = v[width], w2 = v[2 * width], a = v[3 * width];
@@ -162,7 +176,6 @@ void NetMultigrid<T>::Impl::refill_coarse(std::size_t l) {
   const BlockPattern& pattern = coarse.matrix.pattern();
   constexpr int width = BlockMatrix<T, BlockKind::symmetric>::width;
   const auto pairs = static_cast<std::size_t>(pattern.num_pairs());
-  T* values = coarse.matrix.values().data();
   parallel_for(sums.num_rows(), elements_per_block / 4, [&](std::size_t begin, std::size_t end) {
     for (std::size_t e = begin; e < end; ++e) {
       Block8<T> even{}, odd{};
@@ -181,7 +194,7 @@ void NetMultigrid<T>::Impl::refill_coarse(std::size_t l) {
       if (e >= pairs) continue;
       for (int side = 0; side < 2; ++side) {
         const std::size_t slot = pattern.slot(static_cast<Index>(e), side);
-        T* v = values + slot / width * 6 * width + slot % width;
+        T* v = coarse.matrix.values().data() + pattern.value_of(slot, 6);
         for (int c = 0; c < 6; ++c) v[c * width] = -even[c];
       }
     }
@@ -235,6 +248,7 @@ void NetMultigrid<T>::update(const BlockMatrix<T, kind>& matrix,
   else
     impl.symmetric = &matrix;
   impl.levels[0].base.assign(base.begin(), base.end());
+  impl.levels[0].x.resize(3 * matrix.plane());
   impl.levels[0].smoother.update(matrix, T(damping));
   if (impl.levels.size() > 1) impl.expand(matrix);
   for (std::size_t l = 0; l + 1 < impl.levels.size(); ++l) {
@@ -250,27 +264,28 @@ template <class T>
 double NetMultigrid<T>::Impl::cycle(std::size_t l, std::span<const T> b, std::span<T> z) {
   Level<T>& level = levels[l];
   const std::size_t size = 3 * static_cast<std::size_t>(level.n);
-  const std::span<T> x(level.x.data(), size), y(level.y.data(), size);
-  if (l + 1 == levels.size()) {
-    if (factored) {
-      for (std::size_t i = 0; i < size; ++i) dense_x[static_cast<Eigen::Index>(i)] = double(b[i]);
-      factors.solveInPlace(dense_x);
-      for (std::size_t i = 0; i < size; ++i) z[i] = static_cast<T>(dense_x[static_cast<Eigen::Index>(i)]);
-      return dot(b, std::span<const T>(z));
-    }
-    // A net that cannot be coarsened, or whose last matrix is not definite in this precision: two sweeps.
-    level.smoother(b, x);
-    return with_matrix(l, [&](const auto& a) { return a.jacobi_sweep(level.smoother.values(), b, x, z); });
+  const std::span<T> x(level.x), y(level.y.data(), size);
+  if (factored && l + 1 == levels.size()) {
+    for (std::size_t i = 0; i < size; ++i) dense_x[static_cast<Eigen::Index>(i)] = double(b[i]);
+    factors.solveInPlace(dense_x);
+    for (std::size_t i = 0; i < size; ++i) z[i] = static_cast<T>(dense_x[static_cast<Eigen::Index>(i)]);
+    return dot(b, std::span<const T>(z));
   }
-  Level<T>& coarse = levels[l + 1];
-  const std::size_t coarse_size = 3 * static_cast<std::size_t>(coarse.n);
-  level.smoother(b, x);  // from zero
-  with_matrix(l, [&](const auto& a) { return a.residual(b, x, y); });
-  multiply<false>(level.next.restrict_, level.y.data(), coarse.b.data());
-  // The coarse result lies in y of its level or z given here; y of the coarse level is free until then.
-  cycle(l + 1, std::span<const T>(coarse.b.data(), coarse_size), std::span<T>(coarse.y.data(), coarse_size));
-  multiply<true>(level.next.prolong, coarse.y.data(), level.x.data());
-  return with_matrix(l, [&](const auto& a) { return a.jacobi_sweep(level.smoother.values(), b, x, z); });
+  return with_matrix(l, [&](const auto& a) {
+    level.smoother.apply_to_planes(b, a.plane(), x);  // one sweep from zero
+    if (l + 1 < levels.size()) {
+      Level<T>& coarse = levels[l + 1];
+      const std::size_t coarse_size = 3 * static_cast<std::size_t>(coarse.n);
+      a.residual_after_jacobi(b, T(damping), x, y);
+      restrict_to(level.next.restrict_, level.y.data(), coarse.b.data());
+      cycle(l + 1, std::span<const T>(coarse.b.data(), coarse_size),
+            std::span<T>(coarse.y.data(), coarse_size));
+      prolong_to(level.next.prolong, coarse.y.data(), a.plane(), level.x.data());
+    }
+    // Where the net cannot be coarsened, or the last matrix is not definite in this precision, two sweeps are
+    // all.
+    return a.jacobi_sweep(level.smoother.values(), T(damping), b, x, z);
+  });
 }
 
 template <class T>

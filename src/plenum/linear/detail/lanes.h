@@ -86,30 +86,49 @@ template <class T>
                     __builtin_shufflevector(x, y, 13, 0, 6, 14, 0, 7, 15, 0), z, 0, 13, 2, 3, 14, 5, 6, 15)));
 }
 
-/// Components of the vectors x[column[0..lanes)].
-[[gnu::always_inline]] inline void gather3(const float* p, const Index* column, Lanes<float>& x,
-                                           Lanes<float>& y, Lanes<float>& z) {
+/// x[column[0..lanes)].
+[[gnu::always_inline]] inline Lanes<float> gather(const float* x, const Index* column) {
 #ifdef __AVX512F__
-  const __m512i c = _mm512_loadu_si512(column);
-  const __m512i i = _mm512_add_epi32(c, _mm512_add_epi32(c, c));
   // (The unmasked intrinsic is the same instruction, but GCC 12 warns of its undefined source operand.)
-  const __m512 zero = _mm512_setzero_ps();
-  x = reinterpret_cast<Lanes<float>>(_mm512_mask_i32gather_ps(zero, 0xffff, i, p, 4));
-  y = reinterpret_cast<Lanes<float>>(_mm512_mask_i32gather_ps(zero, 0xffff, i, p + 1, 4));
-  z = reinterpret_cast<Lanes<float>>(_mm512_mask_i32gather_ps(zero, 0xffff, i, p + 2, 4));
+  return reinterpret_cast<Lanes<float>>(
+      _mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xffff, _mm512_loadu_si512(column), x, 4));
 #else
-  for (int l = 0; l < 16; ++l) {
-    const float* v = p + 3 * static_cast<std::ptrdiff_t>(column[l]);
-    x[l] = v[0], y[l] = v[1], z[l] = v[2];
-  }
+  Lanes<float> v;
+  for (int l = 0; l < 16; ++l) v[l] = x[column[l]];
+  return v;
 #endif
 }
-[[gnu::always_inline]] inline void gather3(const double* p, const Index* column, Lanes<double>& x,
-                                           Lanes<double>& y, Lanes<double>& z) {
-  for (int l = 0; l < 8; ++l) {
-    const double* v = p + 3 * static_cast<std::ptrdiff_t>(column[l]);
-    x[l] = v[0], y[l] = v[1], z[l] = v[2];
-  }
+[[gnu::always_inline]] inline Lanes<double> gather(const double* x, const Index* column) {
+  Lanes<double> v;
+  for (int l = 0; l < 8; ++l) v[l] = x[column[l]];
+  return v;
+}
+
+/// Lanes [shift, shift + lanes) of a followed by b; shift in [0, lanes).
+[[gnu::always_inline]] inline Lanes<float> shifted(const Lanes<float>& a, const Lanes<float>& b, int shift) {
+#ifdef __AVX512F__
+  const __m512i ramp = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  return reinterpret_cast<Lanes<float>>(
+      _mm512_permutex2var_ps(reinterpret_cast<__m512>(a), _mm512_add_epi32(ramp, _mm512_set1_epi32(shift)),
+                             reinterpret_cast<__m512>(b)));
+#else
+  float both[32];
+  store(both, a), store(both + 16, b);
+  return load(both + shift);
+#endif
+}
+[[gnu::always_inline]] inline Lanes<double> shifted(const Lanes<double>& a, const Lanes<double>& b,
+                                                    int shift) {
+#ifdef __AVX512F__
+  const __m512i ramp = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+  return reinterpret_cast<Lanes<double>>(
+      _mm512_permutex2var_pd(reinterpret_cast<__m512d>(a), _mm512_add_epi64(ramp, _mm512_set1_epi64(shift)),
+                             reinterpret_cast<__m512d>(b)));
+#else
+  double both[16];
+  store(both, a), store(both + 8, b);
+  return load(both + shift);
+#endif
 }
 
 /// Vectors of a row with a component to spare, and symmetric blocks with two: for arrays padded accordingly.
