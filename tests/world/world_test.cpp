@@ -59,6 +59,51 @@ TEST(World, MaxDtIsHonouredBySubsteps) {
   EXPECT_EQ(system.state.steps, 8);
 }
 
+/// Notes its parameters at every step.
+struct Recorder : Orbits {
+  struct State {
+    std::vector<Vec3> seen;
+  };
+  static Real max_dt(const Model&, const State&, const Params& p) { return p.limit; }
+  static Report step(const Model&, State& s, const Params& p, Workspace&, Real) {
+    s.seen.push_back(p.gravity);
+    return {};
+  }
+  static void fields(const Model&, auto&& s, FieldVisitor& visit) {
+    visit({"seen", "m", Centring::global}, s.seen);
+  }
+  static void geometry(const Model&, const State&, DrawableSink&) {}
+  static void absorb(const Model&, State&, std::span<const SampleImpulse>) {}
+  static Samples samples(const Model&, const State&, const Params&, const Workspace&) { return {}; }
+};
+
+TEST(World, KeyframesMoveThroughTheSubstepsOfAFrame) {
+  World world({.fps = 10, .substeps = 2});
+  auto& system = world.add<Recorder>("recorder", {}, {}, {.limit = Real(0.0101)});  // five parts of 10 ms
+  world.add_keyframes("recorder", {.path = "gravity",
+                                   .interpolation = Keyframes::Interpolation::linear,
+                                   .times = {0, 1},
+                                   .values = {0, 0, 0, 30, -60, 0}});
+  for (int f = 0; f < 3; ++f) world.step_frame();
+  ASSERT_EQ(system.state.seen.size(), 30u);
+  for (std::size_t k = 0; k < 30; ++k) {
+    const double t = 0.01 * double(k + 1);  // where each part ends
+    EXPECT_NEAR(system.state.seen[k].x(), 30 * t, 1e-5) << k;
+    EXPECT_NEAR(system.state.seen[k].y(), -60 * t, 1e-5) << k;
+  }
+}
+
+TEST(World, AKeyframeThatShortensMaxDtCountsFromItsFirstSubstep) {
+  World world({.fps = 10});
+  auto& system = world.add<Recorder>("recorder", {}, {}, {.limit = 1});
+  world.add_keyframes("recorder", {.path = "limit",
+                                   .interpolation = Keyframes::Interpolation::linear,
+                                   .times = {0, 0.1},
+                                   .values = {1, 0.021}});
+  world.step_frame();
+  EXPECT_EQ(system.state.seen.size(), 5u);
+}
+
 TEST(World, AnImpossibleMaxDtIsCappedAndSaysSo) {
   World world({.max_substeps = 20});
   world.add<Orbits>("orbit", {}, ring(10), {.limit = Real(1e-9)});

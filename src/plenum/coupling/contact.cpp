@@ -107,6 +107,30 @@ bool touches(const Traveller& p, const SolidBody& body, Real h, Touch& touch) {
 
 }  // namespace
 
+Real approach(const Boundary& a, const Boundary& b, Real h) {
+  const Samples samples = a.samples();
+  Real longest = 0;
+  for (const SolidBody& body : b.bodies()) {
+    Aabb swept = body.shape->bounds(body.pose0);
+    swept.extend(body.shape->bounds(body.pose));
+    swept = swept.grown(samples.radius + std::min(samples.reach, Real(1)));
+    longest = ordered_reduce(
+        samples.x.size(), samples_per_block, longest,
+        [&](std::size_t begin, std::size_t end) {
+          Real most = 0;
+          for (std::size_t i = begin; i < end; ++i) {
+            if (!(samples.inverse_mass[i] > 0)) continue;
+            const Vec3 &from = samples.x[i], to = from + h * samples.v[i];
+            if (!swept.overlaps({from.cwiseMin(to), from.cwiseMax(to)})) continue;
+            most = std::max(most, h * (samples.v[i] - body.velocity_at(from)).norm());
+          }
+          return most;
+        },
+        [](Real one, Real other) { return std::max(one, other); });
+  }
+  return longest;
+}
+
 ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, ContactWorkspace& w) {
   const Samples samples = a.samples();
   const std::span<const SolidBody> bodies = b.bodies();

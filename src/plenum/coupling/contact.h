@@ -45,4 +45,8 @@ struct ContactResult {
 /// which the bodies' poses are given.
 ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, ContactWorkspace& workspace);
 
+/// The longest way [m] that a sample of `a` whose path comes near a body of `b` travels relative to it in a
+/// step of length h [s], as far as its velocity tells; 0 if none does.
+Real approach(const Boundary& a, const Boundary& b, Real h);
+
 }  // namespace plenum::inline PLENUM_ABI

@@ -1,6 +1,7 @@
 #pragma once
 // The two concepts through which systems meet: Boundary, a surface that is touched; Medium, a continuum that
 // is probed and pushed. Systems know of each other nothing but these.
+#include <limits>
 #include <span>
 
 #include "plenum/base/real.h"
@@ -22,6 +23,9 @@ struct Samples {
   std::span<const Real> radii = {};    ///< [m] per sample, instead of `radius`
   Real friction = 0;                   ///< Coulomb coefficient, >= 0
   Real restitution = 0;                ///< in [0, 1]
+  /// [m] a sample may travel past a solid in one step; for surfaces whose points pull on each other, the
+  /// distance between them. A step that would go beyond it near a solid is divided.
+  Real reach = std::numeric_limits<Real>::infinity();
 
   /// Between the start (s = 0) and the end (s = 1) of the substep.
   Vec3 position(std::size_t i, Real s) const { return x0[i] + s * (x[i] - x0[i]); }

@@ -123,7 +123,11 @@ class World {
   struct Track;
   void substep(Real h, double end, FrameReport& report);
   void touch(System& system, Real h, Real s0, Real s1, FrameReport& report);
-  void apply_keyframes(double time);
+  /// Steps one system through h [s] up to the time `end` [s], in as many parts as its max_dt asks for.
+  void advance_system(std::size_t i, Real h, double end, FrameReport& report);
+  /// In how many parts of h [s] a surface that solids strike fast is to be stepped; see Samples::reach.
+  int contact_parts(System& system, Real h, Report& report);
+  bool apply_keyframes(std::size_t system, double time);  ///< true if the system has any
   bool all_finite(NotFinite& where);
   void pull(Real h);
   void remember();
