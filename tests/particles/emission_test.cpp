@@ -76,7 +76,7 @@ TEST(Emission, FillsItsConeUniformly) {
   e.rate = 1e6;
   e.speed = 2;
   e.speed_variation = Real(0.5);
-  e.spread = Real(1.2);
+  e.spread = Real(1.2 * 180 / std::numbers::pi);
   e.direction = {1, 2, -2};
   sim.step(0.1);
   const Vector3<double> axis = Vector3<double>(1, 2, -2) / 3;

@@ -44,7 +44,7 @@ TEST(SpringsBuild, ASoftBodyHasTheMassOfItsMeshWhichRidesOnIt) {
   part.spacing = Real(0.15);
   part.density = 300;
   part.position = Vec3(1, 2, 3);
-  part.rotation = Vec3(0, 1, 0);
+  part.rotation = Vec3(0, 57, 0);
   Net net = net_of(part);
   EXPECT_NEAR(test::total_mass(net), 300 * enclosed_volume(part.mesh.x, part.mesh.triangles), 1e-2);
   struct Sink final : DrawableSink {

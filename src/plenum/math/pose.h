@@ -1,6 +1,7 @@
 #pragma once
 // Rigid placements.
 #include <Eigen/Geometry>
+#include <numbers>
 
 #include "plenum/base/real.h"
 
@@ -9,6 +10,14 @@ namespace plenum::inline PLENUM_ABI {
 template <class T>
 using Quaternion = Eigen::Quaternion<T, Eigen::DontAlign>;
 using Quat = Quaternion<Real>;
+
+/// Rotation of intrinsic angles [deg] about x, then y, then z: as scene files and parameters give it.
+inline Quat rotation_from_degrees(const Vec3& degrees) {
+  const Vec3 angle = degrees * Real(std::numbers::pi / 180);
+  return Quat(Eigen::AngleAxis<Real>(angle.x(), Vec3::UnitX()) *
+              Eigen::AngleAxis<Real>(angle.y(), Vec3::UnitY()) *
+              Eigen::AngleAxis<Real>(angle.z(), Vec3::UnitZ()));
+}
 
 /// The placement X_WB of a body B in the world W: x_W = rotation * x_B + position.
 struct Pose {

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/shapes.h"
@@ -67,13 +66,6 @@ Shape shape_of(const Obstacle::Part& part) {
 
 }  // namespace
 
-Quat rotation_from_degrees(const Vec3& degrees) {
-  const Vec3 angle = degrees * Real(std::numbers::pi / 180);
-  return Quat(Eigen::AngleAxis<Real>(angle.x(), Vec3::UnitX()) *
-              Eigen::AngleAxis<Real>(angle.y(), Vec3::UnitY()) *
-              Eigen::AngleAxis<Real>(angle.z(), Vec3::UnitZ()));
-}
-
 void Obstacle::Part::describe(Describer& d) {
   const Info length{.unit = "m", .min = 1e-4, .max = 1e4};
   const auto with = [&](const char* text) {
@@ -109,7 +101,7 @@ void Obstacle::Part::describe(Describer& d) {
   }
   d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of the part in the obstacle"});
   d("rotation", rotation,
-    {.unit = "degrees", .min = -360, .max = 360, .doc = "about x, y and z, in this order"});
+    {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
   d("visible", visible, {.doc = "whether it is drawn"});
   d("palette", palette, {.min = 0, .max = 15, .doc = "which colour of the palette"});
 }
@@ -121,7 +113,7 @@ void Obstacle::Spec::describe(Describer& d) {
 void Obstacle::Params::describe(Describer& d) {
   d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of the obstacle"});
   d("rotation", rotation,
-    {.unit = "degrees", .min = -36000, .max = 36000, .doc = "about x, y and z, in this order"});
+    {.unit = "deg", .min = -1e6, .max = 1e6, .doc = "intrinsic angles about x, then y, then z"});
   d("friction", friction,
     {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
   d("restitution", restitution,

@@ -4,12 +4,10 @@
 
 #include "plenum/geometry/mesh.h"
 #include "plenum/geometry/shape.h"
+#include "plenum/math/pose.h"
 #include "plenum/state/solver.h"
 
 namespace plenum::inline PLENUM_ABI {
-
-/// Rotation of intrinsic angles [degrees] about x, then y, then z.
-Quat rotation_from_degrees(const Vec3& degrees);
 
 struct Obstacle {
   static constexpr const char* name = "obstacle";

@@ -127,8 +127,7 @@ void ParticleEmitter::describe(Describer& d) {
   d("speed", speed, {.unit = "m/s", .min = 0, .max = 1e5, .doc = "of emitted particles"});
   d("speed_variation", speed_variation,
     {.min = 0, .max = 1, .doc = "relative; speeds are uniform within it"});
-  d("spread", spread,
-    {.unit = "rad", .min = 0, .max = 3.14159265, .doc = "half-angle of the cone of directions"});
+  d("spread", spread, {.unit = "deg", .min = 0, .max = 180, .doc = "half-angle of the cone of directions"});
   d("lifetime", lifetime, {.unit = "s", .min = 0, .max = 1e9, .doc = "0: forever"});
   d("lifetime_variation", lifetime_variation,
     {.min = 0, .max = 1, .doc = "relative; lifetimes are uniform within it"});

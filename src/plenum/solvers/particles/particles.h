@@ -24,7 +24,7 @@ struct ParticleEmitter {
   Real rate = 100;                      ///< [1/s]
   Real speed = 5;                       ///< [m/s]
   Real speed_variation = Real(0.1);     ///< speeds are uniform in speed (1 -+ speed_variation)
-  Real spread = Real(0.2);              ///< [rad] half-angle of the cone, filled uniformly by solid angle
+  Real spread = Real(11.5);             ///< [deg] half-angle of the cone, filled uniformly by solid angle
   Real lifetime = 0;                    ///< [s]; 0: forever
   Real lifetime_variation = Real(0.1);  ///< lifetimes are uniform in lifetime (1 -+ lifetime_variation)
   Real start = 0, stop = Real(1e9);     ///< [s] emits in between

@@ -13,14 +13,21 @@
 #include "plenum/solvers/springs/springs.h"
 
 namespace plenum::inline PLENUM_ABI {
+namespace {
+constexpr double far = 1e6;  // [m] positions of things in a scene
+}
 
 void SpringsPin::describe(Describer& d) {
   d("where", where, {.doc = "which particles of the part are held"});
   if (d.when("where", "indices", where == Where::indices))
     d("indices", indices, {.min = 0, .doc = "of the part's own particles"});
   if (d.when("where", "box", where == Where::box)) {
-    d("box_min", box_min, {.unit = "m", .doc = "corner of a box in the world that holds what is inside"});
-    d("box_max", box_max, {.unit = "m", .doc = "opposite corner"});
+    d("box_min", box_min,
+      {.unit = "m",
+       .min = -far,
+       .max = far,
+       .doc = "corner of a box in the world that holds what is inside"});
+    d("box_max", box_max, {.unit = "m", .min = -far, .max = far, .doc = "opposite corner"});
   }
   d("group", group, {.min = 0, .max = 255, .doc = "of params.pins, which move it"});
 }
@@ -28,11 +35,13 @@ void SpringsPin::describe(Describer& d) {
 void SpringsWire::describe(Describer& d) {
   d("shape", shape, {.doc = "of the curve"});
   d("beads", beads, {.min = 0, .doc = "particles of the part that slide on it", .required = true});
-  d("origin", origin, {.unit = "m", .doc = "in the world: a point of the line, or the centre"});
-  d("axis", axis, {.doc = "of a line or a helix; normal of a circle's plane"});
+  d("origin", origin,
+    {.unit = "m", .min = -far, .max = far, .doc = "in the world: a point of the line, or the centre"});
+  d("axis", axis, {.min = -far, .max = far, .doc = "of a line or a helix; normal of a circle's plane"});
   d("radius", radius, {.unit = "m", .min = 1e-4, .max = 1e4, .doc = "of the circle or the helix"});
   if (d.when("shape", "helix", shape == WireShape::helix)) {
-    d("radial", radial, {.doc = "from the axis to the curve, at the height of the origin"});
+    d("radial", radial,
+      {.min = -far, .max = far, .doc = "from the axis to the curve, at the height of the origin"});
     d("pitch", pitch,
       {.unit = "m", .min = -1e4, .max = 1e4, .doc = "rise in one turn, right-handed if positive"});
   }
@@ -50,8 +59,8 @@ void SpringsPart::describe(Describer& d) {
       {.unit = "N/m", .min = 0, .max = 1e9, .doc = "of springs across the cells", .logarithmic = true});
   }
   if (d.when("type", "rope", type == Type::rope)) {
-    d("from", from, {.unit = "m", .doc = "one end, before placement"});
-    d("to", to, {.unit = "m", .doc = "other end, before placement"});
+    d("from", from, {.unit = "m", .min = -far, .max = far, .doc = "one end, before placement"});
+    d("to", to, {.unit = "m", .min = -far, .max = far, .doc = "other end, before placement"});
     d("segments", segments, {.min = 1, .max = 1000000, .doc = "springs along the rope"});
     d("inextensible", inextensible, {.doc = "neighbours stay at their rest distance, as if joined by rods"});
     d("slack", slack, {.min = -0.9, .max = 10, .doc = "rest length over distance, less one"});
@@ -63,7 +72,8 @@ void SpringsPart::describe(Describer& d) {
     d("density", density, {.unit = "kg/m^3", .min = 1e-3, .max = 1e5, .doc = "of the body"});
   }
   if (d.when("type", "points", type == Type::points)) {
-    d("points", points, {.unit = "m", .doc = "positions, before placement", .required = true});
+    d("points", points,
+      {.unit = "m", .min = -far, .max = far, .doc = "positions, before placement", .required = true});
     d("springs", springs, {.min = 0, .doc = "pairs of points joined by springs"});
     d("rods", rods, {.min = 0, .doc = "pairs of points that stay as far apart as they are placed"});
     d("masses", masses, {.unit = "kg", .min = 1e-9, .max = 1e9, .doc = "of the points; none: mass each"});
@@ -83,9 +93,10 @@ void SpringsPart::describe(Describer& d) {
     {.unit = "m", .min = 0, .max = 100, .doc = "of balls drawn at the particles; 0: none"});
   d("line_radius", line_radius,
     {.unit = "m", .min = 0, .max = 100, .doc = "of threads drawn for springs and rods"});
-  d("position", position, {.unit = "m", .doc = "of the part's origin"});
-  d("rotation", rotation, {.unit = "rad", .doc = "about the axis along it, by its length"});
-  d("velocity", velocity, {.unit = "m/s", .doc = "at the start"});
+  d("position", position, {.unit = "m", .min = -far, .max = far, .doc = "of the part's origin"});
+  d("rotation", rotation,
+    {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
+  d("velocity", velocity, {.unit = "m/s", .min = -1e5, .max = 1e5, .doc = "at the start"});
   d("pins", pins, {.doc = "particles that are held"});
   d("wires", wires, {.doc = "curves that particles slide on"});
 }
@@ -98,12 +109,6 @@ namespace {
 
 using Model = Springs::Model;
 using State = Springs::State;
-
-Quat rotation_of(const Vec3& v) {
-  const Real angle = v.norm();
-  if (angle == 0) return Quat::Identity();
-  return Quat(Eigen::AngleAxis<Real>(angle, v / angle));
-}
 
 /// Refuses input unless `holds`; the value is made text only then.
 void require(bool holds, const std::string& key, const char* what) {
@@ -197,7 +202,7 @@ class Builder {
 
  private:
   void particle(const Vec3& x, Real mass) {
-    const Vec3 placed = rotation_of(part_.rotation) * x + part_.position;
+    const Vec3 placed = turn_ * x + part_.position;
     m_.mass.push_back(mass);
     s_.particles.x.push_back(placed);
     s_.particles.v.push_back(part_.velocity);
@@ -437,6 +442,7 @@ class Builder {
   }
 
   const SpringsPart& part_;
+  const Quat turn_ = rotation_from_degrees(part_.rotation);
   std::string key_;
   Model& m_;
   State& s_;
@@ -512,6 +518,11 @@ void Springs::update(Model& model) {
   for (std::size_t e = 0; e < edges; ++e)
     if (model.stiffness[e] > 0) time = std::min(time, double(model.damping[e]) / double(model.stiffness[e]));
   model.damping_time = std::isfinite(time) ? static_cast<Real>(time) : 0;
+  double length = 0;
+  std::size_t counted = 0;
+  for (std::size_t e = 0; e < edges; ++e)
+    if (model.kind[e] != bend && model.rest_length[e] > 0) length += double(model.rest_length[e]), ++counted;
+  model.reach = counted > 0 ? static_cast<Real>(length / double(counted)) : 0;
 
   const ConstraintSet<Real>& set = model.constraints;
   require(set.rod_length.size() == set.rods.size() && set.bead_wire.size() == set.beads.size(), "constraints",

@@ -17,27 +17,29 @@ Springs::Workspace::Workspace(Workspace&&) noexcept = default;
 Springs::Workspace& Springs::Workspace::operator=(Workspace&&) noexcept = default;
 
 Vec3 Springs::PinMotion::operator()(const Vec3& x) const {
-  const Real angle = rotation.norm();
-  if (angle == 0) return x + offset;
-  return Quat(Eigen::AngleAxis<Real>(angle, rotation / angle)) * (x - pivot) + pivot + offset;
+  if (rotation == Vec3::Zero()) return x + offset;
+  return rotation_from_degrees(rotation) * (x - pivot) + pivot + offset;
 }
 
 void Springs::PinMotion::describe(Describer& d) {
-  d("offset", offset, {.unit = "m", .doc = "from where the pins were built"});
-  d("rotation", rotation, {.unit = "rad", .doc = "about the axis along it, by its length"});
-  d("pivot", pivot, {.unit = "m", .doc = "point in the world that the rotation leaves in place"});
+  d("offset", offset, {.unit = "m", .min = -1e6, .max = 1e6, .doc = "from where the pins were built"});
+  d("rotation", rotation,
+    {.unit = "deg", .min = -1e6, .max = 1e6, .doc = "intrinsic angles about x, then y, then z"});
+  d("pivot", pivot,
+    {.unit = "m", .min = -1e6, .max = 1e6, .doc = "point in the world that the rotation leaves in place"});
   d("released", released, {.doc = "let go"});
 }
 
 void Springs::Params::describe(Describer& d) {
-  d("gravity", gravity, {.unit = "m/s^2", .doc = "acceleration of free fall"});
+  d("gravity", gravity, {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "acceleration of free fall"});
   d("integrator", integrator, {.doc = "method of stepping in time"});
   d("stiffness_scale", stiffness_scale,
     {.min = 0, .max = 1e6, .doc = "factor on every spring's stiffness", .logarithmic = true});
   d("damping_scale", damping_scale, {.min = 0, .max = 1e6, .doc = "factor on every spring's damping"});
   d("point_damping", point_damping,
     {.unit = "1/s", .min = 0, .max = 1e4, .doc = "rate at which every particle's motion decays"});
-  d("wind", wind, {.unit = "m/s", .doc = "velocity of the air, which pushes on triangles"});
+  d("wind", wind,
+    {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "velocity of the air, which pushes on triangles"});
   d("air_density", air_density, {.unit = "kg/m^3", .min = 0, .max = 2000, .doc = "of the air; 0: no air"});
   d("drag", drag, {.min = 0, .max = 10, .doc = "drag coefficient of triangles"});
   d("lift", lift, {.min = 0, .max = 10, .doc = "lift coefficient of triangles"});
@@ -199,6 +201,7 @@ void Springs::model_fields(Model& model, FieldVisitor& visit) {
   visit({"stiffness_bound", "1/s^2", Centring::global}, model.stiffness_bound);
   visit({"damping_bound", "1/s", Centring::global}, model.damping_bound);
   visit({"damping_time", "s", Centring::global}, model.damping_time);
+  visit({"reach", "m", Centring::global}, model.reach);
   visit({"constraint_bound", "1/kg", Centring::global}, model.constraint_bound);
   visit({"revision", "", Centring::global}, model.revision);
 }
@@ -276,7 +279,8 @@ void Springs::geometry(const Model& model, const State& state, DrawableSink& sin
   }
 }
 
-Samples Springs::samples(const Model&, const State& state, const Params& params, const Workspace& workspace) {
+Samples Springs::samples(const Model& model, const State& state, const Params& params,
+                         const Workspace& workspace) {
   const bool stepped = workspace.impl && workspace.impl->x0.size() == state.particles.size();
   return {.x0 = stepped ? workspace.impl->x0 : state.particles.x,
           .x = state.particles.x,
@@ -284,7 +288,8 @@ Samples Springs::samples(const Model&, const State& state, const Params& params,
           .inverse_mass = state.particles.inverse_mass,
           .radius = params.thickness,
           .friction = params.friction,
-          .restitution = params.restitution};
+          .restitution = params.restitution,
+          .reach = model.reach > 0 ? model.reach : std::numeric_limits<Real>::infinity()};
 }
 
 void Springs::absorb(const Model&, State& state, std::span<const SampleImpulse> impulses) {

@@ -67,6 +67,7 @@ struct Springs {
     Real stiffness_bound = 0;   ///< [1/s^2] of the net's highest frequency squared; see update()
     Real damping_bound = 0;     ///< [1/s] of the highest damping rate
     Real damping_time = 0;      ///< [s] the least of damping over stiffness
+    Real reach = 0;             ///< [m] mean rest length of springs that have one
     Index revision = 0;         ///< counts updates, so that workspaces notice them
   };
 
@@ -117,7 +118,7 @@ struct Springs {
   /// How far a group of pins has moved from where it was built.
   struct PinMotion {
     Vec3 offset = Vec3::Zero();    ///< [m]
-    Vec3 rotation = Vec3::Zero();  ///< [rad] about the axis along it, through `pivot`
+    Vec3 rotation = Vec3::Zero();  ///< [deg] intrinsic angles about x, then y, then z through `pivot`
     Vec3 pivot = Vec3::Zero();     ///< [m] in the world
     bool released = false;         ///< lets go
 

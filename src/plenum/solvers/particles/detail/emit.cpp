@@ -85,7 +85,7 @@ Birth draw_birth(const ParticleSystem::Model& model, const ParticleEmitter& emit
     }
   }
   birth.v = varied(emitter.speed, emitter.speed_variation, u[2]) *
-            direction_in_cone(axis, emitter.spread, u[0], u[1]);
+            direction_in_cone(axis, emitter.spread * Real(std::numbers::pi / 180), u[0], u[1]);
   birth.lifetime = varied(emitter.lifetime, emitter.lifetime_variation, u[3]);
   return birth;
 }
