@@ -6,19 +6,14 @@
 #include <cmath>
 #include <numbers>
 
-#include "plot.h"
+#include "nets.h"
 #include "study.h"
+#include "style.h"
 
 namespace plenum::figures {
 namespace {
 
 using enum Integrator;
-constexpr double pi = std::numbers::pi;
-
-// Okabe & Ito 2008, "Color universal design", some darkened so that text in them reads on white.
-constexpr std::string_view vermilion = "#c14e00", orange = "#b97700", blue = "#0067a8", sky = "#2b8cc4",
-                           green = "#007f5c", purple = "#a5487f", grey = "#5a5a58", ink = "#333333";
-
 /// One look for a method in every figure.
 struct Look {
   Integrator method;
@@ -44,12 +39,6 @@ const Look& look_of(Integrator method) {
   return *std::find_if(std::begin(looks), std::end(looks), [&](const Look& l) { return l.method == method; });
 }
 
-std::vector<Tick> ticks(std::initializer_list<double> values) {
-  std::vector<Tick> out;
-  for (const double v : values) out.push_back({v, v < 0 ? fmt::format("−{}", -v) : fmt::format("{}", v)});
-  return out;
-}
-
 /// Points of an edge seen from `centre`, all around if `full`, else over the left half-plane from +i to -i.
 std::vector<Point> edge_around(const std::function<bool(Complex)>& inside, Complex centre, double reach,
                                bool full = true) {
@@ -64,8 +53,8 @@ std::vector<Point> edge_around(const std::function<bool(Complex)>& inside, Compl
 }
 
 void cross_hairs(Panel& panel, const Axis& x, const Axis& y) {
-  panel.curve({{x.low, 0}, {x.high, 0}}, {"#8a8a86", 1, ""});
-  panel.curve({{0, y.low}, {0, y.high}}, {"#8a8a86", 1, ""});
+  panel.curve({{x.low, 0}, {x.high, 0}}, {pale, 1, ""});
+  panel.curve({{0, y.low}, {0, y.high}}, {pale, 1, ""});
 }
 
 std::string draw_stability() {
@@ -326,11 +315,9 @@ std::string draw_convergence() {
 }  // namespace
 
 const std::vector<Figure>& all_figures() {
-  static const std::vector<Figure> figures = {{"stability.svg", draw_stability},
-                                              {"oscillator.svg", draw_oscillator},
-                                              {"energy.svg", draw_energy},
-                                              {"phase.svg", draw_phase},
-                                              {"convergence.svg", draw_convergence}};
+  static const std::vector<Figure> figures = {
+      {"stability.svg", draw_stability}, {"oscillator.svg", draw_oscillator},   {"energy.svg", draw_energy},
+      {"phase.svg", draw_phase},         {"convergence.svg", draw_convergence}, {"nets.svg", draw_nets}};
   return figures;
 }
 

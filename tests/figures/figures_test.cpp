@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "integrate/reference.h"
+#include "nets.h"
 #include "study.h"
 
 namespace plenum { namespace {
@@ -142,6 +143,14 @@ TEST(Figures, MethodsConvergeToTheExactPendulumAtTheirOrder) {
     const int steps = method.order == 1 ? 8000 : 800;
     EXPECT_NEAR(std::log2(error(steps) / error(2 * steps)), method.order, 0.1) << method.name;
   }
+}
+
+TEST(Figures, RopesHangLikeTheCatenary) {
+  for (const Row& row : read_reference("catenary.csv"))
+    EXPECT_NEAR(-catenary(number(row, "L_over_d"), 0), number(row, "sag_over_d"), 1e-12);
+  const std::vector<Point> rope = rope_at_rest(32, 1.5);
+  ASSERT_EQ(rope.size(), 33u);
+  for (const Point& p : rope) EXPECT_NEAR(p.y, catenary(1.5, p.x), 0.005 * 0.5026);  // catenary.csv: 0.5 %
 }
 
 /// The words of a drawing between its numbers, and its numbers.
