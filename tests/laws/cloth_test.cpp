@@ -27,9 +27,9 @@ double energy(const Springs::Model& model, const Springs::State& state) {
 // Cloth of 1 m, held at two corners of one side, is hit from below by a ball of 20 cm that goes through its
 // middle at 20 m/s, 67 cm in a step of 1/30 s, and away to one side. A ball that moves by keyframes gives as
 // much energy as it takes, so there is no bound on what happens meanwhile, but nothing may become infinite.
-// Once the ball is gone nothing feeds the cloth, so its energy must not grow; and it ends as a cloth that
+// Once the ball is gone nothing feeds the cloth, so it must not gain energy; and it ends as a cloth that
 // hangs.
-TEST(ClothLaws, ABallCrossingAtTwentyMetresASecondLeavesAPlausibleClothForStiffnessOverSixDecades) {
+TEST(SlowClothLaws, ABallCrossingAtTwentyMetresASecondLeavesAPlausibleClothForStiffnessOverSixDecades) {
   for (double stiffness = 10; stiffness < 2e7; stiffness *= 10) {
     World world({.fps = 30});
     Obstacle::Model ball_model;
@@ -50,15 +50,17 @@ TEST(ClothLaws, ABallCrossingAtTwentyMetresASecondLeavesAPlausibleClothForStiffn
     Springs::State state;
     Springs::build({.parts = {part}}, model, state);
     auto& cloth = world.add<Springs>("cloth", model, state, Springs::Params{});
-    double before = 0;
+    double at_frame_60 = 0;
     for (int f = 0; f < 150; ++f) {
       const FrameReport report = world.step_frame();
       ASSERT_TRUE(report.ok) << stiffness << " frame " << f << ": " << report.not_finite.sentence();
       const double now = energy(cloth.model, cloth.state);
+      // The hundredth part of its weight times its size is for what linear solves leave, a thousandth of
+      // theirs.
       if (f > 60) {
-        EXPECT_LT(now, before + 1e-3 * std::max(1.0, std::abs(before))) << stiffness << " frame " << f;
+        EXPECT_LT(now, at_frame_60 + 0.01 * 0.2 * 9.81) << stiffness << " frame " << f;
       }
-      before = now;
+      if (f == 60) at_frame_60 = now;
     }
     double reach = 0, strain = 0;
     for (const Vec3& x : cloth.state.particles.x)
