@@ -186,4 +186,48 @@ TEST(Springs, ASteadyStepAllocatesNothing) {
   }
 }
 
+/// A rope of rods whose last particle slides on a level wire, for multipliers.
+SpringsPart rope_of_rods() {
+  SpringsPart part;
+  part.type = SpringsPart::Type::rope;
+  part.segments = 64;
+  part.inextensible = true;
+  part.pins = {{.where = SpringsPin::Where::first}};
+  part.wires = {{.beads = {64}, .origin = Vec3(1, 0, 0), .axis = Vec3(1, 0, 0)}};
+  return part;
+}
+
+TEST(Springs, AStepWithMultipliersAllocatesNothing) {
+  if (!plenum_test::can_count_allocations) GTEST_SKIP() << "allocations are counted elsewhere";
+  for (std::size_t k = 0; k < names_of(Springs::Stabilization{}).size(); ++k)
+    for (const auto integrator : every_integrator()) {
+      Net net = net_of(rope_of_rods());
+      const Springs::Params params{.integrator = integrator,
+                                   .stabilization = static_cast<Springs::Stabilization>(k)};
+      const Real dt = std::min(Real(1) / 600, Springs::max_dt(net.model, net.state, params));
+      for (int step = 0; step < 3; ++step) net.step(params, dt);
+      EXPECT_EQ(plenum_test::count_allocations([&] {
+                  for (int step = 0; step < 5; ++step) net.step(params, dt);
+                }),
+                0)
+          << names_of(integrator)[std::size_t(integrator)] << k;
+    }
+}
+
+TEST(Springs, MultipliersHashTheSameForEveryThreadCount) {
+  for (const auto integrator : {Springs::Integrator::implicit_euler, Springs::Integrator::symplectic_euler,
+                                Springs::Integrator::rk4}) {
+    const auto run = [&](int threads) {
+      World world({.fps = 300});
+      world.set_threads(threads);
+      Net net = net_of(rope_of_rods());
+      world.add<Springs>("rope", net.model, net.state, {.integrator = integrator});
+      for (int f = 0; f < 10; ++f) EXPECT_TRUE(world.step_frame().ok);
+      return world.hash();
+    };
+    const Hash128 one = run(1);
+    for (const int threads : {2, 3, 8}) EXPECT_EQ(run(threads), one) << int(integrator) << " on " << threads;
+  }
+}
+
 }}  // namespace plenum

@@ -10,12 +10,30 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 constexpr std::size_t particles_per_block = 1024;
+
+/// How far the end i of a spring has moved away from the other along its direction at the start; the
+/// direction is zero where there is none.
+template <class T>
+struct Stroke {
+  Vector3<T> direction;
+  T length;
+};
+template <class T>
+Stroke<T> stroke(std::span<const Vector3<T>> x0, std::span<const Vector3<T>> x, std::size_t i,
+                 std::size_t other) {
+  const Vector3<T> line = x0[i] - x0[other];
+  const T l = line.norm();
+  if (!(l > 0)) return {Vector3<T>::Zero(), 0};
+  const Vector3<T> n = line / l;
+  return {n, n.dot((x[i] - x0[i]) - (x[other] - x0[other]))};
 }
+
+}  // namespace
 
 template <class T>
 ProjectiveSprings<T>::ProjectiveSprings(std::span<const T> inverse_mass, std::span<const Index2> springs,
                                         std::span<const T> rest_length, std::span<const T> stiffness,
-                                        double h)
+                                        double h, std::span<const T> damping)
     : h_(h), row_begin_(inverse_mass.size() + 1, 0), index_(inverse_mass.size(), -1) {
   const auto n = static_cast<Index>(inverse_mass.size());
   for (std::size_t s = 0; s < springs.size(); ++s) {
@@ -39,7 +57,9 @@ ProjectiveSprings<T>::ProjectiveSprings(std::span<const T> inverse_mass, std::sp
   auto next = row_begin_;
   for (std::size_t s = 0; s < springs.size(); ++s)
     for (int end = 0; end < 2; ++end)
-      row_springs_[next[springs[s][end]]++] = {springs[s][1 - end], stiffness[s], rest_length[s]};
+      row_springs_[next[springs[s][end]]++] = {springs[s][1 - end], stiffness[s], rest_length[s],
+                                               damping.empty() ? T(0) : damping[s]};
+  damped_ = std::any_of(damping.begin(), damping.end(), [](T c) { return c > 0; });
   gradient_.resize(inverse_mass.size());
   packed_.resize(free_.size());
 
@@ -51,9 +71,10 @@ ProjectiveSprings<T>::ProjectiveSprings(std::span<const T> inverse_mass, std::sp
   }
   for (std::size_t s = 0; s < springs.size(); ++s) {
     const Index a = index_[springs[s][0]], b = index_[springs[s][1]];
-    if (a >= 0) positions.push_back({a, a}), values.push_back(stiffness[s]);
-    if (b >= 0) positions.push_back({b, b}), values.push_back(stiffness[s]);
-    if (a >= 0 && b >= 0) positions.push_back({a, b}), values.push_back(-stiffness[s]);
+    const T bound = stiffness[s] + (damping.empty() ? T(0) : static_cast<T>(double(damping[s]) / h));
+    if (a >= 0) positions.push_back({a, a}), values.push_back(bound);
+    if (b >= 0) positions.push_back({b, b}), values.push_back(bound);
+    if (a >= 0 && b >= 0) positions.push_back({a, b}), values.push_back(-bound);
   }
   factors_.analyze(static_cast<Index>(free_.size()), positions);
   if (!factors_.factorize(values) || !factors_.positive_definite())
@@ -62,7 +83,9 @@ ProjectiveSprings<T>::ProjectiveSprings(std::span<const T> inverse_mass, std::sp
 }
 
 template <class T>
-double ProjectiveSprings<T>::value(std::span<const Vector3<T>> y, std::span<const Vector3<T>> x) const {
+double ProjectiveSprings<T>::value(std::span<const Vector3<T>> y, std::span<const Vector3<T>> x,
+                                   std::span<const Vector3<T>> x0) const {
+  const bool damped = damped_ && !x0.empty();
   return ordered_sum(x.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
     double sum = 0;
     for (std::size_t i = begin; i < end; ++i) {
@@ -72,6 +95,9 @@ double ProjectiveSprings<T>::value(std::span<const Vector3<T>> y, std::span<cons
         const Spring& s = row_springs_[k];
         const double stretch = double((x[i] - x[s.other]).norm()) - double(s.rest_length);
         sum += 0.25 * double(s.stiffness) * stretch * stretch;
+        if (!damped) continue;
+        const double moved = double(stroke<T>(x0, x, i, std::size_t(s.other)).length);
+        sum += 0.25 * double(s.damping) / h_ * moved * moved;
       }
     }
     return sum;
@@ -80,7 +106,9 @@ double ProjectiveSprings<T>::value(std::span<const Vector3<T>> y, std::span<cons
 
 template <class T>
 void ProjectiveSprings<T>::gradient(std::span<const Vector3<T>> y, std::span<const Vector3<T>> x,
-                                    std::span<Vector3<T>> g) const {
+                                    std::span<Vector3<T>> g, std::span<const Vector3<T>> x0) const {
+  const bool damped = damped_ && !x0.empty();
+  const T inverse_h = static_cast<T>(1 / h_);
   const T inverse_square = static_cast<T>(1 / (h_ * h_));
   parallel_for(x.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -95,6 +123,9 @@ void ProjectiveSprings<T>::gradient(std::span<const Vector3<T>> y, std::span<con
         const T l = d.norm();
         // k (d - nearest vector of length l0); where d has no direction any will do, and none is taken.
         if (l > 0) sum += (s.stiffness * (1 - s.rest_length / l)) * d;
+        if (!damped) continue;
+        const Stroke<T> moved = stroke<T>(x0, x, i, std::size_t(s.other));
+        sum += (s.damping * inverse_h * moved.length) * moved.direction;
       }
       g[i] = sum;
     }
@@ -112,7 +143,8 @@ void ProjectiveSprings<T>::precondition(std::span<Vector3<T>> g) {
 
 template <class T>
 ProjectiveReport ProjectiveSprings<T>::solve(std::span<const Vector3<T>> y, std::span<Vector3<T>> x,
-                                             const ProjectiveOptions& options) {
+                                             const ProjectiveOptions& options,
+                                             std::span<const Vector3<T>> x0) {
   assert(y.size() == mass_.size() && x.size() == mass_.size());
   const auto norm_of = [&](auto&& item) {
     return std::sqrt(ordered_sum(x.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
@@ -124,7 +156,7 @@ ProjectiveReport ProjectiveSprings<T>::solve(std::span<const Vector3<T>> y, std:
   ProjectiveReport report;
   double tolerance = 0;
   while (true) {
-    gradient(y, x, gradient_);
+    gradient(y, x, gradient_, x0);
     report.gradient_norm = norm_of([&](std::size_t i) -> const Vector3<T>& { return gradient_[i]; });
     if (report.iterations == 0) tolerance = options.gradient_tolerance * report.gradient_norm;
     report.converged = report.gradient_norm <= tolerance;

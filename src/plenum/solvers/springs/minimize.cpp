@@ -174,21 +174,21 @@ void backward_euler_step(const Springs::Model& model, Springs::State& state, con
 
 void local_global_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                        SpringsWorkspace& w, Real h, Report& report) {
-  if (w.system.damped() && params.damping_scale > 0)
-    report.warn("local_global leaves out damping along springs; use backward_euler, or point_damping");
   if (has_penalty(model, params) && !model.constraints.beads.empty())
     report.warn("local_global leaves out wires kept by penalty; keep constraints by multipliers");
   begin(model, state, params, w, h);
   const Real heavier = 1 + h * params.point_damping;
-  ProjectiveKey key{model.revision, h, params.stiffness_scale, heavier, w.penalty_stiffness};
+  ProjectiveKey key{model.revision,       h,       params.stiffness_scale,
+                    params.damping_scale, heavier, w.penalty_stiffness};
   if (!(key == w.projective_key) || state.particles.inverse_mass != w.projective_inverse_mass) {
     const StageTimer timer(report.stages, "factor");
     std::vector<Real> inverse_mass = state.particles.inverse_mass;
     for (Real& inverse : inverse_mass) inverse /= heavier;
     SpringPairs pairs(model, w.penalty_stiffness);
     for (std::size_t e = 0; e < model.edges.size(); ++e) pairs.stiffness[e] *= params.stiffness_scale;
-    w.projective =
-        ProjectiveSprings<Real>(inverse_mass, pairs.edges, pairs.rest_length, pairs.stiffness, double(h));
+    for (Real& c : pairs.damping) c *= params.damping_scale;
+    w.projective = ProjectiveSprings<Real>(inverse_mass, pairs.edges, pairs.rest_length, pairs.stiffness,
+                                           double(h), pairs.damping);
     w.projective_key = key;
     w.projective_inverse_mass = state.particles.inverse_mass;
   }
@@ -196,7 +196,8 @@ void local_global_step(const Springs::Model& model, Springs::State& state, const
   const ProjectiveReport result =
       w.projective.solve(w.target, state.particles.x,
                          {.max_iterations = params.nonlinear_iterations,
-                          .gradient_tolerance = double(params.nonlinear_tolerance)});
+                          .gradient_tolerance = double(params.nonlinear_tolerance)},
+                         w.x0);
   report.iterations += result.iterations;
   end(model, state, w, h);
 }

@@ -19,7 +19,7 @@ namespace plenum::inline PLENUM_ABI {
 /// What a prefactored matrix depends on, besides which particles are held.
 struct ProjectiveKey {
   Index revision = -1;
-  Real h = 0, stiffness_scale = 0, mass_scale = 0, penalty_stiffness = 0;
+  Real h = 0, stiffness_scale = 0, damping_scale = 0, mass_scale = 0, penalty_stiffness = 0;
   bool operator==(const ProjectiveKey&) const = default;
 };
 
