@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "plenum/draw/headless.h"
+#include "plenum/draw/palette_sink.h"
 #include "plenum/draw/renderer.h"
 #include "plenum/io/image.h"
 #include "plenum/io/movie.h"
@@ -69,7 +70,11 @@ Style style_of(const Scene& scene, const std::string& quality) {
 }
 
 void draw_world(World& world, DrawableSink& sink) {
-  for (std::size_t i = 0; i < world.size(); ++i) world.system(i).geometry(sink);
+  PaletteSink coloured(sink);
+  for (std::size_t i = 0; i < world.size(); ++i) {
+    coloured.next_system();
+    world.system(i).geometry(coloured);
+  }
 }
 
 struct Pictures::Impl {

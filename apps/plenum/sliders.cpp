@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "plenum/world/pointer.h"
+
 namespace plenum::app {
 namespace {
 
@@ -89,9 +91,10 @@ PanelActions panel(Scene& scene, const PanelState& state) {
     ImGui::TextWrapped("%s", state.message.c_str());
     ImGui::PopStyleColor();
   }
+  const std::size_t leading = leading_system(world);
   for (std::size_t s = 0; s < world.size(); ++s) {
     System& system = world.system(s);
-    const auto flags = s == 0 ? ImGuiTreeNodeFlags_DefaultOpen : 0;
+    const auto flags = s == leading ? ImGuiTreeNodeFlags_DefaultOpen : 0;
     if (!ImGui::CollapsingHeader(system.name().c_str(), flags)) continue;
     ImGui::PushID(static_cast<int>(s));
     ImGui::PushItemWidth(ImGui::GetContentRegionAvail().x * 0.48f);

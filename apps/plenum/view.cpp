@@ -13,6 +13,7 @@
 #include "plenum/draw/renderer.h"
 #include "plenum/io/image.h"
 #include "plenum/scene/scene.h"
+#include "plenum/world/pointer.h"
 #include "sliders.h"
 #include "window.h"
 
@@ -20,34 +21,6 @@ namespace plenum::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// The sample under the pointer, if one is near enough to its ray.
-struct Pick {
-  std::size_t system = 0;
-  Index sample = 0;
-  Vec3 x = Vec3::Zero();
-};
-
-std::optional<Pick> pick(World& world, const Camera& camera, const Vec3& ray, Real pixel_angle) {
-  std::optional<Pick> best;
-  Real best_angle = 14 * pixel_angle;  // [rad] fourteen pixels
-  for (std::size_t s = 0; s < world.size(); ++s) {
-    const Boundary* boundary = world.system(s).boundary();
-    if (!boundary) continue;
-    const Samples samples = boundary->samples();
-    for (std::size_t i = 0; i < samples.x.size(); ++i) {
-      if (!(samples.inverse_mass[i] > 0)) continue;
-      const Vec3 d = samples.x[i] - camera.eye;
-      const Real along = d.dot(ray);
-      if (!(along > 0)) continue;
-      const Real angle = std::atan2(d.cross(ray).norm(), along);
-      if (angle >= best_angle) continue;
-      best_angle = angle;
-      best = Pick{s, static_cast<Index>(i), samples.x[i]};
-    }
-  }
-  return best;
-}
 
 class Viewer {
  public:
@@ -107,23 +80,15 @@ class Viewer {
 
   void handle_mouse() {
     const Window::Mouse mouse = window_.mouse();
-    const Vec3 ray = camera_.ray(mouse.x, mouse.y, window_.aspect());
+    const PointerRay ray{camera_.eye, camera_.ray(mouse.x, mouse.y, window_.aspect()), camera_.forward()};
     if (mouse.captured_by_panel) return;
     if (mouse.left_pressed) {
       const Real pixel = camera_.field_of_view / static_cast<Real>(window_.height());
-      grabbed_ = pick(scene_.world, camera_, ray, pixel);
+      pointer_.press(scene_.world, ray, 14 * pixel);
     }
-    if (!mouse.left) {
-      grabbed_.reset();
-      scene_.world.release();
-    }
-    if (grabbed_) {
-      // The target moves in the plane through the sample's first place that faces the camera.
-      const Vec3 forward = camera_.forward();
-      const Real depth = (grabbed_->x - camera_.eye).dot(forward);
-      const Real along = ray.dot(forward);
-      if (along > Real(1e-3))
-        scene_.world.drag(grabbed_->system, grabbed_->sample, camera_.eye + ray * (depth / along));
+    if (!mouse.left) pointer_.release(scene_.world);
+    if (pointer_.holds()) {
+      pointer_.move(scene_.world, ray);
     } else if (mouse.left) {
       camera_.orbit(-mouse.dx * Real(2.5), mouse.dy * Real(2.5));
     } else if (mouse.right || mouse.middle) {
@@ -180,7 +145,7 @@ class Viewer {
   Window window_;
   std::unique_ptr<Renderer> renderer_;
   Camera camera_;
-  std::optional<Pick> grabbed_;
+  Pointer pointer_;
   FrameReport last_;
   std::vector<double> times_;
   std::string message_;

@@ -164,4 +164,50 @@ TEST_F(Program, SetChangesAParameterAndRefusesStrangers) {
   EXPECT_NE(r.err.find("'gravity'"), std::string::npos) << r.err;
 }
 
+TEST_F(Program, OutputThatCannotBeWrittenIsToldAndFails) {
+  const std::string scene = quoted(write("drops.json", drops));
+  const std::string file = write("file", "");
+  for (const std::string& place : {std::string("/proc/plenum"), file + "/below"}) {
+    const Result r = run("run " + scene + " --frames 2 --export ply --quiet --out " + quoted(place));
+    EXPECT_NE(r.status, 0) << place;
+    EXPECT_NE(r.err.find(place), std::string::npos) << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  }
+  const Result r = run("run " + scene + " --frames 2 --quiet --checkpoint-every 1 --out /dev/full");
+  EXPECT_NE(r.status, 0);
+  EXPECT_NE(r.err, "");
+}
+
+TEST_F(Program, ADiskThatFillsUpIsToldAndLeavesNoHalfFiles) {
+  // A limit on the size of files stands for the full disk: both make write() fall short.
+  const std::string scene = write("drops.json", drops);
+  const std::string command = "cd " + quoted(folder) + "; ulimit -f 4; trap '' XFSZ; exec " +
+                              quoted(PLENUM_BINARY_DIR "/bin/plenum") + " run " + quoted(scene) +
+                              " --frames 3 --checkpoint-every 1 --export ply --quiet --out full 2>stderr";
+  const int status = std::system(command.c_str());
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_NE(WEXITSTATUS(status), 0);
+  EXPECT_NE(read(folder / "stderr"), "");
+  for (const auto& entry : fs::directory_iterator(folder / "full"))
+    EXPECT_EQ(entry.path().string().find("tmp"), std::string::npos) << entry.path();
+}
+
+TEST_F(Program, AnEndlessRunStopsWhenItIsInterrupted) {
+  const std::string scene = write("drops.json", drops);
+  const Result refused = run("run " + quoted(scene) + " --frames 2000000000");
+  EXPECT_NE(refused.status, 0);
+  EXPECT_NE(refused.err.find("not in range"), std::string::npos) << refused.err;
+  const Result r = [&] {
+    const std::string command = "timeout -s INT 2 " + quoted(PLENUM_BINARY_DIR "/bin/plenum") + " run " +
+                                quoted(scene) + " --frames 10000000 --json --quiet >" +
+                                quoted(folder / "stdout") + " 2>" + quoted(folder / "stderr");
+    const int status = std::system(command.c_str());
+    return Result{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(folder / "stdout"),
+                  read(folder / "stderr")};
+  }();
+  EXPECT_EQ(r.status, 124);  // timeout's own: it had to ask
+  EXPECT_NE(r.err.find("interrupted"), std::string::npos) << r.err;
+  EXPECT_GT(r.last().at("frames"), 0);  // and the run still ended in order
+}
+
 }  // namespace

@@ -93,12 +93,11 @@ void expect_plausible(World& world, double stiffness) {
   const double wave = std::sqrt(stiffness / areal_density);  // l0 sqrt(k / m), with m = density l0^2
   EXPECT_LT(seen.depth, 1e-3) << stiffness;                  // 1/600 of the ball, a tenth of the thickness
   if (speed < wave / 2) {
-    EXPECT_LT(seen.strain, 4 * impact_strain(speed / wave) + std::sqrt(1 + 1.2 * 1.2) - 1)
-        << stiffness;
+    EXPECT_LT(seen.strain, 4 * impact_strain(speed / wave) + std::sqrt(1 + 1.2 * 1.2) - 1) << stiffness;
     // What hits a resting elastic net leaves it with at most twice its speed; a free edge doubles that.
     EXPECT_LT(seen.fastest, 4 * speed) << stiffness;
-    // Once the ball is gone it hangs again, still swinging: by its weight of 7.8 N on 41 springs, k l0 strain each,
-    // and four times for the swing.
+    // Once the ball is gone it hangs again, still swinging: by its weight of 7.8 N on 41 springs, k l0 strain
+    // each, and four times for the swing.
     EXPECT_LT(seen.late_strain, 0.1 + 4 * (7.8 / 41) / (stiffness * 0.05)) << stiffness;
   } else {
     // As fast as waves in the cloth: nothing but the ball's way bounds how far it is drawn out.

@@ -64,7 +64,8 @@ TEST(PinKeyframes, TheHashIsTheSameForEveryThreadCountAndAfterARestart) {
 }
 
 TEST(PinKeyframes, AMovingObstaclePushesEvenlyThroughTheParts) {
-  // A wall at 3 m/s behind a net of one mass on a spring so weak that it does not matter, in 30 parts a frame.
+  // A wall at 3 m/s behind a net of one mass on a spring so weak that it does not matter, in 30 parts a
+  // frame.
   World world({.fps = 30});
   SpringsPart part;
   part.type = SpringsPart::Type::points;
@@ -81,7 +82,8 @@ TEST(PinKeyframes, AMovingObstaclePushesEvenlyThroughTheParts) {
   auto& net = world.add<Springs>("net", std::move(model), std::move(state), params);
   Obstacle::Model wall;
   Obstacle::State at;
-  Obstacle::build({.parts = {{.shape = Obstacle::Kind::box, .half_extents = Vec3(Real(0.05), 1, 1)}}}, wall, at);
+  Obstacle::build({.parts = {{.shape = Obstacle::Kind::box, .half_extents = Vec3(Real(0.05), 1, 1)}}}, wall,
+                  at);
   world.add<Obstacle>("wall", std::move(wall), at);
   world.add_keyframes("wall", {.path = "position",
                                .interpolation = Keyframes::Interpolation::linear,

@@ -31,7 +31,8 @@ void expect_ranges(const std::vector<FieldDescription>& fields, const std::strin
 TEST(Ranges, EveryNumberOfEverySolverHasAFiniteRange) {
   for (const SolverEntry& solver : all_solvers()) {
     const auto draft = solver.draft();
-    expect_ranges(describe_fields([&](Describer& d) { draft->spec(d); }), solver.name + std::string(".model"));
+    expect_ranges(describe_fields([&](Describer& d) { draft->spec(d); }),
+                  solver.name + std::string(".model"));
     expect_ranges(describe_fields([&](Describer& d) { draft->params(d); }),
                   solver.name + std::string(".params"));
   }
@@ -41,17 +42,18 @@ TEST(Ranges, EveryNumberOfEverySolverHasAFiniteRange) {
 
 TEST(Ranges, VectorsBeyondTheirRangeAreRefusedWithLineKeyValueAndRange) {
   const auto complaint = [](const std::string& model, const std::string& params) {
-    const auto all =
-        sentences(check_scene_text("{\"systems\": [\n{\"type\": \"springs\", \"name\": \"n\",\n\"model\": {\"parts\": [{" +
-                                       model + "}]},\n\"params\": {" + params + "}}]}",
-                                   "s.json"));
+    const auto all = sentences(check_scene_text(
+        "{\"systems\": [\n{\"type\": \"springs\", \"name\": \"n\",\n\"model\": {\"parts\": [{" + model +
+            "}]},\n\"params\": {" + params + "}}]}",
+        "s.json"));
     return all.empty() ? "" : all.front();
   };
   EXPECT_EQ(complaint("", ""), "");
   EXPECT_EQ(complaint("\"position\": [0, 2e6, 0]", ""),
             "s.json:3: systems[0].model.parts[0].position[1]: is out of range: 2e6 (allowed: -1e6 to 1e6 m)");
   EXPECT_EQ(complaint("\"velocity\": [0, 0, -1e30]", ""),
-            "s.json:3: systems[0].model.parts[0].velocity[2]: is out of range: -1e30 (allowed: -100000 to 100000 m/s)");
+            "s.json:3: systems[0].model.parts[0].velocity[2]: is out of range: -1e30 (allowed: -100000 to "
+            "100000 m/s)");
   EXPECT_EQ(complaint("", "\"gravity\": [1e9, 0, 0]"),
             "s.json:4: systems[0].params.gravity[0]: is out of range: 1e9 (allowed: -10000 to 10000 m/s^2)");
   EXPECT_EQ(complaint("", "\"wind\": [0, 1e9, 0]"),

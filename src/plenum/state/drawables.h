@@ -32,7 +32,9 @@ struct TriangleView {
   std::span<const Vec3> normals = {};  ///< per vertex, unit; empty: computed, area-weighted
   Pose pose = {};
   Look look = Look::body;
-  int palette = 0;  ///< which of the palette's colours, cyclic
+  /// Which of the palette's colours, cyclic. -1 - k leaves the choice to the picture: one colour for part k
+  /// of each system, neutral for obstacles.
+  int palette = -1;
   ColourBy colour = {};
 };
 
@@ -41,7 +43,7 @@ struct SphereView {
   std::span<const Real> radii = {};  ///< [m], per sphere; empty: all have `radius`
   Real radius = Real(0.02);          ///< [m]
   Look look = Look::particle;
-  int palette = 0;
+  int palette = -1;
   ColourBy colour = {};
 };
 
@@ -50,7 +52,7 @@ struct LineView {
   std::span<const Index2> segments;  ///< indices into x
   Real radius = Real(0.005);         ///< [m], drawn as round threads
   Look look = Look::thread;
-  int palette = 0;
+  int palette = -1;
   ColourBy colour = {};
 };
 

@@ -191,15 +191,21 @@ void World::pull(Real h) {
   if (drag_.system < 0) return;
   Boundary* const boundary = systems_[static_cast<std::size_t>(drag_.system)]->boundary();
   const Samples samples = boundary ? boundary->samples() : Samples{};
-  const auto i = static_cast<std::size_t>(drag_.sample);
-  if (i >= samples.x.size() || !(samples.inverse_mass[i] > 0)) return release();
-  // A critically damped spring of frequency f, taken implicitly so that no frame rate makes it unstable:
-  // dv = (w^2 h (target - x - h v) - 2 w h v) / (1 + 2 w h + w^2 h^2).
-  const Real w = Real(2 * 3.14159265358979) * drag_.frequency;
-  const Vec3 dv = (w * w * h * (drag_.target - samples.x[i] - h * samples.v[i]) - 2 * w * h * samples.v[i]) /
-                  (1 + 2 * w * h + w * w * h * h);
-  const SampleImpulse impulse{drag_.sample, dv / samples.inverse_mass[i], Vec3::Zero()};
-  boundary->absorb({&impulse, 1});
+  const auto first = static_cast<std::size_t>(drag_.sample);
+  if (first >= samples.x.size() || !(samples.inverse_mass[first] > 0)) return release();
+  drag_.impulses.clear();
+  for (const Drag::Held& held : drag_.held) {
+    const auto i = static_cast<std::size_t>(held.sample);
+    if (i >= samples.x.size() || !(samples.inverse_mass[i] > 0)) continue;
+    // A critically damped spring of frequency f, taken implicitly so that no frame rate makes it unstable:
+    // dv = (w^2 h (target - x - h v) - 2 w h v) / (1 + 2 w h + w^2 h^2).
+    const Real w = Real(2 * 3.14159265358979) * drag_.frequency * held.grip;
+    const Vec3 away = drag_.target + held.offset - samples.x[i];
+    const Vec3 dv =
+        (w * w * h * (away - h * samples.v[i]) - 2 * w * h * samples.v[i]) / (1 + 2 * w * h + w * w * h * h);
+    drag_.impulses.push_back({held.sample, dv / samples.inverse_mass[i], Vec3::Zero()});
+  }
+  boundary->absorb(drag_.impulses);
 }
 
 int World::contact_parts(System& system, Real h, Report& report) {
@@ -342,7 +348,24 @@ bool World::all_finite(NotFinite& where) {
 }
 
 void World::drag(std::size_t system, Index sample, const Vec3& target, Real frequency) {
-  drag_ = {static_cast<int>(system), sample, target, frequency};
+  const bool taken = drag_.system == static_cast<int>(system) && drag_.sample == sample;
+  drag_.system = static_cast<int>(system);
+  drag_.sample = sample;
+  drag_.target = target;
+  drag_.frequency = frequency;
+  if (taken) return;
+  drag_.held.clear();
+  Boundary* const boundary = systems_[system]->boundary();
+  const Samples samples = boundary ? boundary->samples() : Samples{};
+  if (sample < 0 || static_cast<std::size_t>(sample) >= samples.x.size()) return release();
+  const Vec3 centre = samples.x[static_cast<std::size_t>(sample)];
+  const Real radius = bounds_of(samples.x).size().norm() / 8;
+  for (std::size_t i = 0; i < samples.x.size(); ++i) {
+    const Vec3 offset = samples.x[i] - centre;
+    const auto is = static_cast<Index>(i);
+    const Real grip = is == sample ? Real(1) : 1 - offset.norm() / radius;
+    if (grip > 0) drag_.held.push_back({is, offset, grip});
+  }
 }
 void World::release() {
   drag_.system = -1;

@@ -104,8 +104,10 @@ class World {
   /// to dropped_seconds(). Returns the number of frames.
   int advance(double seconds, FrameReport& last);
 
-  /// Pulls a sample of a system towards a target through a spring, as the mouse does, until released.
-  void drag(std::size_t system, Index sample, const Vec3& target, Real frequency = Real(4));
+  /// Pulls a sample of a system towards a target [m] through a spring, as the mouse does, until released. So
+  /// that the pull is felt by a net whose particles are many and light, the samples close by (within an
+  /// eighth of the system's size, less and less towards the edge) are pulled along.
+  void drag(std::size_t system, Index sample, const Vec3& target, Real frequency = Real(8));
   void release();
   bool dragging() const { return drag_.system >= 0; }
 
@@ -143,7 +145,14 @@ class World {
     int system = -1;
     Index sample = 0;
     Vec3 target = Vec3::Zero();
-    Real frequency = 4;
+    Real frequency = 8;
+    struct Held {
+      Index sample;
+      Vec3 offset;  // [m] from the dragged sample when it was taken
+      Real grip;    // of 0 to 1
+    };
+    std::vector<Held> held;
+    std::vector<SampleImpulse> impulses;
   } drag_;
   ContactWorkspace contact_;
   ImmersionWorkspace immersion_;

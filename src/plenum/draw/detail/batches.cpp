@@ -13,7 +13,7 @@ Vector3<float> light_of(Rgb8 c) {
 
 Material material_of(Look look, int palette) {
   Material m;
-  m.front = m.back = light_of(palette_colour(palette));
+  m.front = m.back = light_of(palette_colour(palette < 0 ? -1 - palette : palette));
   switch (look) {
     case Look::body:
       m.roughness = 0.42f;
@@ -26,7 +26,7 @@ Material material_of(Look look, int palette) {
       break;
     }
     case Look::obstacle:
-      m.front = m.back = light_of({190, 185, 176});
+      if (palette < 0) m.front = m.back = light_of({190, 185, 176});
       m.roughness = 0.6f, m.specular = 0.03f;
       break;
     case Look::particle:

@@ -103,7 +103,7 @@ void Obstacle::Part::describe(Describer& d) {
   d("rotation", rotation,
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
   d("visible", visible, {.doc = "whether it is drawn"});
-  d("palette", palette, {.min = 0, .max = 15, .doc = "which colour of the palette"});
+  d("palette", palette, {.min = -1, .max = 1000, .doc = "which of the palette's colours; -1: neutral"});
 }
 
 void Obstacle::Spec::describe(Describer& d) {

@@ -29,7 +29,7 @@ struct Obstacle {
     Vec3 position = Vec3::Zero();
     Vec3 rotation = Vec3::Zero();
     bool visible = true;
-    int palette = 0;
+    int palette = -1;
     void describe(Describer& d);
   };
   struct Spec {

@@ -232,7 +232,8 @@ void ParticleSystem::Spec::describe(Describer& d) {
      .max = far,
      .doc = "highest corner; not above the lowest along an axis: open there"});
   d("colour", colour, {.doc = "what the spheres are coloured by"});
-  d("palette", palette, {.min = 0, .max = 1000, .doc = "which of the palette's colours"});
+  d("palette", palette,
+    {.min = -1, .max = 1000, .doc = "which of the palette's colours; -1: one that no other part has"});
 }
 
 void ParticleSystem::Params::describe(Describer& d) {

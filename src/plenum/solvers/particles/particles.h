@@ -108,7 +108,7 @@ struct ParticleSystem {
     Vec3 periodic_low = Vec3::Zero();   ///< [m] corners of the box that repeats for forces between particles;
     Vec3 periodic_high = Vec3::Zero();  ///< equal along an axis: open there
     Colour colour = Colour::plain;
-    int palette = 0;
+    int palette = -1;
     void describe(Describer& d);
   };
 
@@ -121,7 +121,7 @@ struct ParticleSystem {
     std::vector<std::vector<double>> cumulative_area;  ///< [surface][triangle] m^2, running sums
     Vec3 periodic_low = Vec3::Zero(), periodic_high = Vec3::Zero();  ///< [m] equal along open axes
     Colour colour = Colour::plain;
-    int palette = 0;
+    int palette = -1;
   };
 
   struct State {

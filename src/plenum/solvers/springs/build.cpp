@@ -93,6 +93,8 @@ void SpringsPart::describe(Describer& d) {
     {.unit = "m", .min = 0, .max = 100, .doc = "of balls drawn at the particles; 0: none"});
   d("line_radius", line_radius,
     {.unit = "m", .min = 0, .max = 100, .doc = "of threads drawn for springs and rods"});
+  d("palette", palette,
+    {.min = -1, .max = 1000, .doc = "which of the palette's colours; -1: one that no other part has"});
   d("position", position, {.unit = "m", .min = -far, .max = far, .doc = "of the part's origin"});
   d("rotation", rotation,
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
@@ -170,6 +172,7 @@ class Builder {
     made_.first_wire = Index(m_.constraints.wires.size());
     made_.ball_radius = part_.ball_radius;
     made_.line_radius = part_.line_radius;
+    made_.palette = part_.palette;
   }
 
   void run() {

@@ -241,11 +241,11 @@ void sample(const Wire<Real>& wire, std::vector<Vec3>& x, std::vector<Index2>& s
 }  // namespace
 
 void Springs::geometry(const Model& model, const State& state, DrawableSink& sink) {
-  int palette = 0;
   std::vector<Vec3> visual(model.embedding.vertices.size());
   update_embedded(model.embedding, state.particles.x, visual);
   for (std::size_t p = 0; p < model.parts.size(); ++p) {
     const Part& part = model.parts[p];
+    const int palette = part.palette < 0 ? -1 - static_cast<int>(p) : part.palette;
     const auto lines = [&](std::span<const Vec3> x, std::span<const Index2> segments) {
       if (!segments.empty() && part.line_radius > 0)
         sink.lines({.x = x, .segments = segments, .radius = part.line_radius, .palette = palette});
@@ -275,7 +275,6 @@ void Springs::geometry(const Model& model, const State& state, DrawableSink& sin
                     .radius = part.ball_radius,
                     .look = Look::body,
                     .palette = palette});
-    ++palette;
   }
 }
 

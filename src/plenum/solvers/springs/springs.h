@@ -42,6 +42,7 @@ struct Springs {
     Index first_wire = 0, num_wires = 0;
     Real ball_radius = 0;  ///< [m] of the balls drawn at its particles; 0: none
     Real line_radius = 0;  ///< [m] of the threads drawn for its springs and rods
+    int palette = -1;      ///< of the palette's colours; negative: the picture's choice
   };
 
   /// Topology, rest shape and materials. After changing one by hand, call update().
