@@ -145,8 +145,17 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
       if (dt > Real(1.001) * max_dt(model, state, params))
         report.warn("unstable: the step exceeds max_dt; raise the sub-steps or lower the stiffness");
   }
-  if (!w.multipliers.empty())
-    report.measure("constraint_error", w.multipliers.largest_error(state.particles.x), "m");
+  if (!w.multipliers.empty()) {
+    const double error = w.multipliers.largest_error(state.particles.x);
+    report.measure("constraint_error", error, "m");
+    double shortest = 1;  // [m]
+    for (const Real length : model.constraints.rod_length) shortest = std::min(shortest, double(length));
+    if (!(error <= 0.1 * shortest))
+      report.warn(
+          "strict constraints are not met: they contradict each other, or drift; give them slack, choose "
+          "another "
+          "stabilization or raise the sub-steps");
+  }
   // Rounding must not let held particles drift from their pins.
   for (std::size_t p = 0; p < model.pinned.size(); ++p) {
     const auto i = static_cast<std::size_t>(model.pinned[p]), group = std::size_t(model.pin_group[p]);
