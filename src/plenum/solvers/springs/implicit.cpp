@@ -82,6 +82,11 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
     case Springs::Preconditioner::block_jacobi:
       w.block_jacobi.update(matrix);
       return pcg<Real>(matrix, w.block_jacobi, b, x, w.pcg, options, filter);
+    case Springs::Preconditioner::incomplete_cholesky:
+      if (!w.incomplete_cholesky)
+        w.incomplete_cholesky = std::make_unique<IncompleteCholesky<Real>>(matrix.pattern());
+      w.incomplete_cholesky->update(matrix);
+      return pcg<Real>(matrix, *w.incomplete_cholesky, b, x, w.pcg, options, filter);
     case Springs::Preconditioner::multigrid: {
       NetMultigrid<Real>& multigrid = multigrid_of(model, inverse_mass, w);
       multigrid.update(matrix, std::span<const Real>(w.base));

@@ -86,6 +86,7 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   w.moved.resize(w.multipliers.empty() ? 0 : n);
   w.penalty_stiffness = penalty;
   w.multigrid.reset();
+  w.incomplete_cholesky.reset();
   w.x0.resize(n);
   w.base.resize(n);
   w.rhs.resize(n);

@@ -97,8 +97,9 @@ struct Springs {
   enum class Preconditioner : int {
     none,
     jacobi,
-    block_jacobi,  ///< 3x3 blocks
-    multigrid,     ///< work per step nearly proportional to the number of particles
+    block_jacobi,         ///< 3x3 blocks
+    incomplete_cholesky,  ///< without fill, of 3x3 blocks; few iterations, each on one thread
+    multigrid,            ///< the fewest iterations, growing least with the number of particles
   };
 
   /// How strict constraints are kept.
@@ -193,8 +194,8 @@ constexpr std::array<const char*, 11> names_of(Springs::Integrator) {
           "explicit_euler",  "explicit_midpoint", "heun",         "rk4",
           "position_verlet", "velocity_verlet",   "leapfrog"};
 }
-constexpr std::array<const char*, 4> names_of(Springs::Preconditioner) {
-  return {"none", "jacobi", "block_jacobi", "multigrid"};
+constexpr std::array<const char*, 5> names_of(Springs::Preconditioner) {
+  return {"none", "jacobi", "block_jacobi", "incomplete_cholesky", "multigrid"};
 }
 constexpr std::array<const char*, 2> names_of(Springs::Constraints) {
   return {"multipliers", "penalty"};

@@ -7,6 +7,7 @@
 #include "plenum/geometry/adjacency.h"
 #include "plenum/integrate/projective_springs.h"
 #include "plenum/integrate/workspace.h"
+#include "plenum/linear/incomplete_cholesky.h"
 #include "plenum/linear/jacobi.h"
 #include "plenum/linear/multigrid.h"
 #include "plenum/linear/pcg.h"
@@ -66,8 +67,9 @@ struct SpringsWorkspace {
   PcgWorkspace<Real> pcg;
   JacobiPreconditioner<Real> jacobi;
   BlockJacobiPreconditioner<Real> block_jacobi;
-  std::unique_ptr<NetMultigrid<Real>> multigrid;
-  std::vector<char> multigrid_held;  ///< [N] particles it takes for held
+  std::unique_ptr<IncompleteCholesky<Real>> incomplete_cholesky;  ///< made when first asked for
+  std::unique_ptr<NetMultigrid<Real>> multigrid;                  ///< the same
+  std::vector<char> multigrid_held;                               ///< [N] particles it takes for held
 };
 
 /// Solves A x = b from the guess x, with A the matrix of w.system, for the particles that are not held; the
