@@ -8,6 +8,7 @@
 #include "plenum/base/parallel.h"
 #include "plenum/linear/detail/coarsening.h"
 #include "plenum/linear/detail/lanes.h"
+#include "plenum/linear/detail/shared_rows.h"
 #include "plenum/linear/jacobi.h"
 #include "plenum/linear/vector_ops.h"
 
@@ -27,14 +28,23 @@ AlignedVector<T> padded_vector(Index rows) {
   return AlignedVector<T>(3 * static_cast<std::size_t>(rows) + 16, T(0));
 }
 
+/// Sum of weight in_index over the entries of row i.
+template <class T>
+[[gnu::always_inline]] inline Lanes4<T> weighted(const SharedRows<T>& rows, std::size_t i, const T* in) {
+  const auto row = rows.row(i);
+  const T* const first = in + 3 * static_cast<std::size_t>(row.first);
+  Lanes4<T> sum{};
+  for (auto *e = rows.entries() + row.begin, *end = rows.entries() + row.end; e != end; ++e)
+    sum += e->weight * load_as<Lanes4<T>>(first + 3 * static_cast<std::ptrdiff_t>(e->distance));
+  return sum;
+}
+
 /// out_i = sum of weight in_index over the entries of row i. in must be padded.
 template <class T>
-void restrict_to(const SparseRows<T>& rows, const T* in, T* out) {
+void restrict_to(const SharedRows<T>& rows, const T* in, T* out) {
   parallel_for(rows.num_rows(), rows_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      Lanes4<T> sum{};
-      for (Index k = rows.begin[i]; k < rows.begin[i + 1]; ++k)
-        sum += rows.weight[k] * load_as<Lanes4<T>>(in + 3 * static_cast<std::size_t>(rows.index[k]));
+      const Lanes4<T> sum = weighted(rows, i, in);
       for (int c = 0; c < 3; ++c) out[3 * i + c] = sum[c];
     }
   });
@@ -42,12 +52,10 @@ void restrict_to(const SparseRows<T>& rows, const T* in, T* out) {
 
 /// The same, added to an iterate by component.
 template <class T>
-void prolong_to(const SparseRows<T>& rows, const T* in, std::size_t plane, T* planes) {
+void prolong_to(const SharedRows<T>& rows, const T* in, std::size_t plane, T* planes) {
   parallel_for(rows.num_rows(), rows_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      Lanes4<T> sum{};
-      for (Index k = rows.begin[i]; k < rows.begin[i + 1]; ++k)
-        sum += rows.weight[k] * load_as<Lanes4<T>>(in + 3 * static_cast<std::size_t>(rows.index[k]));
+      const Lanes4<T> sum = weighted(rows, i, in);
       for (int c = 0; c < 3; ++c) planes[c * plane + i] += sum[c];
     }
   });
@@ -56,7 +64,8 @@ void prolong_to(const SparseRows<T>& rows, const T* in, std::size_t plane, T* pl
 template <class T>
 struct Level {
   Index n = 0;
-  Coarsening<T> next;                           // unused on the last level
+  // Of the next level, unused on the last: interpolation, its transpose, and the sums of elements.
+  SharedRows<T> prolong, restrict_, sums;
   BlockMatrix<T, BlockKind::symmetric> matrix;  // unused on the first level
   AlignedVector<T> elements;                    // [pairs, then grounds][8] blocks of the net's springs
   std::vector<Index> ground;                    // rows of the grounds
@@ -129,13 +138,13 @@ NetMultigrid<T>::NetMultigrid(Index num_rows, std::span<const Index2> pairs, std
     level.ground = net.ground;
     level.y = padded_vector<T>(net.num_rows);
     if ((net.num_rows <= dense_rows && !first) || impl_->levels.size() == most_levels) break;
-    level.next = coarsen<T>(net);
+    Coarsening<T> next = coarsen<T>(net);
     // Nothing to gain from a coarse net that is hardly smaller, or empty.
-    if (level.next.coarse.num_rows == 0 || 10 * level.next.coarse.num_rows > 8 * net.num_rows) {
-      level.next = {};
-      break;
-    }
-    net = level.next.coarse;
+    if (next.coarse.num_rows == 0 || 10 * next.coarse.num_rows > 8 * net.num_rows) break;
+    level.prolong = SharedRows<T>(next.prolong);
+    level.restrict_ = SharedRows<T>(next.restrict_);
+    level.sums = SharedRows<T>(next.elements);
+    net = std::move(next.coarse);
   }
   const Index last = impl_->levels.back().n;
   if (last <= dense_rows && impl_->levels.size() > 1) {
@@ -172,23 +181,22 @@ template <class T>
 void NetMultigrid<T>::Impl::refill_coarse(std::size_t l) {
   const Level<T>& fine = levels[l];
   Level<T>& coarse = levels[l + 1];
-  const SparseRows<T>& sums = fine.next.elements;
+  const SharedRows<T>& sums = fine.sums;
   const BlockPattern& pattern = coarse.matrix.pattern();
   constexpr int width = BlockMatrix<T, BlockKind::symmetric>::width;
   const auto pairs = static_cast<std::size_t>(pattern.num_pairs());
   parallel_for(sums.num_rows(), elements_per_block / 4, [&](std::size_t begin, std::size_t end) {
     for (std::size_t e = begin; e < end; ++e) {
+      const auto row = sums.row(e);
+      const T* const first = fine.elements.data() + 8 * static_cast<std::size_t>(row.first);
+      const auto term = [&](Index k) {
+        const auto entry = sums.entries()[k];
+        return entry.weight * load_as<Block8<T>>(first + 8 * static_cast<std::ptrdiff_t>(entry.distance));
+      };
       Block8<T> even{}, odd{};
-      Index k = sums.begin[e];
-      for (; k + 1 < sums.begin[e + 1]; k += 2) {
-        even +=
-            sums.weight[k] * load_as<Block8<T>>(&fine.elements[8 * static_cast<std::size_t>(sums.index[k])]);
-        odd += sums.weight[k + 1] *
-               load_as<Block8<T>>(&fine.elements[8 * static_cast<std::size_t>(sums.index[k + 1])]);
-      }
-      if (k < sums.begin[e + 1])
-        even +=
-            sums.weight[k] * load_as<Block8<T>>(&fine.elements[8 * static_cast<std::size_t>(sums.index[k])]);
+      Index k = row.begin;
+      for (; k + 1 < row.end; k += 2) even += term(k), odd += term(k + 1);
+      if (k < row.end) even += term(k);
       even += odd;
       std::memcpy(&coarse.elements[8 * e], &even, sizeof even);
       if (e >= pairs) continue;
@@ -199,12 +207,13 @@ void NetMultigrid<T>::Impl::refill_coarse(std::size_t l) {
       }
     }
   });
-  const SparseRows<T>& gather = fine.next.restrict_;
+  const SharedRows<T>& gather = fine.restrict_;
   parallel_for(coarse.n, rows_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       T sum = 0;
-      for (Index k = gather.begin[i]; k < gather.begin[i + 1]; ++k)
-        sum += gather.weight[k] * fine.base[gather.index[k]];
+      const auto row = gather.row(i);
+      for (Index k = row.begin; k < row.end; ++k)
+        sum += gather.entries()[k].weight * fine.base[row.first + gather.entries()[k].distance];
       coarse.base[i] = sum;
     }
   });
@@ -277,10 +286,10 @@ double NetMultigrid<T>::Impl::cycle(std::size_t l, std::span<const T> b, std::sp
       Level<T>& coarse = levels[l + 1];
       const std::size_t coarse_size = 3 * static_cast<std::size_t>(coarse.n);
       a.residual_after_jacobi(b, T(damping), x, y);
-      restrict_to(level.next.restrict_, level.y.data(), coarse.b.data());
+      restrict_to(level.restrict_, level.y.data(), coarse.b.data());
       cycle(l + 1, std::span<const T>(coarse.b.data(), coarse_size),
             std::span<T>(coarse.y.data(), coarse_size));
-      prolong_to(level.next.prolong, coarse.y.data(), a.plane(), level.x.data());
+      prolong_to(level.prolong, coarse.y.data(), a.plane(), level.x.data());
     }
     // Where the net cannot be coarsened, or the last matrix is not definite in this precision, two sweeps are
     // all.
