@@ -10,8 +10,9 @@
 namespace plenum::inline PLENUM_ABI {
 
 /// SparseRows of which those with the same weights at the same distances from their first index share a
-/// pattern. The coarse nets of a grid need a few hundred patterns for a million weights, so that interpolating
-/// and refilling move the numbers and hardly any weights. Entries of row i are [begin(i), end(i)), in order.
+/// pattern. The coarse nets of a grid need a few hundred patterns for a million weights, so that
+/// interpolating and refilling move the numbers and hardly any weights. Entries of row i are [begin(i),
+/// end(i)), in order.
 template <class T>
 class SharedRows {
  public:
