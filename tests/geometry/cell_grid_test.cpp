@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "plenum/base/parallel.h"
 #include "plenum/base/random.h"
 
@@ -40,6 +42,13 @@ TEST(CellGrid, GrowsItsCellsRatherThanTheirNumber) {
   EXPECT_LE(layout.size(), 5000u);
   EXPECT_GT(layout.size(), 2000u);
   EXPECT_EQ(layout.dims[2], 1);
+}
+
+TEST(CellGrid, OfBoundsThatAreNotFiniteIsOneCell) {
+  const Real inf = std::numeric_limits<Real>::infinity(), nan = std::numeric_limits<Real>::quiet_NaN();
+  const CellLayout layout = CellLayout::fit({-inf, nan, 0}, {inf, 1, 1}, Vec3::Constant(Real(0.25)), 1000);
+  EXPECT_EQ(layout.dims, Index3(1, 1, 4));
+  EXPECT_EQ(layout.cell_of({nan, inf, nan}), Index3(0, 0, 0));
 }
 
 TEST(CellGrid, PutsWhatIsOutsideAtTheBorder) {

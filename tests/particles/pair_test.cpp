@@ -155,6 +155,24 @@ TEST(Pairs, AgreeWithParticlesFarAway) {
   expect_agreement(reduced(), x, Vec3::Zero(), Vec3::Zero());
 }
 
+TEST(Pairs, ListsOfManyStayShortWhenOneHasFlownAway) {
+  std::vector<Vec3> x;
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 16; ++j)
+      for (int k = 0; k < 16; ++k) x.push_back(Real(1.1) * Vec3(Real(i), Real(j), Real(k)));
+  const auto entries = [&] {
+    PairList list;
+    list.build(x, {1, Real(2.8), Vec3::Zero(), Vec3::Zero()});
+    std::size_t n = 0;
+    for (const PairList::Block& block : list.blocks)
+      for (const PairList::Run& run : block.runs) n += run.size;
+    return n;
+  };
+  const std::size_t before = entries();
+  x.push_back({1e6, 0, 0});
+  EXPECT_LT(entries(), before + before / 10);
+}
+
 TEST(Pairs, SlopesAreThoseOfTheEnergy) {
   for (const Mie mie : {Mie(12, 6), Mie(9, 6), Mie(20, 3.5)}) {
     EXPECT_NEAR(mie.energy(mie.minimum()), -1, 1e-14);
@@ -283,6 +301,18 @@ TEST(Pairs, InOnePlaceStayFinite) {
   Simulation sim = molecules(spec);
   for (int k = 0; k < 10; ++k) sim.step(1e-4);
   for (std::size_t i = 0; i < sim.size(); ++i) ASSERT_TRUE(sim.x(i).allFinite());
+}
+
+TEST(Pairs, WhatIsNotFiniteNeitherHangsNorSpreadsBeyondReach) {
+  ParticleSystem::Spec spec = liquid(4, 0.5, 1);
+  spec.periodic_high.setZero();  // open: the grid follows the particles
+  Simulation sim = molecules(spec);
+  sim.state.particles.x[0].x() = std::numeric_limits<Real>::quiet_NaN();
+  sim.state.particles.x[1].y() = std::numeric_limits<Real>::infinity();
+  sim.state.particles.x[2].z() = std::numeric_limits<Real>::max();
+  sim.params.pair.skin = 1;
+  for (int k = 0; k < 3; ++k) sim.step(0.001);
+  EXPECT_TRUE(sim.x(3).allFinite());
 }
 
 TEST(Pairs, ACutOffBeyondTheBoxIsShortenedAndSaid) {

@@ -8,12 +8,17 @@
 namespace plenum::inline PLENUM_ABI {
 
 CellLayout CellLayout::fit(const Vec3& low, const Vec3& high, const Vec3& side, std::size_t max_cells) {
-  const Vector3<double> size = (high - low).cast<double>().cwiseMax(0.0);
+  Vector3<double> size = (high - low).cast<double>();
+  for (int c = 0; c < 3; ++c)
+    if (!(size[c] > 0) || !std::isfinite(size[c]))
+      size[c] = 0;  // one cell; diverged points must not end up in a loop
   Vector3<double> wanted = side.cast<double>(), dims;
   const auto cells = [&] {
-    // No axis alone may pass what an Index holds.
-    for (int c = 0; c < 3; ++c)
-      dims[c] = std::clamp(std::floor(size[c] / wanted[c]), 1.0, static_cast<double>(max_cells));
+    for (int c = 0; c < 3; ++c) {
+      const double whole = std::floor(size[c] / wanted[c]);
+      // No axis alone may pass what an Index holds.
+      dims[c] = whole > 1 ? std::min(whole, static_cast<double>(max_cells)) : 1;
+    }
     return dims.prod();
   };
   while (cells() > static_cast<double>(max_cells)) wanted *= 1.1;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstring>
 
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/aabb.h"
@@ -22,36 +22,51 @@ void make_room(Vector& v, std::size_t n) {
   if (v.capacity() < n * 10 / 9) v.reserve(n * 3 / 2);
 }
 
-/// Bounds of the points, but no farther from their mean than four standard deviations: a molecule that has
-/// flown away must not stretch the grid.
+/// Bounds of the bulk: no farther from the mean than four standard deviations, of the points within the
+/// bounds found before, until none falls out. Molecules that have flown away must not stretch the grid; it
+/// holds them in its border cells.
 Aabb region_of(std::span<const Vec3> x) {
   struct Moments {
     Vector3<double> sum = Vector3<double>::Zero(), square = Vector3<double>::Zero();
+    double count = 0;
     Aabb box;
   };
-  const Moments m = ordered_reduce(
-      x.size(), particles_per_block, Moments{},
-      [&](std::size_t begin, std::size_t end) {
-        Moments part;
-        for (std::size_t i = begin; i < end; ++i) {
-          const Vector3<double> p = x[i].cast<double>();
-          part.sum += p;
-          part.square += p.cwiseProduct(p);
-          part.box.extend(x[i]);
-        }
-        return part;
-      },
-      [](Moments a, const Moments& b) {
-        a.sum += b.sum;
-        a.square += b.square;
-        a.box.extend(b.box);
-        return a;
-      });
-  const double n = static_cast<double>(x.size());
-  const Vector3<double> mean = m.sum / n;
-  const Vector3<double> deviation = (m.square / n - mean.cwiseProduct(mean)).cwiseMax(0.0).cwiseSqrt();
-  return {m.box.low.cwiseMax((mean - 4 * deviation).cast<Real>()),
-          m.box.high.cwiseMin((mean + 4 * deviation).cast<Real>())};
+  constexpr Real most = Real(1e12);  // keeps squares finite, and out what is not
+  Aabb region{Vec3::Constant(-most), Vec3::Constant(most)};
+  double before = static_cast<double>(x.size());
+  constexpr int rounds = 8;
+  for (int round = 0; round < rounds; ++round) {
+    const Moments m = ordered_reduce(
+        x.size(), particles_per_block, Moments{},
+        [&](std::size_t begin, std::size_t end) {
+          Moments part;
+          for (std::size_t i = begin; i < end; ++i) {
+            if (!region.contains(x[i])) continue;
+            const Vector3<double> p = x[i].cast<double>();
+            part.sum += p;
+            part.square += p.cwiseProduct(p);
+            part.count += 1;
+            part.box.extend(x[i]);
+          }
+          return part;
+        },
+        [](Moments a, const Moments& b) {
+          a.sum += b.sum;
+          a.square += b.square;
+          a.count += b.count;
+          a.box.extend(b.box);
+          return a;
+        });
+    if (!(m.count > 0)) return {Vec3::Zero(), Vec3::Ones()};
+    const Vector3<double> mean = m.sum / m.count;
+    const Vector3<double> deviation =
+        (m.square / m.count - mean.cwiseProduct(mean)).cwiseMax(0.0).cwiseSqrt();
+    region = {m.box.low.cwiseMax((mean - 4 * deviation).cast<Real>()),
+              m.box.high.cwiseMin((mean + 4 * deviation).cast<Real>())};
+    if (round > 0 && m.count == before) break;
+    before = m.count;
+  }
+  return region;
 }
 
 }  // namespace
@@ -61,9 +76,8 @@ bool PairList::is_of(std::span<const Vec3> x, const Setting& wanted) const {
   return !ordered_reduce(
       x.size(), particles_per_block, false,
       [&](std::size_t begin, std::size_t end) {
-        bool different = false;
-        for (std::size_t i = begin; i < end; ++i) different |= x[i] != origin[i];
-        return different;
+        // Bits: what is not a number must not count as new for ever.
+        return std::memcmp(&x[begin], &origin[begin], (end - begin) * sizeof(Vec3)) != 0;
       },
       [](bool a, bool b) { return a || b; });
 }
@@ -94,7 +108,7 @@ void PairList::build(std::span<const Vec3> x, const Setting& wanted) {
 /// Columns along z whose particles, eight after eight, make clusters about as high as wide.
 void PairList::make_slots() {
   const std::size_t n = origin.size();
-  Aabb region = n > 0 ? region_of(wrapped_) : Aabb{Vec3::Zero(), Vec3::Ones()};
+  Aabb region = region_of(wrapped_);
   for (int c = 0; c < 3; ++c)
     if (box_[c] > 0) region.low[c] = 0, region.high[c] = box_[c];
   const Vec3 size = region.size().cwiseMax(Real(1));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "plenum/base/parallel.h"
 #include "plenum/solvers/particles/detail/emit.h"
@@ -42,6 +43,8 @@ void reserve(const Model& model, State& s, Workspace& w, std::size_t num_emitter
   s.lifetime.reserve(model.capacity);
   s.id.reserve(model.capacity);
   w.x0.reserve(model.capacity);
+  w.dead.reserve(model.capacity);
+  w.deaths.reserve(model.capacity / block + 2);
   if (pairs) {
     s.acceleration.reserve(model.capacity);
     s.pair_origin.reserve(model.capacity);
@@ -57,38 +60,42 @@ void reserve(const Model& model, State& s, Workspace& w, std::size_t num_emitter
 /// Removes what is dead by time t [s]; returns how many. The places of the dead are taken by the last of the
 /// living, in order: that moves as many particles as died, whereas keeping the order of all would move all of
 /// them.
-std::size_t remove_dead(State& s, double t) {
+std::size_t remove_dead(State& s, Workspace& w, double t) {
   if (t < s.next_expiry) return 0;
-  struct Scan {
-    std::size_t dead = 0;
-    double next = never;
-  };
-  const std::size_t n = s.size();
-  const Scan scan = ordered_reduce(
-      n, block, Scan{},
+  const std::size_t n = s.size(), num_blocks = (n + block - 1) / block;
+  w.deaths.resize(num_blocks + 1);
+  s.next_expiry = ordered_reduce(
+      num_blocks, 1, never,
       [&](std::size_t begin, std::size_t end) {
-        Scan found;
-        for (std::size_t i = begin; i < end; ++i) {
-          const double e = expiry(s, i);
-          if (e <= t)
-            ++found.dead;
-          else
-            found.next = std::min(found.next, e);
+        double next = never;
+        for (std::size_t b = begin; b < end; ++b) {
+          std::size_t dead = 0;
+          for (std::size_t i = b * block; i < std::min(n, (b + 1) * block); ++i) {
+            const double e = expiry(s, i);
+            dead += e <= t;
+            next = e <= t ? next : std::min(next, e);
+          }
+          w.deaths[b] = dead;
         }
-        return found;
+        return next;
       },
-      [](const Scan& a, const Scan& b) {
-        return Scan{a.dead + b.dead, std::min(a.next, b.next)};
-      });
-  s.next_expiry = scan.next;
-  if (scan.dead == 0) return 0;
+      [](double a, double b) { return std::min(a, b); });
+  std::size_t dead = 0;
+  for (std::size_t b = 0; b <= num_blocks; ++b) dead += std::exchange(w.deaths[b], dead);
+  if (dead == 0) return 0;
+  w.dead.resize(dead);
+  parallel_blocks(num_blocks, [&](std::size_t b) {
+    std::size_t at = w.deaths[b];
+    if (at == w.deaths[b + 1]) return;
+    for (std::size_t i = b * block; i < std::min(n, (b + 1) * block); ++i)
+      if (expiry(s, i) <= t) w.dead[at++] = static_cast<Index>(i);
+  });
 
-  const std::size_t left = n - scan.dead;
-  std::size_t last = n;
-  for (std::size_t i = 0; i < left; ++i) {
-    if (expiry(s, i) > t) continue;
-    do --last;
-    while (expiry(s, last) <= t);
+  const std::size_t left = n - dead;
+  std::size_t last = n, tail = dead;  // the dead of w.dead[tail..] stand at or behind `last`
+  for (std::size_t k = 0; k < dead && static_cast<std::size_t>(w.dead[k]) < left; ++k) {
+    for (--last; tail > 0 && static_cast<std::size_t>(w.dead[tail - 1]) == last; --last) --tail;
+    const auto i = static_cast<std::size_t>(w.dead[k]);
     s.particles.x[i] = s.particles.x[last];
     s.particles.v[i] = s.particles.v[last];
     s.particles.inverse_mass[i] = s.particles.inverse_mass[last];
@@ -98,7 +105,7 @@ std::size_t remove_dead(State& s, double t) {
     if (!s.acceleration.empty()) s.acceleration[i] = s.acceleration[last];
   }
   resize_all(s, left);
-  return scan.dead;
+  return dead;
 }
 
 /// Appends what emitter e gives between s.time and s.time + h, each at its own moment, flown to the end of
@@ -158,7 +165,7 @@ void emit(const Model& model, State& s, const Params& params, const Flight& flig
   });
   s.emitted[e] += static_cast<std::int64_t>(n);
   s.next_id += static_cast<std::int64_t>(n);
-  s.next_expiry = std::min(s.next_expiry, t1);
+  if (emitter.lifetime > 0) s.next_expiry = std::min(s.next_expiry, t1);
 }
 
 bool has_pairs(const Params& params) {
@@ -328,7 +335,7 @@ Report ParticleSystem::step(const Model& model, State& s, const Params& params, 
   std::size_t died = 0;
   {
     const StageTimer timer(report.stages, "remove");
-    died = remove_dead(s, s.time + static_cast<double>(h));
+    died = remove_dead(s, w, s.time + static_cast<double>(h));
   }
   // Velocity Verlet: half a kick, flight, the forces there, half a kick. What is born on the way misses the
   // first half.

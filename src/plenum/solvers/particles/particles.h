@@ -164,6 +164,8 @@ struct ParticleSystem {
   struct Workspace {
     std::vector<Vec3> x0;  ///< [N] m, positions at the start of the last step
     PairList pairs;
+    std::vector<Index> dead;                ///< who dies in this step
+    std::vector<std::size_t> deaths;        ///< before each block of particles
     std::vector<Vec3> unused_acceleration;  ///< [N] what a measurement of energies computes besides
   };
 
