@@ -205,6 +205,50 @@ TEST_F(Draw, NearerThingsHideFartherOnes) {
   EXPECT_GT(covered.b, covered.r + 20);        // teal
 }
 
+TEST_F(Draw, ManySpheresBehindAWallAreHiddenAndTheOthersSeen) {
+  // A wall over the left half, and a dense sheet of small spheres behind it that reaches over both halves.
+  const std::vector<Vec3> x = {Vec3(-2, -1, 0), Vec3(0, -1, 0), Vec3(0, 1, 0), Vec3(-2, 1, 0)};
+  const std::vector<Index3> wall = {Index3(0, 1, 2), Index3(0, 2, 3)};
+  std::vector<Vec3> sheet;
+  for (int layer = 0; layer < 4; ++layer)
+    for (int j = 0; j < 20; ++j)
+      for (int i = 0; i < 40; ++i)
+        sheet.emplace_back(Real(-1.95 + 0.1 * i), Real(-0.95 + 0.1 * j), Real(-0.5 - 0.1 * layer));
+  const Camera camera = from_front(6);
+  const Image image = picture(
+      camera, plain(),
+      [&](DrawableSink& sink) {
+        sink.triangles({.x = x, .triangles = wall, .palette = 2});
+        sink.spheres({.x = sheet, .radius = Real(0.04), .palette = 1});
+      },
+      640, 360);
+  for (std::size_t i = 0; i < 800; ++i) {
+    const auto [px, py] = pixel_of(camera, sheet[i], 640, 360);
+    if (px < 2 || px > 637 || py < 2 || py > 357 || std::abs(sheet[i].x()) < Real(0.1)) continue;
+    const Rgb8 c = image.at(int(px), int(py));
+    if (sheet[i].x() < 0 && px > 640 / 2 - 2 * 640 / (2 * 6 * std::tan(0.25) * 640 / 360))
+      EXPECT_GT(c.r, c.b) << "the ochre wall hides sphere " << i;
+    if (sheet[i].x() > 0) EXPECT_GT(c.b, c.r) << "teal sphere " << i;
+  }
+}
+
+TEST_F(Draw, AStrayParticleSpoilsNothing) {
+  const std::vector<Vec3> ball = {Vec3(0, 1, 0)};
+  std::vector<Vec3> with_stray = ball;
+  with_stray.emplace_back(Real(-3e4), Real(2e4), Real(-5e4));
+  const auto show = [&](const std::vector<Vec3>& x) {
+    return picture(Camera(), Style(), [&](DrawableSink& sink) {
+      sink.spheres({.x = x, .radius = Real(0.4), .look = Look::body});
+    });
+  };
+  const Image a = show(ball), b = show(with_stray);
+  // The shadow map is stretched over more, so shadows may soften a little, but they stay.
+  double apart = 0;
+  for (std::size_t i = 0; i < a.rgb.size(); ++i)
+    apart = std::max(apart, std::abs(double(a.rgb[i]) - b.rgb[i]));
+  EXPECT_LT(apart, 40);
+}
+
 TEST_F(Draw, TheFloorIsDarkerInTheShadow) {
   Camera camera;
   camera.eye = {0, 3, 5};

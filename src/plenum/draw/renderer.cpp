@@ -3,89 +3,29 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
 #include <numbers>
-#include <optional>
 
 #include "plenum/base/error.h"
 #include "plenum/draw/detail/batches.h"
+#include "plenum/draw/detail/frame.h"
+#include "plenum/draw/detail/quantities.h"
 #include "plenum/draw/detail/targets.h"
-#include "plenum/draw/legend.h"
 
 namespace plenum::inline PLENUM_ABI {
 
 using namespace detail;
 
-namespace {
-
-// What a quality asks for.
-struct Effort {
-  int shadow_size;  // [px] of the shadow map
-  int divide;       // the occlusion buffer has 1/divide of the picture's size along each side
-  int passes;       // jittered pictures that are averaged
-  bool soft, ambient;
-};
-Effort effort_of(Quality quality) {
-  switch (quality) {
-    case Quality::draft:
-      return {1024, 2, 1, false, false};
-    case Quality::normal:
-      return {1536, 2, 1, true, true};
-    case Quality::high:
-      break;
-  }
-  return {2048, 1, 4, true, true};
-}
-constexpr int num_samples = 4;
-
-// A quantity that drawables are coloured by.
-struct Quantity {
-  std::string name, unit;
-  ColourMap map = ColourMap::viridis;
-  bool is_fixed = false;  // a view gave the range
-  bool is_seen = false;   // in this frame
-  double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
-
-  std::pair<double, double> range() const {
-    if (is_fixed) return {low, high};
-    auto [a, b] = rounded_range(low, high);
-    if (map == ColourMap::cool_warm) b = std::max(std::abs(a), std::abs(b)), a = -b;
-    return {a, b};
-  }
-};
-
-void store(float* out, const Vec3& x, float w) {
-  out[0] = float(x.x()), out[1] = float(x.y()), out[2] = float(x.z()), out[3] = w;
-}
-Vector3<float> linear(Rgb8 c) {
-  return {float(linear_from_srgb(c.r / 255.0)), float(linear_from_srgb(c.g / 255.0)),
-          float(linear_from_srgb(c.b / 255.0))};
-}
-
-// Smallest of ... 1/4, 1/2, 1, 2 ... in quarter octaves that is at least `size`: the shadow map's texels keep
-// their size while the subject moves, so that shadow edges do not swim.
-double quarter_octave(double size) {
-  return std::exp2(std::ceil(4 * std::log2(size)) / 4);
-}
-
-double round_spacing(double size) {
-  const double power = std::pow(10.0, std::floor(std::log10(size)));
-  return size / power < 2 ? power : size / power < 5 ? 2 * power : 5 * power;
-}
-
-}  // namespace
-
 struct Renderer::Impl {
   // Programs by shape and pass.
   GlProgram geometry[3][3];
-  GlProgram floor_surface, backdrop, occlusion, smooth, gather, finish;
+  GlProgram floor_surface, backdrop, farthest, occlusion, smooth, gather, gather_single, finish;
   GlVertexArray no_vertices = make_vertex_array();
   QuadIndices quads;
   GlBuffer frame_buffer = make_buffer();
   GlTexture colour_maps, overlay_texture, white;
   GlSampler compare;
 
-  Target shadow, surface, occluded, smoothed, picture, gathered, encoded;
+  Target shadow, surface, farthest_8, farthest_64, occluded, smoothed, picture, gathered, encoded;
   Quality built_quality = Quality::normal;
   bool is_built = false;
 
@@ -98,7 +38,7 @@ struct Renderer::Impl {
   std::vector<TriangleBatch> triangle_batches;
   std::vector<ItemBatch> item_batches;
   std::size_t num_triangle_batches = 0, num_item_batches = 0;
-  std::vector<Quantity> quantities;
+  Quantities quantities;
   DrawMesh mesh;
   std::vector<float> texels;
   FrameBlock block{};
@@ -110,9 +50,7 @@ struct Renderer::Impl {
   Overlay overlay;
 
   Impl();
-  int quantity_of(const ColourBy& colour, std::size_t count);
   void build_targets();
-  void fill_block();
   void send_block(int pass);
   void draw_geometry(Pass pass);
   void draw_screen() const {
@@ -141,7 +79,9 @@ enum Unit {
   unit_maps,
   unit_items,
   unit_picture,
-  unit_overlay
+  unit_overlay,
+  unit_farthest_8,
+  unit_farthest_64
 };
 
 Renderer::Impl::Impl() {
@@ -156,9 +96,11 @@ Renderer::Impl::Impl() {
           GlProgram(names[int(shape)], vertex_source(shape, pass), fragment_source(shape, pass));
   floor_surface = GlProgram("floor", screen_vertex_source(), floor_surface_source());
   backdrop = GlProgram("backdrop", screen_vertex_source(), backdrop_source());
+  farthest = GlProgram("farthest", screen_vertex_source(), farthest_source());
   occlusion = GlProgram("occlusion", screen_vertex_source(), occlusion_source());
   smooth = GlProgram("smooth", screen_vertex_source(), smooth_source());
-  gather = GlProgram("gather", screen_vertex_source(), gather_source());
+  gather = GlProgram("gather", screen_vertex_source(), gather_source(true));
+  gather_single = GlProgram("gather", screen_vertex_source(), gather_source(false));
   finish = GlProgram("finish", screen_vertex_source(), finish_source());
 
   const auto units = [](const GlProgram& program) {
@@ -172,10 +114,13 @@ Renderer::Impl::Impl() {
     glUniform1i(program.uniform("samples_map"), unit_picture);
     glUniform1i(program.uniform("picture"), unit_picture);
     glUniform1i(program.uniform("overlay"), unit_overlay);
+    glUniform1i(program.uniform("farthest_8"), unit_farthest_8);
+    glUniform1i(program.uniform("farthest_64"), unit_farthest_64);
   };
   for (auto& shape : geometry)
     for (const GlProgram& program : shape) units(program);
-  for (const GlProgram* program : {&floor_surface, &backdrop, &occlusion, &smooth, &gather, &finish})
+  for (const GlProgram* program :
+       {&floor_surface, &backdrop, &farthest, &occlusion, &smooth, &gather, &gather_single, &finish})
     units(*program);
 
   std::vector<float> maps;
@@ -200,37 +145,6 @@ Renderer::Impl::Impl() {
   glBufferData(GL_UNIFORM_BUFFER, sizeof(FrameBlock), nullptr, GL_DYNAMIC_DRAW);
 }
 
-int Renderer::Impl::quantity_of(const ColourBy& colour, std::size_t count) {
-  if (colour.values.size() < count || count == 0) return -1;
-  std::size_t index = 0;
-  while (index < quantities.size() &&
-         (quantities[index].name != colour.quantity || quantities[index].unit != colour.unit))
-    ++index;
-  if (index == quantities.size()) {
-    Quantity quantity{.name = std::string(colour.quantity), .unit = std::string(colour.unit)};
-    int sequential = 0;
-    for (const Quantity& q : quantities) sequential += q.map != ColourMap::cool_warm;
-    quantity.map = colour.is_signed      ? ColourMap::cool_warm
-                   : sequential % 2 == 0 ? ColourMap::viridis
-                                         : ColourMap::cividis;
-    quantities.push_back(quantity);
-  }
-  Quantity& quantity = quantities[index];
-  quantity.is_seen = true;
-  if (colour.low < colour.high) {
-    quantity.is_fixed = true;
-    quantity.low = colour.low, quantity.high = colour.high;
-  } else if (!quantity.is_fixed) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const double value = colour.values[i];
-      if (!std::isfinite(value)) continue;
-      quantity.low = std::min(quantity.low, value);
-      quantity.high = std::max(quantity.high, value);
-    }
-  }
-  return static_cast<int>(index);
-}
-
 void Renderer::Impl::build_targets() {
   const Effort effort = effort_of(style.quality);
   if (is_built && picture.width == width && picture.height == height && built_quality == style.quality)
@@ -239,130 +153,20 @@ void Renderer::Impl::build_targets() {
   const int w = std::max(1, width / effort.divide), h = std::max(1, height / effort.divide);
   shadow = make_depth_target(effort.shadow_size);
   surface = make_target("a surface buffer", w, h, GL_RGBA32F, WithDepth::yes);
+  const auto eighth = [](int n) { return (n + 7) / 8; };
+  farthest_8 = make_target("a depth pyramid", eighth(w), eighth(h), GL_R32F, WithDepth::no);
+  farthest_64 = make_target("a depth pyramid", eighth(eighth(w)), eighth(eighth(h)), GL_R32F, WithDepth::no);
   occluded = make_target("an occlusion buffer", w, h, GL_RG8, WithDepth::no);
   smoothed = make_target("an occlusion buffer", w, h, GL_RG8, WithDepth::no);
-  picture = make_target("a multisampled picture", width, height, GL_RGBA16F, WithDepth::yes, num_samples);
+  picture = make_target("a multisampled picture", width, height, GL_RGBA16F, WithDepth::yes, effort.samples);
   gathered = make_target("a picture", width, height, GL_RGBA16F, WithDepth::no);
   encoded = make_target("a picture", width, height, GL_RGBA8, WithDepth::no);
   built_quality = style.quality;
   is_built = true;
 }
 
-void Renderer::Impl::fill_block() {
-  const Effort effort = effort_of(style.quality);
-  block = {};
-  const double aspect = double(width) / height, tangent = std::tan(camera.field_of_view / 2);
-  const Vec3 f = camera.forward(), r = camera.right(), u = r.cross(f);
-  store(block.eye, camera.eye, float(2 * tangent / height));
-  store(block.forward, f, 0);
-  store(block.right, r * Real(tangent * aspect), 0);
-  store(block.up, u * Real(tangent), 0);
-
-  // The subject as the picture frames it: what casts shadows, but no larger than what can be seen.
-  Aabb box = casters;
-  if (box.empty()) box = Aabb{camera.target, camera.target}.grown(camera.distance() * Real(0.25));
-  const double in_view = camera.distance() * tangent * std::max(1.0, aspect) * 1.5;
-  const double radius = std::max(1e-6, std::min<double>(box.size().norm() / 2, in_view));
-  store(block.subject, box.centre(), float(radius));
-
-  // Depth range.
-  double nearest = 1e30, farthest = 0;
-  for (int k = 0; k < 8; ++k) {
-    const Vec3 corner(k & 1 ? box.high.x() : box.low.x(), k & 2 ? box.high.y() : box.low.y(),
-                      k & 4 ? box.high.z() : box.low.z());
-    const double depth = (corner - camera.eye).dot(f);
-    nearest = std::min(nearest, depth);
-    farthest = std::max(farthest, depth);
-  }
-  farthest = std::max(1.05 * farthest, 1e-3 * camera.distance());
-  nearest = std::clamp(0.95 * nearest, 1e-3 * farthest, 0.9 * farthest);
-
-  // Clip from world, column-major; shifted by the jitter.
-  const auto column = [&](int k, const Vec3& x, double w) {
-    // x is a direction for w = 0, a point for w = 1.
-    const Vec3 d = w == 0 ? Vec3(x) : Vec3(x - camera.eye);
-    const double vx = d.dot(r), vy = d.dot(u), vz = d.dot(f);
-    float* c = block.clip_from_world + 4 * k;
-    c[0] = float(vx / (tangent * aspect));
-    c[1] = float(vy / tangent);
-    c[2] = float((farthest + nearest) / (farthest - nearest) * vz -
-                 (w == 0 ? 0 : 2 * farthest * nearest / (farthest - nearest)));
-    c[3] = float(vz);
-  };
-  column(0, Vec3::UnitX(), 0);
-  column(1, Vec3::UnitY(), 0);
-  column(2, Vec3::UnitZ(), 0);
-  column(3, Vec3::Zero(), 1);
-
-  // The key light's frame.
-  Vec3 toward = style.light;
-  if (style.light_follows_camera) {
-    Vec3 ahead(f.x(), 0, f.z());
-    if (ahead.norm() < Real(1e-3)) ahead = Vec3(u.x(), 0, u.z());
-    ahead.normalize();
-    toward = style.light.x() * ahead.cross(Vec3::UnitY()) + style.light.y() * Vec3::UnitY() -
-             style.light.z() * ahead;
-  }
-  toward = toward.norm() > 0 ? Vec3(toward.normalized()) : Vec3(Vec3::UnitY());
-  store(block.light, toward,
-        effort.soft ? float(std::tan(std::clamp<double>(style.light_size, 0, 0.7))) : 0.0f);
-  const Vec3 lr = Vec3(std::abs(toward.y()) < Real(0.95) ? Vec3(Vec3::UnitY()) : Vec3(Vec3::UnitZ()))
-                      .cross(toward)
-                      .normalized();
-  const Vec3 lu = toward.cross(lr);
-  double low[3] = {1e30, 1e30, 1e30}, high[3] = {-1e30, -1e30, -1e30};
-  for (int k = 0; k < 8; ++k) {
-    const Vec3 corner(k & 1 ? box.high.x() : box.low.x(), k & 2 ? box.high.y() : box.low.y(),
-                      k & 4 ? box.high.z() : box.low.z());
-    const double at[3] = {corner.dot(lr), corner.dot(lu), -corner.dot(toward)};
-    for (int c = 0; c < 3; ++c) low[c] = std::min(low[c], at[c]), high[c] = std::max(high[c], at[c]);
-  }
-  const double extent =
-      quarter_octave(std::max({(high[0] - low[0]) / 2, (high[1] - low[1]) / 2, 1e-6}) * 1.03);
-  const double texel = 2 * extent / effort.shadow_size;
-  const double cx = texel * std::round((low[0] + high[0]) / 2 / texel),
-               cy = texel * std::round((low[1] + high[1]) / 2 / texel);
-  const double depth = (high[2] - low[2]) * 1.02 + 1e-6, start = low[2] - 0.01 * depth;
-  for (int k = 0; k < 4; ++k) {
-    float* c = block.light_from_world + 4 * k;
-    const bool point = k == 3;
-    c[0] = point ? float(-cx) : float(lr[k]);
-    c[1] = point ? float(-cy) : float(lu[k]);
-    c[2] = point ? float(-start) : float(-toward[k]);
-    c[3] = point ? 1.0f : 0.0f;
-  }
-  block.shadow[0] = float(extent), block.shadow[1] = float(depth), block.shadow[2] = float(texel);
-  block.shadow[3] = float(effort.shadow_size);
-
-  block.floor_plane[0] = float(style.floor_height);
-  block.floor_plane[1] = float(std::max(6 * radius, 2.0 * camera.distance()));
-  const double spacing = style.grid_spacing > 0 ? double(style.grid_spacing) : round_spacing(radius / 2);
-  block.floor_plane[2] = style.grid ? float(spacing) : 0.0f;
-  block.floor_plane[3] = style.floor ? 1.0f : 0.0f;
-  const Vector3<float> top = linear(style.background_top), bottom = linear(style.background_bottom);
-  for (int k = 0; k < 3; ++k) block.top[k] = top[k], block.bottom[k] = bottom[k];
-  block.top[3] = float(style.exposure);
-  block.bottom[3] = effort.ambient ? 1.0f : 0.0f;
-  block.viewport[0] = float(width), block.viewport[1] = float(height);
-  block.viewport[2] = float(surface.width), block.viewport[3] = float(surface.height);
-  block.passes[3] = effort.soft ? 1.0f : 0.0f;
-}
-
 void Renderer::Impl::send_block(int pass) {
-  FrameBlock sent = block;
-  const int passes = effort_of(style.quality).passes;
-  if (passes > 1) {
-    // A rotated grid within the pixel, between the hardware's own samples.
-    constexpr float shift[4][2] = {
-        {-0.0625f, 0.1875f}, {0.1875f, 0.0625f}, {0.0625f, -0.1875f}, {-0.1875f, -0.0625f}};
-    sent.passes[0] = shift[pass % 4][0], sent.passes[1] = shift[pass % 4][1];
-    sent.passes[2] = float(pass);
-    for (int k = 0; k < 4; ++k) {
-      float* c = sent.clip_from_world + 4 * k;
-      c[0] += 2 * sent.passes[0] / float(width) * c[3];
-      c[1] += 2 * sent.passes[1] / float(height) * c[3];
-    }
-  }
+  const FrameBlock sent = jittered(block, pass, effort_of(style.quality).passes);
   glBindBuffer(GL_UNIFORM_BUFFER, frame_buffer);
   glBufferData(GL_UNIFORM_BUFFER, sizeof sent, &sent, GL_DYNAMIC_DRAW);
   glBindBufferBase(GL_UNIFORM_BUFFER, 0, frame_buffer);
@@ -425,13 +229,28 @@ void Renderer::Impl::draw_surfaces() {
   const StageTimer timer(times, "surfaces");
   surface.bind();
   const float nothing[4] = {0, 0, 0, 1e30f};
-  const float farthest = 1;
+  const float far_away = 1;
   glClearBufferfv(GL_COLOR, 0, nothing);
-  glClearBufferfv(GL_DEPTH, 0, &farthest);
+  glClearBufferfv(GL_DEPTH, 0, &far_away);
   draw_geometry(Pass::surface);
   if (style.floor) {
     floor_surface.use();
     draw_screen();
+  }
+  if (num_item_batches > 0) {
+    glDisable(GL_DEPTH_TEST);
+    farthest.use();
+    farthest_8.bind();
+    bind(unit_surface, GL_TEXTURE_2D, surface.colour);
+    glUniform1i(farthest.uniform("again"), 0);
+    draw_screen();
+    farthest_64.bind();
+    bind(unit_surface, GL_TEXTURE_2D, farthest_8.colour);
+    glUniform1i(farthest.uniform("again"), 1);
+    draw_screen();
+    glEnable(GL_DEPTH_TEST);
+    bind(unit_farthest_8, GL_TEXTURE_2D, farthest_8.colour);
+    bind(unit_farthest_64, GL_TEXTURE_2D, farthest_64.colour);
   }
 }
 
@@ -478,12 +297,7 @@ void Renderer::Impl::draw_picture() {
 
 void Renderer::Impl::update_overlay() {
   std::vector<LegendEntry> entries;
-  if (style.legend)
-    for (const Quantity& q : quantities)
-      if (q.is_seen && !q.name.empty()) {
-        const auto [low, high] = q.range();
-        entries.push_back({q.name, q.unit, low, high, q.map});
-      }
+  if (style.legend) entries = quantities.legend();
   if (entries == overlay_entries && caption == overlay_caption && width == overlay_width &&
       height == overlay_height)
     return;
@@ -510,7 +324,7 @@ void Renderer::Impl::draw_finish() {
 
 void Renderer::Impl::draw_all(GLuint framebuffer) {
   build_targets();
-  fill_block();
+  block = frame_block(camera, style, casters, {width, height, surface.width, surface.height});
   update_overlay();
 
   glDisable(GL_CULL_FACE);
@@ -540,9 +354,11 @@ void Renderer::Impl::draw_all(GLuint framebuffer) {
       glEnable(GL_BLEND);
       glBlendFunc(GL_ONE, GL_ONE);
     }
-    gather.use();
-    bind(unit_picture, GL_TEXTURE_2D_MULTISAMPLE, picture.colour);
-    glUniform1f(gather.uniform("weight"), 1.0f / float(passes));
+    const bool multisampled = effort_of(style.quality).samples > 0;
+    const GlProgram& program = multisampled ? gather : gather_single;
+    program.use();
+    bind(unit_picture, multisampled ? GL_TEXTURE_2D_MULTISAMPLE : GL_TEXTURE_2D, picture.colour);
+    glUniform1f(program.uniform("weight"), 1.0f / float(passes));
     draw_screen();
     glDisable(GL_BLEND);
     glEnable(GL_DEPTH_TEST);
@@ -572,7 +388,7 @@ void Renderer::begin_frame(const Camera& camera, const Style& style, int width, 
   r.caption.clear();
   r.casters = {};
   r.num_triangle_batches = r.num_item_batches = 0;
-  for (Quantity& q : r.quantities) q.is_seen = false;
+  r.quantities.begin_frame();
   r.times = {};
 }
 
@@ -592,7 +408,7 @@ void Renderer::triangles(const TriangleView& view) {
   batch.upload(r.mesh);
   batch.pose = view.pose;
   batch.material = material_of(view.look, view.palette);
-  batch.colouring.quantity = r.quantity_of(view.colour, view.x.size());
+  batch.colouring.quantity = r.quantities.note(view.colour, view.x.size());
 }
 
 void Renderer::spheres(const SphereView& view) {
@@ -621,7 +437,7 @@ void Renderer::spheres(const SphereView& view) {
   batch.shape = Shape::spheres;
   batch.upload(r.texels, int(r.texels.size() / 8));
   batch.material = material_of(view.look, view.palette);
-  batch.colouring.quantity = r.quantity_of(view.colour, view.x.size());
+  batch.colouring.quantity = r.quantities.note(view.colour, view.x.size());
 }
 
 void Renderer::lines(const LineView& view) {
@@ -656,7 +472,7 @@ void Renderer::lines(const LineView& view) {
   batch.shape = Shape::capsules;
   batch.upload(r.texels, int(r.texels.size() / 12));
   batch.material = material_of(view.look, view.palette);
-  batch.colouring.quantity = r.quantity_of(view.colour, view.x.size());
+  batch.colouring.quantity = r.quantities.note(view.colour, view.x.size());
 }
 
 void Renderer::caption(std::string_view text) {
@@ -694,7 +510,7 @@ void Renderer::finish_to_framebuffer(unsigned framebuffer) {
 }
 
 void Renderer::reset_ranges() {
-  impl_->quantities.clear();
+  impl_->quantities.reset();
 }
 const StageTimes& Renderer::times() const {
   return impl_->times;

@@ -6,7 +6,7 @@
 namespace plenum::inline PLENUM_ABI {
 
 enum class Quality {
-  draft,   ///< hard edges of light, no ambient occlusion: for a first look
+  draft,   ///< hard shadows, no ambient occlusion, one sample a pixel: for a first look
   normal,  ///< soft shadows and ambient occlusion at half resolution, 4 samples a pixel
   high,    ///< the same at full resolution, averaged over four jittered passes: 16 samples a pixel
 };

@@ -21,7 +21,7 @@ struct FrameBlock {
   float top[4];          // linear display colours of the background; w of top: exposure
   float bottom[4];       // w: 1 with ambient occlusion
   float viewport[4];     // picture [px], occlusion buffer [px]
-  float passes[4];       // jitter [px], seed, 1 with soft shadows
+  float passes[4];       // jitter [px], seed, coverage below which an impostor's pixel is left out
 };
 
 enum class Pass { shadow, surface, shade };
@@ -36,8 +36,9 @@ std::string screen_vertex_source();
 std::string floor_surface_source();  ///< the floor into the surface buffer
 std::string backdrop_source();       ///< background, and floor with its shadows
 std::string occlusion_source();      ///< shadow and ambient occlusion from the surface buffer
+std::string farthest_source();       ///< greatest depth of blocks of 8 x 8 texels of the surface buffer
 std::string smooth_source();         ///< takes the grain out of it
-std::string gather_source();         ///< mean of the samples of each pixel, weighted
-std::string finish_source();         ///< overlay, sRGB, dither
+std::string gather_source(bool multisampled);  ///< mean of the samples of each pixel, weighted
+std::string finish_source();                   ///< overlay, sRGB, dither
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -67,6 +67,42 @@ float outline(vec3 centre, float r) {
 }
 )glsl";
 
+// Whether everything within a box around a shape has been covered by surfaces before it: of dense particles
+// most are hidden, and their pixels, whose depths are only found by shading, would all be shaded. Greene et
+// al. 1993, with two levels of the pyramid.
+const char* const hiding = R"glsl(
+#ifdef PASS_SHADE
+uniform sampler2D farthest_8;   // greatest depth over 8 x 8 texels of the surface buffer
+uniform sampler2D farthest_64;  // over 64 x 64
+bool hidden_behind(sampler2D farthest, ivec2 low, ivec2 high, float nearest) {
+  for (int k = 0; k < 16; ++k) {
+    ivec2 q = min(low + ivec2(k & 3, k >> 2), high);
+    if (texelFetch(farthest, q, 0).r >= nearest) return false;
+  }
+  return true;
+}
+// The ball around c of radius r, and the one around d.
+bool hidden(vec3 c, vec3 d, float r) {
+  float depth_c = dot(c - eye.xyz, forward.xyz), depth_d = dot(d - eye.xyz, forward.xyz);
+  float nearest = min(depth_c, depth_d) - r;
+  if (nearest <= r) return false;
+  vec2 pixel = 0.5 * viewport.zw;
+  vec4 pc = clip_from_world * vec4(c, 1.0), pd = clip_from_world * vec4(d, 1.0);
+  vec2 a = (pc.xy / pc.w + 1.0) * pixel, b = (pd.xy / pd.w + 1.0) * pixel;
+  vec2 reach = vec2(1.0 + 1.1 * r / (nearest * eye.w) * viewport.w / viewport.y);
+  ivec2 last = ivec2(viewport.zw) - 1;
+  ivec2 low = clamp(ivec2(floor(min(a, b) - reach)), ivec2(0), last);
+  ivec2 high = clamp(ivec2(floor(max(a, b) + reach)), ivec2(0), last);
+  ivec2 span = (high >> 3) - (low >> 3);
+  if (max(span.x, span.y) < 4) return hidden_behind(farthest_8, low >> 3, high >> 3, nearest);
+  span = (high >> 6) - (low >> 6);
+  return max(span.x, span.y) < 4 && hidden_behind(farthest_64, low >> 6, high >> 6, nearest);
+}
+#else
+bool hidden(vec3 c, vec3 d, float r) { return false; }
+#endif
+)glsl";
+
 const char* const spheres_vertex = R"glsl(
 uniform samplerBuffer items;  // 2 texels each: centre, radius; value
 flat out vec4 v_sphere;       // drawn radius in w
@@ -86,7 +122,7 @@ void main() {
   v_position = s.xyz + reach * (((corner & 1) * 2 - 1) * u + ((corner >> 1) * 2 - 1) * v);
   v_sphere = vec4(s.xyz, drawn);
   v_extra = vec2(s.w / drawn, texelFetch(items, 2 * item + 1).x);
-  gl_Position = project(v_position);
+  gl_Position = hidden(s.xyz, s.xyz, drawn) ? vec4(0.0, 0.0, 0.0, 1.0) : project(v_position);
 }
 )glsl";
 
@@ -120,7 +156,7 @@ void main() {
   v_a = vec4(a.xyz, drawn);
   v_b = vec4(b.xyz, a.w / drawn);
   v_values = texelFetch(items, 3 * item + 2).xy;
-  gl_Position = project(v_position);
+  gl_Position = hidden(a.xyz, b.xyz, drawn) ? vec4(0.0, 0.0, 0.0, 1.0) : project(v_position);
 }
 )glsl";
 
@@ -275,7 +311,7 @@ void main() {
   bool front;
   surface(x, n, covered, front);
 #ifdef IMPOSTOR
-  if (covered <= 0.0) discard;
+  if (covered <= passes.w) discard;
   vec4 c = project(x);
   gl_FragDepth = clamp(0.5 * c.z / c.w + 0.5, 0.0, 1.0);
 #endif
@@ -334,7 +370,7 @@ const char* defines_of(Pass pass) {
 std::string vertex_source(Shape shape, Pass pass) {
   std::string source = std::string(glsl_frame) + defines_of(shape) + defines_of(pass);
   if (shape == Shape::triangles) return source + triangles_vertex;
-  return source + ray_frame + (shape == Shape::spheres ? spheres_vertex : capsules_vertex);
+  return source + ray_frame + hiding + (shape == Shape::spheres ? spheres_vertex : capsules_vertex);
 }
 
 std::string fragment_source(Shape shape, Pass pass) {

@@ -215,6 +215,22 @@ void main() {
 }
 )glsl";
 
+const char* const farthest_main = R"glsl(
+uniform sampler2D surface_map;  // depth in w, or alone in r
+uniform bool again;
+out float out_depth;
+void main() {
+  ivec2 first = 8 * ivec2(gl_FragCoord.xy), size = textureSize(surface_map, 0);
+  float farthest = 0.0;
+  for (int j = 0; j < 8; ++j)
+    for (int i = 0; i < 8; ++i) {
+      vec4 s = texelFetch(surface_map, min(first + ivec2(i, j), size - 1), 0);
+      farthest = max(farthest, again ? s.r : s.w);
+    }
+  out_depth = farthest;
+}
+)glsl";
+
 const char* const smooth_main = R"glsl(
 in vec2 v_screen;
 uniform sampler2D surface_map;
@@ -254,7 +270,6 @@ void main() {
 // Box filter where the samples of a pixel agree; at edges a tent over the neighbours, whose 36 samples give
 // finer steps than the pixel's own four.
 const char* const gather_main = R"glsl(
-in vec2 v_screen;
 uniform sampler2DMS samples_map;
 uniform float weight;
 out vec4 out_colour;
@@ -281,6 +296,13 @@ void main() {
   }
   out_colour = vec4(sum * weight, 1.0);
 }
+)glsl";
+
+const char* const gather_single_main = R"glsl(
+uniform sampler2D samples_map;
+uniform float weight;
+out vec4 out_colour;
+void main() { out_colour = vec4(texelFetch(samples_map, ivec2(gl_FragCoord.xy), 0).rgb * weight, 1.0); }
 )glsl";
 
 const char* const finish_main = R"glsl(
@@ -329,11 +351,14 @@ std::string occlusion_source() {
          "#define SEARCH_TAPS 12\n#define FILTER_TAPS 16\n#define HORIZON_STEPS 4\n" + floor_meeting +
          occlusion_head + key_visibility + ambient_visibility + occlusion_main;
 }
+std::string farthest_source() {
+  return std::string(glsl_frame) + farthest_main;
+}
 std::string smooth_source() {
   return std::string(glsl_frame) + smooth_main;
 }
-std::string gather_source() {
-  return std::string(glsl_frame) + gather_main;
+std::string gather_source(bool multisampled) {
+  return std::string(glsl_frame) + (multisampled ? gather_main : gather_single_main);
 }
 std::string finish_source() {
   return std::string(glsl_frame) + finish_main;

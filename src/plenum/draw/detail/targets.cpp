@@ -13,9 +13,9 @@ Target make_target(const char* what, int width, int height, GLenum colour_format
   };
   target.framebuffer = make_framebuffer();
   glBindFramebuffer(GL_FRAMEBUFFER, target.framebuffer);
-  const bool two = colour_format == GL_RG8;
-  target.colour = texture(colour_format, two ? GL_RG : GL_RGBA,
-                          colour_format == GL_RGBA8 || two ? GL_UNSIGNED_BYTE : GL_FLOAT);
+  const GLenum format = colour_format == GL_RG8 ? GL_RG : colour_format == GL_R32F ? GL_RED : GL_RGBA;
+  const bool bytes = colour_format == GL_RG8 || colour_format == GL_RGBA8;
+  target.colour = texture(colour_format, format, bytes ? GL_UNSIGNED_BYTE : GL_FLOAT);
   glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, kind, target.colour, 0);
   if (with_depth == WithDepth::yes) {
     target.depth = texture(GL_DEPTH_COMPONENT32F, GL_DEPTH_COMPONENT, GL_FLOAT);
