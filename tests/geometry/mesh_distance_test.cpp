@@ -198,6 +198,29 @@ TEST(DistanceField, NormalIsTheGradientOfTheDistance) {
   EXPECT_GT(compared, 2500);
 }
 
+TEST(DistanceField, ManyPointsGetWhatEachGetsAlone) {
+  const DistanceField field(bumpy_mesh(), {.resolution = 24});
+  for (const std::size_t n : {1u, 3u, 16u, 17u, 1000u}) {
+    std::vector<Real> x(n), y(n), z(n), distance(n), alone(n), nx(n), ny(n), nz(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const Vec3 p = random_point(i, i % 4 ? Real(1.3) : Real(5));
+      x[i] = p[0], y[i] = p[1], z[i] = p[2];
+    }
+    field.evaluate(n, {x.data(), y.data(), z.data()}, alone.data());
+    field.evaluate(n, {x.data(), y.data(), z.data()}, distance.data(), {nx.data(), ny.data(), nz.data()});
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto expected = field.signed_distance(Vec3(x[i], y[i], z[i]));
+      ASSERT_NEAR(distance[i], expected.distance, 2e-6);
+      ASSERT_NEAR(alone[i], expected.distance, 2e-6);
+      ASSERT_LE((Vec3(nx[i], ny[i], nz[i]) - expected.normal).norm(), 1e-4);
+      // Whatever its neighbours are.
+      Real single;
+      field.evaluate(1, {&x[i], &y[i], &z[i]}, &single);
+      ASSERT_EQ(single, alone[i]);
+    }
+  }
+}
+
 TEST(DistanceField, OutsideTheGridIsALowerBoundAndContinuous) {
   const TriangleMesh mesh = bumpy_mesh();
   const MeshDistance exact(mesh);

@@ -22,18 +22,13 @@ void require_range(const char* name, Index value, Index least, Index most) {
                         .allowed = fmt::format("{} to {}", least, most)});
 }
 
-using detail::broadcast;
-using detail::fill_quad;
-using detail::Quad;
-using detail::shuffle;
-
-/// Cubic Hermite basis on [0, 1] for three coordinates at once: weights of the values and of the slopes at
-/// both ends, and their derivatives; those of the values are -dv1 and dv1.
+/// Cubic Hermite basis on [0, 1]: weights of the values and of the slopes at both ends, and their
+/// derivatives; those of the values are -dv1 and dv1.
 struct Hermite {
-  Quad v0, v1, s0, s1, dv1, ds0, ds1;
+  Real v0, v1, s0, s1, dv1, ds0, ds1;
 };
-inline Hermite hermite(Quad t) {
-  const Quad r = 1 - t;
+inline Hermite hermite(Real t) {
+  const Real r = 1 - t;
   Hermite h;
   h.v1 = t * t * (3 - 2 * t);
   h.v0 = 1 - h.v1;
@@ -45,15 +40,76 @@ inline Hermite hermite(Quad t) {
   return h;
 }
 
-/// The four lines of a cell along x, in the order (y, z) = 00, 10, 01, 11: the samples at one end of each.
-struct Ends {
-  Quad gx, gy, gz, d;
+/// Value and derivatives by the cell's coordinates.
+struct Interpolated {
+  Real d, d_x, d_y, d_z;
 };
-inline Ends ends(const Vec4* corner, std::size_t row, std::size_t slice) {
-  Ends e{detail::load_quad(corner[0].data()), detail::load_quad(corner[row].data()),
-         detail::load_quad(corner[slice].data()), detail::load_quad(corner[slice + row].data())};
-  detail::transpose(e.gx, e.gy, e.gz, e.d);
-  return e;
+
+/// The interpolant in a cell: the sum over its nodes of
+///   H_v(x) H_v(y) H_v(z) d + H_s(x) H_v(y) H_v(z) g_x + H_v(x) H_s(y) H_v(z) g_y + H_v(x) H_v(y) H_s(z) g_z
+/// with the weights H above, first along x, then y, then z. sample(n, c) gives component c (g_x, g_y, g_z, d)
+/// of node n = x + 2 y + 4 z. No branches, so that loops over cells vectorize; what the caller does not use
+/// of the result is not computed.
+template <class Sample>
+inline Interpolated interpolate(const Sample& sample, Real tx, Real ty, Real tz) {
+  const Hermite x = hermite(tx), y = hermite(ty), z = hermite(tz);
+  struct Line {  // along x: the value, the slopes along y and z, and their derivatives
+    Real d, gy, gz, d_x, gy_x, gz_x;
+  };
+  const auto line = [&](int a) {
+    const int b = a + 1;
+    return Line{x.v0 * sample(a, 3) + x.v1 * sample(b, 3) + x.s0 * sample(a, 0) + x.s1 * sample(b, 0),
+                x.v0 * sample(a, 1) + x.v1 * sample(b, 1),
+                x.v0 * sample(a, 2) + x.v1 * sample(b, 2),
+                x.dv1 * (sample(b, 3) - sample(a, 3)) + x.ds0 * sample(a, 0) + x.ds1 * sample(b, 0),
+                x.dv1 * (sample(b, 1) - sample(a, 1)),
+                x.dv1 * (sample(b, 2) - sample(a, 2))};
+  };
+  struct Plane {
+    Real d, gz, d_x, gz_x, d_y, gz_y;
+  };
+  const auto plane = [&](int a) {
+    const Line p = line(a), q = line(a + 2);
+    return Plane{y.v0 * p.d + y.v1 * q.d + y.s0 * p.gy + y.s1 * q.gy,         y.v0 * p.gz + y.v1 * q.gz,
+                 y.v0 * p.d_x + y.v1 * q.d_x + y.s0 * p.gy_x + y.s1 * q.gy_x, y.v0 * p.gz_x + y.v1 * q.gz_x,
+                 y.dv1 * (q.d - p.d) + y.ds0 * p.gy + y.ds1 * q.gy,           y.dv1 * (q.gz - p.gz)};
+  };
+  const Plane p = plane(0), q = plane(4);
+  return {z.v0 * p.d + z.v1 * q.d + z.s0 * p.gz + z.s1 * q.gz,
+          z.v0 * p.d_x + z.v1 * q.d_x + z.s0 * p.gz_x + z.s1 * q.gz_x,
+          z.v0 * p.d_y + z.v1 * q.d_y + z.s0 * p.gz_y + z.s1 * q.gz_y,
+          z.dv1 * (q.d - p.d) + z.ds0 * p.gz + z.ds1 * q.gz};
+}
+
+/// Where a coordinate lies along one axis of the grid.
+struct Place {
+  Index cell;
+  Real t;         // in [0, 1]
+  Real overhang;  // beyond the grid [m]
+};
+inline Place place(Real x, Real low, Real high, Real inverse_spacing, Index nodes) {
+  // Written so that NaN becomes the low end.
+  const Real from_below = x > low ? x : low;
+  const Real inside = from_below < high ? from_below : high;
+  const Real at = (inside - low) * inverse_spacing;
+  const Index floor = static_cast<Index>(at), last = nodes - 2;
+  const Index cell = floor < last ? floor : last;
+  const Real t = at - Real(cell);
+  return {cell, t < 1 ? t : Real(1), x - inside};
+}
+
+/// Distance and gradient (not unit) from the interpolant and the way beyond the grid's box. A clamped
+/// coordinate no longer moves the point of the box; the overhang grows with it instead.
+struct Extended {
+  Real distance, x, y, z;
+};
+inline Extended extended(const Interpolated& in, Real ox, Real oy, Real oz, Real inverse_spacing) {
+  const Real beyond = ox * ox + oy * oy + oz * oz;
+  const bool is_beyond = beyond > 0;
+  const Real scale = is_beyond ? in.d * inverse_spacing : inverse_spacing;
+  const Real far = std::sqrt(beyond + in.d * in.d);
+  return {is_beyond ? far : in.d, ox != 0 ? ox : scale * in.d_x, oy != 0 ? oy : scale * in.d_y,
+          oz != 0 ? oz : scale * in.d_z};
 }
 
 }  // namespace
@@ -61,83 +117,125 @@ inline Ends ends(const Vec4* corner, std::size_t row, std::size_t slice) {
 struct DistanceField::Cell {
   const Vec4* corner;  // node of the cell's low corner
   std::size_t row, slice;
-  Quad t;         // in [0, 1]
-  Quad overhang;  // x minus the nearest point of the box [m]
+  Place x, y, z;
+  Real operator()(int node, int component) const {
+    return corner[std::size_t(node & 1) + std::size_t(node >> 1 & 1) * row + std::size_t(node >> 2) * slice]
+                 [component];
+  }
 };
 
-inline DistanceField::Cell DistanceField::locate(const Vec3& x) const {
+inline DistanceField::Cell DistanceField::locate(const Vec3& p) const {
   Cell cell;
-  const Quad p{x[0], x[1], x[2], 0}, low{bounds_.low[0], bounds_.low[1], bounds_.low[2], 0},
-      high{bounds_.high[0], bounds_.high[1], bounds_.high[2], 0};
-  // max takes its second argument for NaN: such a point gets the value at a corner, in bounds.
-  const Quad inside = detail::min(detail::max(p, low), high);
-  cell.overhang = p - inside;
-  const Quad at = (inside - low) * inverse_spacing_;
-  const Index i = std::min(static_cast<Index>(at[0]), nodes_[0] - 2),
-              j = std::min(static_cast<Index>(at[1]), nodes_[1] - 2),
-              k = std::min(static_cast<Index>(at[2]), nodes_[2] - 2);
-  cell.t = detail::min(at - Quad{Real(i), Real(j), Real(k), 0}, fill_quad(1));
+  cell.x = place(p[0], bounds_.low[0], bounds_.high[0], inverse_spacing_, nodes_[0]);
+  cell.y = place(p[1], bounds_.low[1], bounds_.high[1], inverse_spacing_, nodes_[1]);
+  cell.z = place(p[2], bounds_.low[2], bounds_.high[2], inverse_spacing_, nodes_[2]);
   cell.row = std::size_t(nodes_[0]);
   cell.slice = cell.row * std::size_t(nodes_[1]);
-  cell.corner = samples_.data() + std::size_t(k) * cell.slice + std::size_t(j) * cell.row + std::size_t(i);
+  cell.corner = samples_.data() + std::size_t(cell.z.cell) * cell.slice +
+                std::size_t(cell.y.cell) * cell.row + std::size_t(cell.x.cell);
   return cell;
 }
 
-// With H the weights above, the interpolant is the sum over the cell's nodes of
-//   H_v(x) H_v(y) H_v(z) d + H_s(x) H_v(y) H_v(z) g_x + H_v(x) H_s(y) H_v(z) g_y + H_v(x) H_v(y) H_s(z) g_z:
-// first along x on the four lines of the cell (f: value, gy, gz), then over the lines.
-
 Real DistanceField::distance(const Vec3& x) const {
   const Cell cell = locate(x);
-  const Hermite h = hermite(cell.t);
-  const Ends a = ends(cell.corner, cell.row, cell.slice), b = ends(cell.corner + 1, cell.row, cell.slice);
-  const Quad v0 = broadcast<0>(h.v0), v1 = broadcast<0>(h.v1);
-  const Quad f = v0 * a.d + v1 * b.d + broadcast<0>(h.s0) * a.gx + broadcast<0>(h.s1) * b.gx;
-  const Quad gy = v0 * a.gy + v1 * b.gy, gz = v0 * a.gz + v1 * b.gz;
-  const Quad vy = shuffle<1, 5, 1, 5>(h.v0, h.v1), sy = shuffle<1, 5, 1, 5>(h.s0, h.s1);
-  const Quad vz = shuffle<2, 2, 6, 6>(h.v0, h.v1), sz = shuffle<2, 2, 6, 6>(h.s0, h.s1);
-  const Quad sum = vz * (vy * f + sy * gy) + sz * vy * gz;
-  const Real d = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-  const Quad o = cell.overhang * cell.overhang;
-  const Real beyond = o[0] + o[1] + o[2];
-  return beyond > 0 ? std::sqrt(beyond + d * d) : d;
+  return extended(interpolate(cell, cell.x.t, cell.y.t, cell.z.t), cell.x.overhang, cell.y.overhang,
+                  cell.z.overhang, inverse_spacing_)
+      .distance;
 }
 
 SignedDistance<Real> DistanceField::signed_distance(const Vec3& x) const {
   const Cell cell = locate(x);
-  const Hermite h = hermite(cell.t);
-  const Ends a = ends(cell.corner, cell.row, cell.slice), b = ends(cell.corner + 1, cell.row, cell.slice);
-  const Quad v0 = broadcast<0>(h.v0), v1 = broadcast<0>(h.v1), dv1 = broadcast<0>(h.dv1);
-  const Quad f = v0 * a.d + v1 * b.d + broadcast<0>(h.s0) * a.gx + broadcast<0>(h.s1) * b.gx;
-  const Quad gy = v0 * a.gy + v1 * b.gy, gz = v0 * a.gz + v1 * b.gz;
-  const Quad f_x = dv1 * (b.d - a.d) + broadcast<0>(h.ds0) * a.gx + broadcast<0>(h.ds1) * b.gx;
-  const Quad gy_x = dv1 * (b.gy - a.gy), gz_x = dv1 * (b.gz - a.gz);
-  const Quad vy = shuffle<1, 5, 1, 5>(h.v0, h.v1), sy = shuffle<1, 5, 1, 5>(h.s0, h.s1);
-  const Quad vz = shuffle<2, 2, 6, 6>(h.v0, h.v1), sz = shuffle<2, 2, 6, 6>(h.s0, h.s1);
-  const Quad dvy = shuffle<1, 5, 1, 5>(-h.dv1, h.dv1), dsy = shuffle<1, 5, 1, 5>(h.ds0, h.ds1);
-  const Quad dvz = shuffle<2, 2, 6, 6>(-h.dv1, h.dv1), dsz = shuffle<2, 2, 6, 6>(h.ds0, h.ds1);
-  const Quad plane = vy * f + sy * gy;
-  Quad sum_x = vz * (vy * f_x + sy * gy_x) + sz * vy * gz_x;
-  Quad sum_y = vz * (dvy * f + dsy * gy) + sz * dvy * gz;
-  Quad sum_z = dvz * plane + dsz * vy * gz;
-  Quad sum_d = vz * plane + sz * vy * gz;
-  detail::transpose(sum_x, sum_y, sum_z, sum_d);
-  const Quad sums = (sum_x + sum_y) + (sum_z + sum_d);  // spacing times the gradient, then the distance
-  const Real d = sums[3];
-  Quad gradient = sums * inverse_spacing_;
-  const Quad o = cell.overhang * cell.overhang;
-  const Real beyond = o[0] + o[1] + o[2];
-  Real distance = d;
-  if (beyond > 0) {
-    distance = std::sqrt(beyond + d * d);
-    // Clamped coordinates no longer move the point of the box; the overhang grows with them instead.
-    gradient = cell.overhang != 0 ? cell.overhang : d * gradient;
+  const Extended e = extended(interpolate(cell, cell.x.t, cell.y.t, cell.z.t), cell.x.overhang,
+                              cell.y.overhang, cell.z.overhang, inverse_spacing_);
+  const Vec3 gradient(e.x, e.y, e.z);
+  const Real length = gradient.norm();
+  return {e.distance, length > 0 ? Vec3(gradient / length) : Vec3(0, 1, 0)};
+}
+
+namespace {
+constexpr int group = 16;  // points of one pass: as many as a register of 512 bits holds floats
+}
+
+template <bool with_normals>
+void DistanceField::evaluate_group(std::size_t count, const Points& points, Real* distance,
+                                   const Normals& normals) const {
+  // Short groups repeat their last point, so that every loop has a fixed length.
+  Real x[group], y[group], z[group];
+  for (int i = 0; i < group; ++i) {
+    const std::size_t from = std::min(std::size_t(i), count - 1);
+    x[i] = points.x[from];
+    y[i] = points.y[from];
+    z[i] = points.z[from];
   }
-  const Quad g2 = gradient * gradient;
-  const Real length = std::sqrt(g2[0] + g2[1] + g2[2]);
-  if (!(length > 0)) return {distance, Vec3(0, 1, 0)};
-  const Real scale = 1 / length;
-  return {distance, Vec3(scale * gradient[0], scale * gradient[1], scale * gradient[2])};
+  Real tx[group], ty[group], tz[group], ox[group], oy[group], oz[group];
+  Index cx[group], cy[group], cz[group];
+  const Vec3 low = bounds_.low, high = bounds_.high;
+  const Index3 nodes = nodes_;
+  const Real inverse_spacing = inverse_spacing_;
+  for (int i = 0; i < group; ++i) {
+    const Place p = place(x[i], low[0], high[0], inverse_spacing, nodes[0]);
+    const Place q = place(y[i], low[1], high[1], inverse_spacing, nodes[1]);
+    const Place r = place(z[i], low[2], high[2], inverse_spacing, nodes[2]);
+    cx[i] = p.cell, tx[i] = p.t, ox[i] = p.overhang;
+    cy[i] = q.cell, ty[i] = q.t, oy[i] = q.overhang;
+    cz[i] = r.cell, tz[i] = r.t, oz[i] = r.overhang;
+  }
+  // The samples of eight nodes for each point, turned so that a component of all points lies side by side.
+  Real samples[8][4][group];
+  const std::size_t row = std::size_t(nodes[0]), slice = row * std::size_t(nodes[1]);
+  for (int first = 0; first < group; first += 4) {
+    const Vec4* corner[4];
+    for (int i = 0; i < 4; ++i)
+      corner[i] = samples_.data() + std::size_t(cz[first + i]) * slice + std::size_t(cy[first + i]) * row +
+                  std::size_t(cx[first + i]);
+    for (int n = 0; n < 8; ++n) {
+      const std::size_t offset =
+          std::size_t(n & 1) + std::size_t(n >> 1 & 1) * row + std::size_t(n >> 2) * slice;
+      detail::Quad a = detail::load_quad(corner[0][offset].data()),
+                   b = detail::load_quad(corner[1][offset].data()),
+                   c = detail::load_quad(corner[2][offset].data()),
+                   d = detail::load_quad(corner[3][offset].data());
+      detail::transpose(a, b, c, d);
+      detail::store_quad(&samples[n][0][first], a);
+      detail::store_quad(&samples[n][1][first], b);
+      detail::store_quad(&samples[n][2][first], c);
+      detail::store_quad(&samples[n][3][first], d);
+    }
+  }
+  Real out[group], nx[group], ny[group], nz[group];
+  for (int i = 0; i < group; ++i) {
+    const auto sample = [&](int node, int component) { return samples[node][component][i]; };
+    const Extended e =
+        extended(interpolate(sample, tx[i], ty[i], tz[i]), ox[i], oy[i], oz[i], inverse_spacing);
+    out[i] = e.distance;
+    if constexpr (with_normals) {
+      const Real length = std::sqrt(e.x * e.x + e.y * e.y + e.z * e.z);
+      const bool has_direction = length > 0;
+      const Real scale = 1 / (has_direction ? length : Real(1));
+      nx[i] = scale * e.x;
+      ny[i] = has_direction ? scale * e.y : Real(1);
+      nz[i] = scale * e.z;
+    }
+  }
+  std::copy_n(out, count, distance);
+  if constexpr (with_normals) {
+    std::copy_n(nx, count, normals.x);
+    std::copy_n(ny, count, normals.y);
+    std::copy_n(nz, count, normals.z);
+  }
+}
+
+void DistanceField::evaluate(std::size_t count, const Points& points, Real* distance,
+                             const Normals& normals) const {
+  for (std::size_t first = 0; first < count; first += group) {
+    const std::size_t size = std::min<std::size_t>(group, count - first);
+    const Points from{points.x + first, points.y + first, points.z + first};
+    if (normals.x)
+      evaluate_group<true>(size, from, distance + first,
+                           {normals.x + first, normals.y + first, normals.z + first});
+    else
+      evaluate_group<false>(size, from, distance + first, {});
+  }
 }
 
 DistanceField::DistanceField(const TriangleMesh& mesh, const DistanceFieldOptions& options)

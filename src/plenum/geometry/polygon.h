@@ -19,7 +19,7 @@ class PolygonTriangulator {
   /// over the triangulator's life.
   explicit PolygonTriangulator(std::uint64_t max_work = 200'000'000) : work_left_(max_work) {}
 
-  /// Calls nothing and allocates little: returns the n - 2 triangles [n-2][3] < n of a polygon with corners
+  /// The n - 2 triangles [n-2][3] < n of a polygon with corners
   /// [n >= 3] m, nearly planar, convex or concave, in the polygon's orientation. What is left of one that
   /// crosses itself, and polygons without area, become fans. Returns an empty span if the work is used up.
   /// The result is valid until the next call.

@@ -105,17 +105,18 @@ void load_local(Tile& t, const Mat3& r, const Vec3& p, const Vec3* x, std::size_
 
 template <bool with_normal, class Kernel>
 void evaluate(Tile& t, Kernel kernel, std::size_t count) {
-  if constexpr (std::is_pointer_v<Kernel> && !with_normal) {
-    for (std::size_t i = 0; i < count; ++i) t.distance[i] = kernel->distance(Vec3(t.x[i], t.y[i], t.z[i]));
-    return;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto d = distance_of(kernel, Vec3(t.x[i], t.y[i], t.z[i]));
-    t.distance[i] = d.distance;
-    if constexpr (with_normal) {
-      t.nx[i] = d.normal[0];
-      t.ny[i] = d.normal[1];
-      t.nz[i] = d.normal[2];
+  if constexpr (std::is_pointer_v<Kernel>) {
+    kernel->evaluate(count, {t.x, t.y, t.z}, t.distance,
+                     with_normal ? DistanceField::Normals{t.nx, t.ny, t.nz} : DistanceField::Normals{});
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto d = distance_of(kernel, Vec3(t.x[i], t.y[i], t.z[i]));
+      t.distance[i] = d.distance;
+      if constexpr (with_normal) {
+        t.nx[i] = d.normal[0];
+        t.ny[i] = d.normal[1];
+        t.nz[i] = d.normal[2];
+      }
     }
   }
 }
