@@ -24,6 +24,10 @@ void* operator new(std::size_t size) {
   if (void* p = std::malloc(size ? size : 1)) return p;
   throw std::bad_alloc();
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(size ? size : 1);
+}
 void* operator new(std::size_t size, std::align_val_t alignment) {
   ++allocations;
   const auto a = static_cast<std::size_t>(alignment);

@@ -80,6 +80,7 @@ std::size_t remove_dead(State& s, Workspace& w, double t) {
         return next;
       },
       [](double a, double b) { return std::min(a, b); });
+  w.deaths[num_blocks] = 0;
   std::size_t dead = 0;
   for (std::size_t b = 0; b <= num_blocks; ++b) dead += std::exchange(w.deaths[b], dead);
   if (dead == 0) return 0;
