@@ -69,6 +69,13 @@ Aabb region_of(std::span<const Vec3> x) {
   return region;
 }
 
+/// A place for the list. What is not finite or too far for squares is put nowhere: it meets no one, and its
+/// own position tells the world what happened.
+Vec3 placed(const Vec3& p) {
+  const bool fits = (p.array().abs() < Real(1e12)).all();
+  return fits ? p : Vec3(Vec3::Constant(nowhere));
+}
+
 }  // namespace
 
 bool PairList::is_of(std::span<const Vec3> x, const Setting& wanted) const {
@@ -96,7 +103,7 @@ void PairList::build(std::span<const Vec3> x, const Setting& wanted) {
         const Real low = setting.low[c], side = setting.high[c] - low;
         wrap[i][c] = side > 0 ? low + side * std::floor((x[i][c] - low) / side) : Real(0);
       }
-      wrapped_[i] = (x[i] - wrap[i]) / setting.unit;
+      wrapped_[i] = placed((x[i] - wrap[i]) / setting.unit);
     }
   });
   make_slots();
@@ -257,7 +264,7 @@ void PairList::place(std::span<const Vec3> x) {
   parallel_for(slots.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t s = begin; s < end; ++s) {
       const auto i = static_cast<std::size_t>(slots[s]);
-      const Vec3 p = slots[s] == nobody ? Vec3(Vec3::Constant(nowhere)) : Vec3((x[i] - wrap[i]) * inverse);
+      const Vec3 p = slots[s] == nobody ? Vec3(Vec3::Constant(nowhere)) : placed((x[i] - wrap[i]) * inverse);
       sites[4 * s] = p.x();
       sites[4 * s + 1] = p.y();
       sites[4 * s + 2] = p.z();
