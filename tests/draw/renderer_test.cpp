@@ -226,9 +226,12 @@ TEST_F(Draw, ManySpheresBehindAWallAreHiddenAndTheOthersSeen) {
     const auto [px, py] = pixel_of(camera, sheet[i], 640, 360);
     if (px < 2 || px > 637 || py < 2 || py > 357 || std::abs(sheet[i].x()) < Real(0.1)) continue;
     const Rgb8 c = image.at(int(px), int(py));
-    if (sheet[i].x() < 0 && px > 640 / 2 - 2 * 640 / (2 * 6 * std::tan(0.25) * 640 / 360))
+    if (sheet[i].x() < 0 && px > 640 / 2 - 2 * 640 / (2 * 6 * std::tan(0.25) * 640 / 360)) {
       EXPECT_GT(c.r, c.b) << "the ochre wall hides sphere " << i;
-    if (sheet[i].x() > 0) EXPECT_GT(c.b, c.r) << "teal sphere " << i;
+    }
+    if (sheet[i].x() > 0) {
+      EXPECT_GT(c.b, c.r) << "teal sphere " << i;
+    }
   }
 }
 
