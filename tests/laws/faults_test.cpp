@@ -11,7 +11,7 @@
 //   empty      here many pins              a million                            here capacity emitters stop
 //   at max_particles       particles/emission_test no convergence, CFL    warned of, sub-steps, then an error
 //   world/world_test, springs/integrators_test slower than real time  dropped and counted world/world_test
-//   floating-point traps   every scene but droplet              here
+//   floating-point traps   every scene                          here
 //   denormals              flushed on every thread, long run    base/parallel_test, here
 //   threads                same bits                            laws/scenes_test, laws/impact_test, each
 //   solver's tests disk full, unwritable  reported, old file stands            io/checkpoint_file_test,
@@ -55,11 +55,8 @@ TEST(SlowFaults, EverySceneStaysFiniteAtTheLargestStepThatIsAllowed) {
   }
 }
 
-TEST(SlowFaults, NoSceneOfNetsOrFreeParticlesTraps) {
+TEST(SlowFaults, NoSceneTraps) {
   for (const std::string& file : scenes()) {
-    // Known to fail this: Lennard-Jones raises FE_INVALID or FE_DIVBYZERO in droplet, though all stays
-    // finite.
-    if (file.find("droplet") != std::string::npos) continue;
     // Traps end the process, so each scene has one of its own; sticky flags would be lost where the world
     // puts the caller's floating-point mode back.
     const auto run = [&] {

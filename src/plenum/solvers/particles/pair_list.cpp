@@ -101,7 +101,9 @@ void PairList::build(std::span<const Vec3> x, const Setting& wanted) {
       origin[i] = x[i];
       for (int c = 0; c < 3; ++c) {
         const Real low = setting.low[c], side = setting.high[c] - low;
-        wrap[i][c] = side > 0 ? low + side * std::floor((x[i][c] - low) / side) : Real(0);
+        // The divisor is never zero: a compiler that may divide before it asks would trap.
+        const Real images = std::floor((x[i][c] - low) / (side > 0 ? side : Real(1)));
+        wrap[i][c] = side > 0 ? low + side * images : Real(0);
       }
       wrapped_[i] = placed((x[i] - wrap[i]) / setting.unit);
     }
