@@ -240,6 +240,16 @@ TEST(Scene, KeyframesMoveParameters) {
   EXPECT_LT(params.nested.mass, 3);
 }
 
+TEST(Scene, WhatIsSetFromOutsideKeepsItsValue) {
+  const std::string keys =
+      R"("keyframes": [{"path": "params.gravity", "times": [0, 1], "values": [[0, 0, 0], [0, 10, 0]]},
+                       {"path": "nested.mass", "times": [0, 1], "values": [1, 5]}])";
+  Scene scene = load_toy(scene_text("\"world\": {\"fps\": 10}", "", "", keys), {"one.gravity=1,2,3"});
+  for (int i = 0; i < 10; ++i) scene.world.step_frame();
+  EXPECT_EQ(toy(scene).parameters.gravity, Vec3(1, 2, 3));
+  EXPECT_NEAR(toy(scene).parameters.nested.mass, 5, 1e-5);  // the others still move
+}
+
 TEST(Scene, RefusesBrokenKeyframes) {
   const auto keyframes = [](const std::string& text) {
     return first_complaint(scene_text("", "", "", "\"keyframes\": [{" + text + "}]"));

@@ -25,12 +25,21 @@ class Override {
     value_ = option.substr(equals + 1);
   }
 
-  void apply() {
+  /// Returns the whole path of what it set.
+  std::string apply() {
     std::vector<Step> steps = parsed_path();
     // Parsed first, so that a broken value is complained of before the path.
     const JsonValue value = document_.add_value(value_, origin_);
-    if (document_.root().kind() != JsonKind::object) return;  // the reader complains of that
-    put(resolved(steps), value);
+    if (document_.root().kind() != JsonKind::object) return {};  // the reader complains of that
+    steps = resolved(steps);
+    put(steps, value);
+    std::string path;
+    for (const Step& step : steps)
+      if (const auto* key = std::get_if<std::string>(&step))
+        path += (path.empty() ? "" : ".") + *key;
+      else
+        path += fmt::format("[{}]", std::get<std::size_t>(step));
+    return path;
   }
 
  private:
@@ -190,8 +199,9 @@ class Override {
 
 }  // namespace
 
-void apply_override(JsonDocument& document, const std::string& option, std::span<const SolverEntry> solvers) {
-  Override(document, option, solvers).apply();
+std::string apply_override(JsonDocument& document, const std::string& option,
+                           std::span<const SolverEntry> solvers) {
+  return Override(document, option, solvers).apply();
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -16,7 +16,9 @@ namespace plenum::inline PLENUM_ABI {
 ///   NAME.params.stiffness, NAME.model.parts[0].mass
 ///   NAME.stiffness                                a parameter, or else a value of the model
 /// Throws Error for an option without '=', a path that is malformed, and a system or list entry that is not
-/// there, with the nearest name.
-void apply_override(JsonDocument& document, const std::string& option, std::span<const SolverEntry> solvers);
+/// there, with the nearest name. Returns the whole path, systems[0].params.stiffness: a parameter that is set
+/// this way keeps its value, and loses the keyframes the scene has for it.
+std::string apply_override(JsonDocument& document, const std::string& option,
+                           std::span<const SolverEntry> solvers);
 
 }  // namespace plenum::inline PLENUM_ABI

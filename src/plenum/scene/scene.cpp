@@ -112,7 +112,7 @@ class SceneReader {
   void read() {
     for (const std::string& option : options_.overrides) {
       try {
-        apply_override(document_, option, options_.solvers);
+        overridden_.push_back(apply_override(document_, option, options_.solvers));
       } catch (const Error& error) {
         context_.add(error.problem());
       }
@@ -309,7 +309,10 @@ class SceneReader {
       used.push_back(keyframes.path);
       read_times(*times, own + ".times", keyframes);
       read_values(*values, own + ".values", *leaf, keyframes);
-      if (context_.problems.size() == problems) system.keyframes.emplace_back(*node, std::move(keyframes));
+      const bool is_overridden = std::find(overridden_.begin(), overridden_.end(),
+                                           system.path + ".params." + keyframes.path) != overridden_.end();
+      if (context_.problems.size() == problems && !is_overridden)
+        system.keyframes.emplace_back(*node, std::move(keyframes));
     }
   }
 
@@ -447,6 +450,7 @@ class SceneReader {
   std::optional<JsonValue> gravity_;  ///< of the whole scene
   std::vector<std::string> names_;
   std::vector<SystemRead> systems_;
+  std::vector<std::string> overridden_;  ///< whole paths of what --set gave
 };
 
 /// Options first, then the lines of the file.
