@@ -17,6 +17,22 @@ Vec2 seen_at(const Camera& camera, const Vec3& x, Real aspect) {
   return {d.dot(r) / (t * aspect), d.dot(u) / t};
 }
 
+TEST(Camera, FewThatFlewAwayDoNotFrameTheMany) {
+  std::vector<Vec3> x;
+  for (int i = 0; i < 1000; ++i) x.push_back(uniform4(8, i, 0).head<3>());  // in the unit cube
+  for (int i = 0; i < 20; ++i) x.emplace_back(Real(50 + i), Real(-70), Real(30));
+  BoundsSink bounds;
+  bounds.spheres({.x = x, .radius = Real(0.1)});
+  for (int axis = 0; axis < 3; ++axis) {
+    EXPECT_LT(bounds.subject.high[axis], 2);
+    EXPECT_GT(bounds.subject.low[axis], -1);
+  }
+  // Every one of a few counts.
+  BoundsSink few;
+  few.spheres({.x = std::span(x).last(21), .radius = Real(0.1)});
+  EXPECT_GT(few.subject.high.x(), 69);
+}
+
 TEST(Camera, FramesWhatItIsGivenAndNoMore) {
   const Real aspect = Real(1.5);
   for (int trial = 0; trial < 20; ++trial) {

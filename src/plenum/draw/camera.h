@@ -9,7 +9,8 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-/// Gathers the bounds of what systems show. Points that are not finite are left out.
+/// Gathers the bounds of what systems show. Points that are not finite are left out, and of many particles
+/// the few that have flown away from the rest.
 class BoundsSink final : public DrawableSink {
  public:
   Aabb subject;    ///< everything but obstacles
