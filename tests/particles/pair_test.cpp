@@ -90,6 +90,32 @@ LennardJones reduced() {
   return lj;
 }
 
+TEST(Pairs, NearOnesHaveTheEnergyOfTheForceTheyFeel) {
+  for (const auto& [n, m] : {std::pair<Real, Real>(12, 6), {6, 4}}) {
+    LennardJones lj = reduced();
+    lj.n = n;
+    lj.m = m;
+    const std::vector<Real> inverse_mass(2, 1);
+    const auto at = [&](Real r, Vec3& acceleration) {
+      const std::vector<Vec3> x = {Vec3::Zero(), Vec3(r, 0, 0)};
+      PairList list;
+      list.build(x, {lj.sigma, lj.cutoff + lj.skin, Vec3::Zero(), Vec3::Zero()});
+      std::vector<Vec3> a(2, Vec3::Zero());
+      const double energy = pair_accelerations_and_energy(lj, x, inverse_mass, list, a).potential;
+      acceleration = a[1];
+      return energy;
+    };
+    for (const Real r : {Real(0.2), Real(0.35), Real(0.45)}) {
+      const Real d = Real(0.02);
+      Vec3 a, unused;
+      const double slope = (at(r + d, unused) - at(r - d, unused)) / (2 * double(d));
+      at(r, a);
+      EXPECT_NEAR(-slope, double(a.x()), 2e-3 * double(a.x()))
+          << r;  // a parabola: central differences are exact
+    }
+  }
+}
+
 TEST(Pairs, AgreeWithTheSumOverAllPairsInTheOpen) {
   LennardJones lj = reduced();
   for (const auto truncation : {LennardJones::Truncation::cut, LennardJones::Truncation::linear_force_shift})

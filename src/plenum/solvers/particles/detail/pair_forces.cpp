@@ -123,7 +123,9 @@ class ClusterSum {
       fy_[p] = hn::MulAdd(force, dy, fy_[p]);
       fz_[p] = hn::MulAdd(force, dz, fz_[p]);
       if constexpr (with_energy) {
-        energy_[p] = hn::Add(energy_[p], hn::IfThenElseZero(near, pair.energy));
+        // Nearer than sigma/2 the force is that of a spring, whose energy grows with bounded - r^2.
+        const V spring = hn::Mul(hn::Mul(hn::Set(d, Real(0.5)), pair.force), hn::Sub(bounded, r2));
+        energy_[p] = hn::Add(energy_[p], hn::IfThenElseZero(near, hn::Add(pair.energy, spring)));
         virial_[p] = hn::MulAdd(force, r2, virial_[p]);
         pairs_[p] = hn::Add(pairs_[p], hn::IfThenElseZero(near, hn::Set(d, 1)));
       }
