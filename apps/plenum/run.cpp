@@ -13,6 +13,7 @@
 #include "pictures.h"
 #include "plenum/base/error.h"
 #include "plenum/io/checkpoint.h"
+#include "plenum/io/movie.h"
 #include "plenum/scene/scene.h"
 #include "progress.h"
 
@@ -116,13 +117,14 @@ int run(const RunOptions& options) {
     make_folder(fs::path(options.movie).parent_path());
   std::unique_ptr<Pictures> pictures;
   if (wants_pictures)
-    pictures = std::make_unique<Pictures>(scene, Pictures::Options{.folder = folder,
-                                                                   .images = options.images,
-                                                                   .movie = options.movie,
-                                                                   .width = width,
-                                                                   .height = height,
-                                                                   .quality = options.quality,
-                                                                   .fps = fps});
+    pictures =
+        std::make_unique<Pictures>(scene, Pictures::Options{.folder = folder,
+                                                            .images = options.images || !movie_available(),
+                                                            .movie = options.movie,
+                                                            .width = width,
+                                                            .height = height,
+                                                            .quality = options.quality,
+                                                            .fps = fps});
   std::unique_ptr<Exporter> exporter;
   if (!options.export_format.empty()) exporter = std::make_unique<Exporter>(folder, options.export_format);
   const auto show = [&] {
@@ -137,7 +139,7 @@ int run(const RunOptions& options) {
   if (!options.quiet)
     fmt::print(stderr, "{}: {} frames of 1/{:g} s, {} threads\n", scene.settings.name, frames, fps,
                options.threads > 0 ? options.threads : num_cores());
-  std::signal(SIGINT, [](int) { interrupted = 1; });
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
   Totals totals;
   FrameReport last;
   last.systems.resize(world.size());
