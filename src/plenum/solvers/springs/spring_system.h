@@ -1,6 +1,7 @@
 #pragma once
 // The springs of a net laid out for evaluation: a block matrix for their tangents, and their constants copied
 // to its slots, so that both ends of a spring are filled without anyone writing to another's row.
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -40,20 +41,24 @@ class SpringSystem {
   ///
   /// with K the projected tangents (spring.h), C = sum of c n n^T, f the forces of stretch and damping. The
   /// dependence of the damping force on x is left out: it is not symmetric (Choi & Ko 2002, "Stable but
-  /// responsive cloth", section 4.2). x, v [N]; base [N]; b [N] out.
+  /// responsive cloth", section 4.2). Springs stiffer than `limit` [N/m] act as if they had that stiffness.
+  /// x, v [N]; base [N]; b [N] out.
   void assemble(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, std::span<const T> base, T h,
-                T stiffness_scale, T damping_scale, std::span<Vector3<T>> b) {
+                T stiffness_scale, T damping_scale, std::span<Vector3<T>> b,
+                T limit = std::numeric_limits<T>::max()) {
     const T *const k = stiffness_.data(), *const l0 = rest_length_.data(), *const c = damping_.data();
     const T hk = h * stiffness_scale, hhk = h * hk, hc = h * damping_scale;
+    const T stiffest = stiffness_scale > T(1) ? limit / stiffness_scale : limit;
     matrix_.assemble_springs(
         x, v, base, b, [=](std::size_t s, T d0, T d1, T d2, T v0, T v1, T v2) -> SpringTerm<T> {
           const T inverse = inverse_length(d0 * d0 + d1 * d1 + d2 * d2);
           const T across = T(1) - l0[s] * inverse, clamped = std::max(T(0), across);
-          const T a = hhk * k[s] * clamped, along = hhk * k[s] * (T(1) - clamped) + hc * c[s];
+          const T ks = std::min(k[s], stiffest);
+          const T a = hhk * ks * clamped, along = hhk * ks * (T(1) - clamped) + hc * c[s];
           const T scale = std::sqrt(along) * inverse;
           const T w0 = scale * d0, w1 = scale * d1, w2 = scale * d2;
           // h f + h^2 K (v_j - v_i): the stretch, and everything that acts along v_j - v_i.
-          const T pull = hk * k[s] * across, slide = w0 * v0 + w1 * v1 + w2 * v2;
+          const T pull = hk * ks * across, slide = w0 * v0 + w1 * v1 + w2 * v2;
           return {a,
                   w0,
                   w1,
