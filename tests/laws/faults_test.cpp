@@ -1,26 +1,27 @@
 // Faults while running. What is tried, after what broke such programs elsewhere, and where:
-//
-//   mesh files             truncated, hostile, degenerate       io/mesh_reader_test, io/corpus_test,
-//   tests/fuzz meshes                 open, non-manifold, duplicates       geometry/topology_test,
-//   geometry/mesh_distance_test scene keys             unknown, duplicate, wrong type       scene/scene_test,
-//   scene/fault_test, scene/schema_test scene values           out of range, NaN, dt, counts
-//   scene/fault_test, scene/ranges_test scene size             bombs, nesting, memory scene/json_test,
-//   scene/fault_test, scene/allocation_test paths                  traversal, FIFO, links, expansion
-//   scene/fault_test dt at its largest      every scene                          here NaN in a state named,
-//   put back, neighbours finite   here, world/world_test degenerate nets        zero lengths, coincident,
-//   empty      here many pins              a million                            here capacity emitters stop
-//   at max_particles       particles/emission_test no convergence, CFL    warned of, sub-steps, then an error
-//   world/world_test, springs/integrators_test slower than real time  dropped and counted world/world_test
-//   floating-point traps   every scene                          here
-//   denormals              flushed on every thread, long run    base/parallel_test, here
-//   threads                same bits                            laws/scenes_test, laws/impact_test, each
-//   solver's tests disk full, unwritable  reported, old file stands            io/checkpoint_file_test,
-//   app/program_test kill -9 while saving   one of two checkpoints loads         io/checkpoint_file_test
-//   damaged checkpoints    refused                              world/world_test
-//   resumption             same bits, in contact too            laws/scenes_test, laws/impact_test
-//   malloc fails           told, nothing half-built             scene/allocation_test
-//   create and destroy     memory stays flat                    here
-//   interruption           stops within a frame                 app/program_test
+// - mesh files, truncated, hostile, degenerate: io/mesh_reader_test, io/corpus_test, tests/fuzz
+// - meshes, open, non-manifold, duplicates: geometry/topology_test, geometry/mesh_distance_test
+// - scene keys, unknown, duplicate, wrong type: scene/scene_test, scene/fault_test, scene/schema_test
+// - scene values, out of range, NaN, dt, counts: scene/fault_test, scene/ranges_test
+// - scene size, bombs, nesting, memory: scene/json_test, scene/fault_test, scene/allocation_test
+// - paths, traversal, FIFO, links, expansion: scene/fault_test
+// - the largest dt, every scene: here
+// - NaN in a state is named, put back, neighbours stay finite: here, world/world_test
+// - degenerate nets, zero lengths, coincident, empty: here
+// - a million pins: here
+// - capacity, emitters stop at max_particles: particles/emission_test
+// - no convergence, warned of: springs/integrators_test; sub-steps, then an error: world/world_test
+// - slower than real time, dropped and counted: world/world_test
+// - floating-point traps, every scene: here
+// - denormals, flushed on every thread: base/parallel_test; a long run: here
+// - threads, same bits: laws/scenes_test, laws/impact_test, each solver's tests
+// - disk full, unwritable, reported, old file stands: io/checkpoint_file_test, app/program_test
+// - kill -9 while saving, one of two checkpoints loads: io/checkpoint_file_test
+// - damaged checkpoints, refused: world/world_test
+// - resumption, same bits, in contact too: laws/scenes_test, laws/impact_test
+// - malloc fails, told, nothing half-built: scene/allocation_test
+// - create and destroy, memory stays flat: here
+// - interruption, stops within a frame: app/program_test
 #include <fenv.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
