@@ -96,14 +96,17 @@ void PairList::build(std::span<const Vec3> x, const Setting& wanted) {
   origin.resize(n);
   wrap.resize(n);
   wrapped_.resize(n);
+  // Never zero, and out of the loop's sight: the compiler may divide before it asks whether an axis is
+  // periodic, which traps where floating-point traps are on.
+  Vec3 divisor = setting.high - setting.low;
+  for (Real& side : divisor)
+    if (!(side > 0)) side = 1;
   parallel_for(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       origin[i] = x[i];
       for (int c = 0; c < 3; ++c) {
         const Real low = setting.low[c], side = setting.high[c] - low;
-        // The divisor is never zero: a compiler that may divide before it asks would trap.
-        const Real images = std::floor((x[i][c] - low) / (side > 0 ? side : Real(1)));
-        wrap[i][c] = side > 0 ? low + side * images : Real(0);
+        wrap[i][c] = side > 0 ? low + side * std::floor((x[i][c] - low) / divisor[c]) : Real(0);
       }
       wrapped_[i] = placed((x[i] - wrap[i]) / setting.unit);
     }
