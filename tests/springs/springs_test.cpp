@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/shapes.h"
+#include "plenum/solvers/springs/spring_system.h"
 #include "plenum/world/world.h"
 #include "springs/nets.h"
 #include "support/count_allocations.h"
@@ -195,6 +197,26 @@ SpringsPart rope_of_rods() {
   part.pins = {{.where = SpringsPin::Where::first}};
   part.wires = {{.beads = {64}, .origin = Vec3(1, 0, 0), .axis = Vec3(1, 0, 0)}};
   return part;
+}
+
+TEST(Springs, TheLimitOfStiffnessIsOneOfTheScaledStiffness) {
+  const std::vector<Vec3> x = {Vec3::Zero(), Vec3(Real(1.5), 0, 0)}, v(2, Vec3::Zero());
+  const std::vector<Index2> edges = {Index2(0, 1)};
+  const std::vector<Real> base(2, 1), length = {1}, none = {0};
+  const auto pull = [&](Real stiffness, Real scale, Real limit) {
+    const std::vector<Real> k = {stiffness};
+    SpringSystem<Real> system(2, edges, std::span<const Real>(k), std::span<const Real>(length),
+                              std::span<const Real>(none));
+    std::vector<Vec3> b(2);
+    system.assemble(x, v, base, 1, scale, 1, b, limit);
+    return b[0].x();
+  };
+  // h k (|d| - l0), with k the scaled stiffness, or the limit if that is less.
+  EXPECT_NEAR(pull(1e8, Real(1e-4), 1e5), 0.5e4, 1);
+  EXPECT_NEAR(pull(1e8, Real(1e-2), 1e5), 0.5e5, 10);
+  EXPECT_NEAR(pull(1e4, 100, 1e5), 0.5e5, 10);
+  EXPECT_NEAR(pull(1e4, 2, 1e5), 1e4, 1);
+  EXPECT_NEAR(pull(1e4, Real(0.5), std::numeric_limits<Real>::max()), 0.25e4, 1);
 }
 
 TEST(Springs, AStepWithMultipliersAllocatesNothing) {

@@ -63,22 +63,12 @@ NetMultigrid<Real>& multigrid_of(const Springs::Model& model, std::span<const Re
   return *w.multigrid;
 }
 
-}  // namespace
-
-namespace {
-
 /// Rounding moves a particle by about epsilon times the net's size, which a spring answers by h^2 k / m times
 /// as much. Beyond 1 / (8 epsilon) that answer drowns gravity, and no solve converges; the strain that a
-/// spring of this stiffness shows, about g h^2 epsilon / l, is far below what anyone sees. m is the largest
-/// mass, so that light particles which carry a heavy one are not softened.
-Real largest_stiffness(const Springs::Model& model, Real h) {
-  const Real heaviest =
-      model.mass.empty() ? Real(1) : *std::max_element(model.mass.begin(), model.mass.end());
+/// spring of this stiffness shows under its own particle, 8 epsilon g h^2 / l, is far below what anyone sees.
+/// m is the largest mass, so that light particles which carry a heavy one are not softened.
+Real largest_stiffness(Real heaviest, Real h) {
   return heaviest / (8 * std::numeric_limits<Real>::epsilon() * h * h);
-}
-Real stiffest(const Springs::Model& model) {
-  return model.stiffness.empty() ? Real(0)
-                                 : *std::max_element(model.stiffness.begin(), model.stiffness.end());
 }
 
 }  // namespace
@@ -129,9 +119,9 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
     parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) w.base[i] = model.mass[i] * (1 + h * params.point_damping);
     });
-    const Real limit = largest_stiffness(model, h);
+    const Real limit = largest_stiffness(w.heaviest, h);
     w.system.assemble(x, v, w.base, h, params.stiffness_scale, params.damping_scale, w.rhs, limit);
-    if (stiffest(model) * params.stiffness_scale > limit)
+    if (w.stiffest * params.stiffness_scale > limit)
       report.warn(
           "springs stiffer than the precision can tell at this step act a little softer; raise substeps");
     parallel_for(n, block, [&](std::size_t begin, std::size_t end) {

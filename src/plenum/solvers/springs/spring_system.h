@@ -48,7 +48,10 @@ class SpringSystem {
                 T limit = std::numeric_limits<T>::max()) {
     const T *const k = stiffness_.data(), *const l0 = rest_length_.data(), *const c = damping_.data();
     const T hk = h * stiffness_scale, hhk = h * hk, hc = h * damping_scale;
-    const T stiffest = stiffness_scale > T(1) ? limit / stiffness_scale : limit;
+    // Of the scaled stiffness; without a limit, nothing that overflows.
+    constexpr T none = std::numeric_limits<T>::max();
+    const T stiffest =
+        stiffness_scale > T(1) || limit < stiffness_scale * none ? limit / stiffness_scale : none;
     matrix_.assemble_springs(
         x, v, base, b, [=](std::size_t s, T d0, T d1, T d2, T v0, T v1, T v2) -> SpringTerm<T> {
           const T inverse = inverse_length(d0 * d0 + d1 * d1 + d2 * d2);

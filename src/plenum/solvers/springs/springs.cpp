@@ -1,5 +1,6 @@
 #include "plenum/solvers/springs/springs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -82,6 +83,11 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   w.system =
       SpringSystem<Real>(n, pairs.edges, std::span<const Real>(pairs.stiffness),
                          std::span<const Real>(pairs.rest_length), std::span<const Real>(pairs.damping));
+  const auto largest = [](const std::vector<Real>& of) {
+    return of.empty() ? Real(0) : *std::max_element(of.begin(), of.end());
+  };
+  w.stiffest = largest(pairs.stiffness);
+  w.heaviest = largest(model.mass);
   w.multipliers = penalty > 0 ? Multipliers<Real>() : Multipliers<Real>(n, model.constraints);
   w.moved.resize(w.multipliers.empty() ? 0 : n);
   w.penalty_stiffness = penalty;

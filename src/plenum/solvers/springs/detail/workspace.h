@@ -48,6 +48,8 @@ struct SpringsWorkspace {
   Multipliers<Real> multipliers;
   std::vector<Vec3> moved;  ///< [N] m by constraints
   SpringSystem<Real> system;
+  Real stiffest = 0;                ///< [N/m] of its springs
+  Real heaviest = 0;                ///< [kg] of the particles
   std::vector<Vec3> x0;             ///< [N] m at the start of the step
   std::vector<Real> base;           ///< [N] kg on the diagonal
   std::vector<Real> diagonal;       ///< [3 N] of the matrix, for Jacobi
