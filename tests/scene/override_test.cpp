@@ -55,9 +55,17 @@ TEST(Override, RefusalsNameTheOption) {
        "--set one.gravity[1]=3: names an entry of what the file does not give as a list: one.gravity[1]; "
        "give "
        "the whole list"},
-      {"one.stiffness=nan", "--set one.stiffness=nan: has a value that is not a finite number: nan"},
-      {"one.stiffness=", "--set one.stiffness=: systems[0].params.stiffness: must be a number: \"\""},
-      {"one.gravity=[1,2", "--set one.gravity=[1,2: has a list without an end"},
+      {"one.stiffness=nan",
+       "--set one.stiffness=nan: systems[0].params.stiffness: must be a finite number that a double can "
+       "hold: nan "
+       "(allowed: 0 to 1e9 N/m)"},
+      {"one.gravity=0,1e999,0",
+       "--set one.gravity=0,1e999,0: systems[0].params.gravity[1]: must be a finite number that a double can "
+       "hold: "
+       "1e999 (allowed: -100 to 100 m/s^2)"},
+      {"one.stiffness=",
+       "--set one.stiffness=: systems[0].params.stiffness: must be a number: \"\" (allowed: 0 to 1e9 N/m)"},
+      {"one.gravity=[1,2", "--set one.gravity=[1,2: one.gravity: has a list without an end: [1,2"},
       {"one=3", "--set one=3: names a whole system; name a value in it: one"},
       {"one.stiffness.x=3", "--set one.stiffness.x=3: names a key of what is no object: one.stiffness.x"},
   };

@@ -73,8 +73,9 @@ TEST(Scene, ReportsWrongTypesAndLengths) {
   const auto model = [](const char* text) { return first_complaint(scene_text("", text)); };
   const auto params = [](const char* text) { return first_complaint(scene_text("", "", text)); };
   EXPECT_EQ(params("\"stiffness\": \"high\""),
-            "s.json:4: systems[0].params.stiffness: must be a number: \"high\"");
-  EXPECT_EQ(params("\"stiffness\": null"), "s.json:4: systems[0].params.stiffness: must be a number: null");
+            "s.json:4: systems[0].params.stiffness: must be a number: \"high\" (allowed: 0 to 1e9 N/m)");
+  EXPECT_EQ(params("\"stiffness\": null"),
+            "s.json:4: systems[0].params.stiffness: must be a number: null (allowed: 0 to 1e9 N/m)");
   EXPECT_EQ(params("\"active\": 1"), "s.json:4: systems[0].params.active: must be true or false: 1");
   EXPECT_EQ(params("\"iterations\": 2.5"),
             "s.json:4: systems[0].params.iterations: must be a whole number: 2.5 (allowed: 1 to 100)");
@@ -83,7 +84,7 @@ TEST(Scene, ReportsWrongTypesAndLengths) {
   EXPECT_EQ(params("\"gravity\": -9.81"),
             "s.json:4: systems[0].params.gravity: must be a list of 3 numbers: -9.81");
   EXPECT_EQ(params("\"gravity\": [0, true, 0]"),
-            "s.json:4: systems[0].params.gravity[1]: must be a number: true");
+            "s.json:4: systems[0].params.gravity[1]: must be a number: true (allowed: -100 to 100 m/s^2)");
   EXPECT_EQ(
       params("\"mode\": true"),
       "s.json:4: systems[0].params.mode: is none of the names to choose from: true (allowed: ball, brick)");

@@ -12,10 +12,14 @@
 #include <vector>
 
 #include "plenum/base/error.h"
+#include "plenum/scene/json_text.h"
 
 namespace plenum::inline PLENUM_ABI {
 
-enum class JsonKind : std::uint8_t { null, boolean, number, string, array, object };
+/// `beyond` is a number that no double holds: NaN, Infinity, 1e999, 1e-999. It is told apart from other
+/// numbers so that whoever reads the value refuses it as any other wrong one, by its path and with the
+/// allowed range.
+enum class JsonKind : std::uint8_t { null, boolean, number, beyond, string, array, object };
 
 /// "a number", "a list", ...
 const char* text_of(JsonKind kind);
@@ -27,7 +31,7 @@ class JsonValue {
  public:
   JsonKind kind() const;
   std::size_t size() const;     ///< of an array or object
-  double number() const;        ///< finite
+  double number() const;        ///< of a number; finite
   bool boolean() const;         ///< of a boolean
   std::string string() const;   ///< decoded, UTF-8, may hold NUL
   std::string key() const;      ///< decoded; of an object's member
@@ -62,7 +66,7 @@ struct JsonLimits {
 class JsonDocument {
  public:
   /// Parses RFC 8259 JSON with // and /* */ comments and an optional byte order mark. Throws Error, naming
-  /// `name` and the line, for anything else: invalid UTF-8, NaN or Infinity, numbers beyond double precision,
+  /// `name`, the line, the path of the key and the text found there, for anything else: invalid UTF-8,
   /// duplicate keys, nesting or size over the limits, trailing commas.
   JsonDocument(std::string text, std::string name, const JsonLimits& limits = {});
   JsonDocument(const JsonDocument&) = delete;
@@ -71,9 +75,9 @@ class JsonDocument {
   JsonValue root() const { return {this, root_}; }
 
   /// Makes values from a second text, e.g. of a command-line option, whose problems are reported under `name`
-  /// without a line. `text` is JSON, or two or more JSON values with commas between them for an array, or
-  /// else stands for itself as a string.
-  JsonValue add_value(std::string text, std::string name);
+  /// without a line and under the path `key`. `text` is JSON, or two or more JSON values with commas between
+  /// them for an array, or else stands for itself as a string.
+  JsonValue add_value(std::string text, std::string name, std::string_view key);
   JsonValue add_object(std::string name);
   /// Sets or replaces a member; the value takes `key` and its place in the object.
   void put(JsonValue object, std::string_view key, JsonValue value);
@@ -96,6 +100,8 @@ class JsonDocument {
     std::uint32_t first = 0, next = 0;         ///< nodes; 0 for none (node 0 is nobody's child)
     std::uint32_t count = 0;                   ///< children
   };
+  /// The text of a source as a value; `key` is its path in messages.
+  std::uint32_t parse(std::uint32_t source, std::string_view key = {});
   std::uint32_t add_source(std::string text, std::string name, bool has_lines);
   std::string_view text(const Node& node) const;
   std::string key(const Node& node) const;
@@ -109,14 +115,5 @@ class JsonDocument {
 /// The value as JSON without comments or spaces, keys in alphabetical order, numbers in their shortest form:
 /// equal for files that mean the same.
 void append_canonical(JsonValue value, std::string& out);
-
-/// A string as JSON, in quotes.
-std::string json_text(std::string_view text);
-
-/// At most `longest` bytes, cut between characters, with "..." for what was left out.
-std::string shortened(std::string_view text, std::size_t longest = 60);
-
-/// A number in its shortest exact form: 0.1, 250, 1e9, 1e-6.
-std::string number_text(double number);
 
 }  // namespace plenum::inline PLENUM_ABI

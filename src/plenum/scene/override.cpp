@@ -29,7 +29,7 @@ class Override {
   std::string apply() {
     std::vector<Step> steps = parsed_path();
     // Parsed first, so that a broken value is complained of before the path.
-    const JsonValue value = document_.add_value(value_, origin_);
+    const JsonValue value = document_.add_value(value_, origin_, path_);
     if (document_.root().kind() != JsonKind::object) return {};  // the reader complains of that
     steps = resolved(steps);
     put(steps, value);

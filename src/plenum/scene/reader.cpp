@@ -61,14 +61,6 @@ bool read_tuple(JsonValue value, const std::string& path, std::size_t length, co
   return good;
 }
 
-/// A key as part of a path.
-std::string shown_key(const std::string& key) {
-  const bool plain = !key.empty() && key.size() <= 60 && std::all_of(key.begin(), key.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
-  });
-  return plain ? key : json_text(shortened(key));
-}
-
 bool read_index(JsonValue value, const std::string& path, const Info& info, ReadContext& context,
                 Index& out) {
   std::int64_t wide = 0;
@@ -94,15 +86,21 @@ Problem problem_at(JsonValue value, std::string key, std::string what) {
   return problem;
 }
 
-bool expect_kind(JsonValue value, const std::string& path, JsonKind kind, ReadContext& context) {
+bool expect_kind(JsonValue value, const std::string& path, JsonKind kind, ReadContext& context,
+                 std::string allowed) {
   if (value.kind() == kind) return true;
-  context.add(problem_at(value, path, fmt::format("must be {}", text_of(kind))));
+  const bool beyond = kind == JsonKind::number && value.kind() == JsonKind::beyond;
+  Problem problem = problem_at(
+      value, path,
+      beyond ? "must be a finite number that a double can hold" : fmt::format("must be {}", text_of(kind)));
+  problem.allowed = std::move(allowed);
+  context.add(std::move(problem));
   return false;
 }
 
 bool read_number(JsonValue value, const std::string& path, const Info& info, ReadContext& context,
                  double& out) {
-  if (!expect_kind(value, path, JsonKind::number, context)) return false;
+  if (!expect_kind(value, path, JsonKind::number, context, range_text(info))) return false;
   const double number = value.number();
   if (number < info.min || number > info.max) {
     complain_of_range(value, path, info, context);
@@ -143,7 +141,7 @@ bool read_vec3(JsonValue value, const std::string& path, const Info& info, ReadC
 
 bool read_whole(JsonValue value, const std::string& path, const Info& info, ReadContext& context,
                 std::int64_t& out) {
-  if (!expect_kind(value, path, JsonKind::number, context)) return false;
+  if (!expect_kind(value, path, JsonKind::number, context, range_text(info))) return false;
   const double number = value.number();
   const std::optional<std::int64_t> whole = value.whole();
   if (number < info.min || number > info.max) {

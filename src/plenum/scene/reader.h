@@ -107,7 +107,8 @@ bool read_whole(JsonValue value, const std::string& path, const Info& info, Read
 bool read_boolean(JsonValue value, const std::string& path, ReadContext& context, bool& out);
 bool read_choice(JsonValue value, const std::string& path, std::span<const char* const> names,
                  ReadContext& context, int& out);
-/// Complains unless the value is of a kind.
-bool expect_kind(JsonValue value, const std::string& path, JsonKind kind, ReadContext& context);
+/// Complains unless the value is of a kind. `allowed` is its range, if it has one.
+bool expect_kind(JsonValue value, const std::string& path, JsonKind kind, ReadContext& context,
+                 std::string allowed = {});
 
 }  // namespace plenum::inline PLENUM_ABI
