@@ -6,6 +6,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
+#include "plenum/geometry/convex_hull.h"
 #include "plenum/geometry/solid_mesh.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -49,6 +50,9 @@ struct Check {
   void operator()(const MeshShape& s) const {
     if (!s.solid) throw Error("a mesh shape has no mesh");
   }
+  void operator()(const ConvexHullShape& s) const {
+    if (!s.hull || s.hull->faces.size() < 4) throw Error("a convex hull shape has no hull");
+  }
 };
 
 // Overloads that give every alternative one name, so that a batch dispatches once.
@@ -78,6 +82,10 @@ SignedDistance<Real> distance_of(const DistanceField* field, const Vec3& x) {
   return field->signed_distance(x);
 }
 
+SignedDistance<Real> distance_of(const ConvexHull* hull, const Vec3& x) {
+  return hull_distance(*hull, x);
+}
+
 /// What a loop needs of a shape: a copy, which cannot alias what the loop writes; of a mesh a bare pointer.
 template <class S>
 S kernel_of(const S& shape) {
@@ -85,6 +93,9 @@ S kernel_of(const S& shape) {
 }
 const DistanceField* kernel_of(const MeshShape& shape) {
   return &shape.solid->field;
+}
+const ConvexHull* kernel_of(const ConvexHullShape& shape) {
+  return shape.hull.get();
 }
 
 /// Points of one pass through the kernels: coordinates apart, so that the kernels vectorize.
@@ -105,7 +116,7 @@ void load_local(Tile& t, const Mat3& r, const Vec3& p, const Vec3* x, std::size_
 
 template <bool with_normal, class Kernel>
 void evaluate(Tile& t, Kernel kernel, std::size_t count) {
-  if constexpr (std::is_pointer_v<Kernel>) {
+  if constexpr (std::is_same_v<Kernel, const DistanceField*>) {
     kernel->evaluate(count, {t.x, t.y, t.z}, t.distance,
                      with_normal ? DistanceField::Normals{t.nx, t.ny, t.nz} : DistanceField::Normals{});
   } else {
@@ -221,6 +232,11 @@ Aabb Shape::bounds(const Pose& pose) const {
       const Vec3 middle = p + r * local.centre(), half = Real(0.5) * (r.cwiseAbs() * local.size());
       return {middle - half, middle + half};
     }
+    Aabb operator()(const ConvexHullShape& s) const {
+      Aabb box;
+      for (const Vec3& v : s.hull->vertices) box.extend(p + r * v);
+      return box;
+    }
   };
   return std::visit(Bounds{r, axis, pose.position}, variant_);
 }
@@ -245,6 +261,7 @@ std::optional<RayHit> Shape::intersect(const Pose& pose, const Ray& ray) const {
       return intersect_torus(ray, s.major_radius, s.minor_radius);
     }
     std::optional<RayHit> operator()(const MeshShape& s) const { return s.solid->exact.intersect(ray); }
+    std::optional<RayHit> operator()(const ConvexHullShape& s) const { return intersect_hull(ray, *s.hull); }
   };
   auto hit = std::visit(Intersect{local}, variant_);
   if (hit) hit->normal = pose.rotation * hit->normal;

@@ -38,6 +38,12 @@ struct TorusShape {
   Real major_radius, minor_radius;  ///< [m] major > minor > 0
 };
 
+struct ConvexHull;
+/// A convex polyhedron (convex_hull.h).
+struct ConvexHullShape {
+  std::shared_ptr<const ConvexHull> hull;
+};
+
 struct SolidMesh;
 /// A mesh of any form (solid_mesh.h): distances come from its sampled field, rays meet its triangles.
 struct MeshShape {
@@ -48,9 +54,9 @@ struct MeshShape {
 class Shape {
  public:
   using Variant = std::variant<PlaneShape, SphereShape, BoxShape, CapsuleShape, CylinderShape, ConeShape,
-                               TorusShape, MeshShape>;
+                               TorusShape, MeshShape, ConvexHullShape>;
 
-  /// Throws Error for lengths that are not finite or out of range, and for a null mesh.
+  /// Throws Error for lengths that are not finite or out of range, and for a null mesh or hull.
   Shape(const Variant& variant);  // NOLINT: implicit by intent
   template <class S>
   requires(std::is_constructible_v<Variant, S>) Shape(const S& shape)  // NOLINT: implicit by intent
