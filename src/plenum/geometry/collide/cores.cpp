@@ -1,0 +1,192 @@
+// Any two convex shapes: GJK between their cores, EPA where those overlap, then the features that face each
+// other, clipped.
+#include <algorithm>
+#include <cmath>
+
+#include "plenum/geometry/collide/detail/clip.h"
+#include "plenum/geometry/collide/detail/core.h"
+#include "plenum/geometry/collide/detail/pairs.h"
+#include "plenum/geometry/collide/detail/reduce.h"
+#include "plenum/geometry/collide/epa.h"
+
+namespace plenum::inline PLENUM_ABI::detail {
+namespace {
+
+/// Separation of two cores along a unit direction from A to B.
+double separation(const Core& a, const Core& b, const Point& n) {
+  return n.dot(b.support(-n)) - n.dot(a.support(n));
+}
+
+struct Collector {
+  Manifold::Point points[2 * Feature::most_corners];
+  int count = 0;
+};
+
+/// Points of `incident` over the face `reference`, whose unit outward normal is n. `radius` of the
+/// reference's and of the incident core; `sign` is +1 if n points from A to B.
+void clip_to_face(const Feature& reference, const Feature& incident, const Point& n, double reference_radius,
+                  double incident_radius, double margin, double slop, std::uint32_t tag, Collector& out) {
+  ClipVertex<double> buffer[2][2 * Feature::most_corners];
+  const int count = clip<double>(reference.x, reference.count, incident.x, incident.count, n, slop, buffer);
+  const ClipVertex<double>* v = buffer[0];
+  for (int i = 0; i < count; ++i) {
+    const double height = n.dot(v[i].x - reference.x[0]), gap = height - reference_radius - incident_radius;
+    if (gap > margin) continue;
+    const Point x = v[i].x + n * (0.5 * gap + reference_radius - height);
+    out.points[out.count++] = {x.cast<Real>(), static_cast<Real>(gap), mix(tag, v[i].id)};
+  }
+}
+
+/// Of a rounded segment that is clearly tilted against the normal only the deeper end touches: below the rest
+/// the surface is not one radius away along n. The sine 0.1 costs half a percent of the radius.
+void keep_deeper_end(const Point& n, double radius, Feature& f) {
+  if (f.count != 2 || !(radius > 0)) return;
+  const Point along = f.x[1] - f.x[0];
+  const double rise = n.dot(along);
+  if (std::abs(rise) <= 0.1 * along.norm()) return;
+  if (rise < 0) {
+    f.x[0] = f.x[1];
+    f.id += 8;
+  }
+  f.count = 1;
+}
+
+/// Two points where nearly parallel segments run beside each other; none if they do not.
+void pair_segments(const Feature& fa, const Feature& fb, const Point& n, double ra, double rb, double margin,
+                   std::uint32_t tag, Collector& out) {
+  const Point along = fa.x[1] - fa.x[0], other = fb.x[1] - fb.x[0];
+  const double length2 = along.squaredNorm();
+  constexpr double most_sine = 0.02;  // lateral offsets of the ends stay within a fiftieth of the overlap
+  if (along.cross(other).squaredNorm() > most_sine * most_sine * length2 * other.squaredNorm()) return;
+  const bool forward = along.dot(other) > 0;
+  const auto fraction = [&](const Point& x) { return (x - fa.x[0]).dot(along) / length2; };
+  const double t0 = fraction(fb.x[forward ? 0 : 1]), t1 = fraction(fb.x[forward ? 1 : 0]);
+  const double low = std::max(0.0, t0), high = std::min(1.0, t1);
+  if (!(high - low > 1e-3) || !(t1 > t0)) return;
+  for (int end = 0; end < 2; ++end) {
+    const double t = end ? high : low, u = (t - t0) / (t1 - t0);
+    const Point pa = fa.x[0] + t * along,
+                pb = forward ? Point(fb.x[0] + u * other) : Point(fb.x[1] - u * other);
+    const double gap = n.dot(pb - pa) - ra - rb;
+    if (gap > margin) continue;
+    const Point x = 0.5 * (pa + pb + (ra - rb) * n);
+    const bool from_a = end ? high == 1.0 : low == 0.0;
+    out.points[out.count++] = {x.cast<Real>(), static_cast<Real>(gap),
+                               mix(tag, static_cast<std::uint32_t>(2 * end + from_a))};
+  }
+}
+
+}  // namespace
+
+void collide_cores(const Shape& shape_a, const Shape& shape_b, const Pose& b_in_a, Real margin_real,
+                   ManifoldCache& cache, Manifold& m) {
+  m.count = 0;
+  const auto core_a = Core::of(shape_a, Pose{}), core_b = Core::of(shape_b, b_in_a);
+  if (!core_a || !core_b) return;
+  const Core &a = *core_a, &b = *core_b;
+  const double ra = a.radius(), rb = b.radius(), radius = ra + rb, margin = static_cast<double>(margin_real);
+  const auto support_a = [&](const Point& d) { return a.support(d); };
+  const auto support_b = [&](const Point& d) { return b.support(d); };
+  const double least = std::min(a.least_extent(), b.least_extent()), slop = preference * least;
+  const double fine = 1e-7 * least;
+  Collector out;
+  Feature fa, fb;
+  // Contact over a face that separates by `gap` (of the cores); declined where the deepest point is not over
+  // it.
+  const auto on_face = [&](bool of_a, const Point& n, double gap) {
+    a.feature(n, of_a, fa);
+    b.feature(-n, !of_a, fb);
+    if (of_a)
+      keep_deeper_end(n, rb, fb);
+    else
+      keep_deeper_end(-n, ra, fa);
+    const std::uint32_t tag = mix(of_a ? 2 : 3, mix(fa.id, fb.id));
+    if (of_a)
+      clip_to_face(fa, fb, n, ra, rb, margin, slop, tag, out);
+    else
+      clip_to_face(fb, fa, -n, rb, ra, margin, slop, tag, out);
+    double deepest = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < out.count; ++i)
+      deepest = std::min(deepest, static_cast<double>(out.points[i].separation));
+    if (deepest <= gap - radius + 2 * slop) return true;
+    out.count = 0;
+    return false;
+  };
+  const auto finish = [&](int kind, const Point& n) {
+    cache = {};
+    cache.kind = static_cast<std::uint8_t>(kind);
+    if (kind == 2 || kind == 3) {
+      const std::uint32_t face = kind == 2 ? fa.id : fb.id;
+      std::uint8_t* to = kind == 2 ? cache.a : cache.b;
+      to[0] = static_cast<std::uint8_t>(face & 0xff);
+      to[1] = static_cast<std::uint8_t>(face >> 8);
+    }
+    keep_four(out.points, out.count, n.cast<Real>(), static_cast<Real>(2 * slop), m);
+  };
+
+  if (cache.kind == 2 || cache.kind == 3) {
+    const bool of_a = cache.kind == 2;
+    const std::uint8_t* from = of_a ? cache.a : cache.b;
+    const auto normal = (of_a ? a : b).normal_of_face(static_cast<std::uint32_t>(from[0] | from[1] << 8));
+    if (normal) {
+      const Point n = of_a ? *normal : Point(-*normal);
+      const double gap = separation(a, b, n);
+      if (gap - radius <= margin && gap - radius > -static_cast<double>(steady_depth(3)) * least &&
+          on_face(of_a, n, gap)) {
+        if (gap - radius > -static_cast<double>(steady_depth(out.count)) * least)
+          return finish(of_a ? 2 : 3, n);
+        out.count = 0;
+      }
+    }
+  }
+
+  // Any direction that still separates is proof enough. Kind 8 remembers one, coarsely.
+  if (cache.kind == 8) {
+    const Point n(static_cast<std::int8_t>(cache.a[0]), static_cast<std::int8_t>(cache.a[1]),
+                  static_cast<std::int8_t>(cache.a[2]));
+    if (separation(a, b, n) > (margin + radius) * n.norm()) return;
+  }
+  const auto g = gjk<double>(support_a, support_b, b.centre() - a.centre(), 1e-6, fine, margin + radius);
+  if (!g.overlap && g.lower_bound > margin + radius) {
+    cache = {};
+    cache.kind = 8;
+    for (int i = 0; i < 3; ++i)
+      cache.a[i] = static_cast<std::uint8_t>(static_cast<std::int8_t>(std::lround(127 * g.normal[i])));
+    return;
+  }
+  Point n = g.normal, on_a = g.a, on_b = g.b;
+  double gap = g.distance;
+  if (g.overlap || g.distance < fine) {
+    const auto e = epa<double>(support_a, support_b, g.simplex, 1e-4, fine);
+    n = e.normal;
+    on_a = e.a;
+    on_b = e.b;
+    gap = -e.depth;
+  }
+
+  // A face whose own axis separates as well as the best makes the manifold; the last choice is preferred.
+  const auto face_a = a.face_normal(n), face_b = b.face_normal(-n);
+  const double along_a = face_a ? separation(a, b, *face_a) : -std::numeric_limits<double>::infinity();
+  const double along_b =
+      face_b ? separation(a, b, Point(-*face_b)) : -std::numeric_limits<double>::infinity();
+  const auto tolerance = [&](int kind) { return (cache.kind == kind ? 3 : 1) * slop; };
+  const bool use_a = along_a >= gap - tolerance(2), use_b = along_b >= gap - tolerance(3);
+  if (use_a || use_b) {
+    const double bias = cache.kind == 3 ? -2 * slop : slop;
+    const bool of_a = use_a && (!use_b || along_a + bias >= along_b);
+    const Point normal = of_a ? *face_a : Point(-*face_b);
+    if (on_face(of_a, normal, gap)) return finish(of_a ? 2 : 3, normal);
+  }
+  a.feature(n, false, fa);
+  b.feature(-n, false, fb);
+  if (fa.count == 2 && fb.count == 2)
+    pair_segments(fa, fb, n, ra, rb, margin, mix(4, mix(fa.id, fb.id)), out);
+  if (out.count == 0 && gap - radius <= margin) {
+    const Point pa = on_a + ra * n, pb = on_b - rb * n;
+    out.points[out.count++] = {(0.5 * (pa + pb)).cast<Real>(), static_cast<Real>(gap - radius),
+                               mix(5, mix(fa.id, fb.id))};
+  }
+  finish(4, n);
+}
+
+}  // namespace plenum::inline PLENUM_ABI::detail

@@ -1,0 +1,235 @@
+#pragma once
+// Distance of two convex sets known by their support functions.
+//
+// Gilbert, Johnson & Keerthi 1988, "A fast procedure for computing the distance between complex objects in
+// three-dimensional space". The closest point of a simplex is found by the signed volumes of Montanari,
+// Petrinic & Barbieri 2017, "Improving the GJK algorithm for faster and more reliable distance queries
+// between convex objects", which decides by signs of volumes that rounding can hardly turn.
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "plenum/base/real.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// A point a - b of the Minkowski difference, with the points of both sets that make it.
+template <class T>
+struct SimplexVertex {
+  Vector3<T> w, a, b;
+};
+
+/// One to four points of the Minkowski difference and the weights of the point nearest to the origin.
+template <class T>
+struct Simplex {
+  SimplexVertex<T> v[4];
+  T weight[4];
+  int count = 0;
+};
+
+template <class T>
+struct GjkResult {
+  bool overlap;        ///< the sets share a point; then the rest but the simplex is 0
+  T distance;          ///< [m] an upper bound, exact up to rounding and the tolerance
+  T lower_bound;       ///< [m] a proven lower bound: the sets are separated by a slab this thick
+  Vector3<T> normal;   ///< unit, from A to B
+  Vector3<T> a, b;     ///< closest points
+  Simplex<T> simplex;  ///< where it ended; with overlap it holds the origin
+  int iterations;
+};
+
+namespace detail {
+
+/// Weights of the point of a simplex nearest to the origin; vertices that do not help get weight 0.
+template <class T>
+struct SubSimplex {
+  T weight[4] = {0, 0, 0, 0};
+  T squared = std::numeric_limits<T>::infinity();
+};
+
+template <class T>
+void evaluate(SubSimplex<T>& s, const Simplex<T>& simplex) {
+  Vector3<T> p = Vector3<T>::Zero();
+  for (int i = 0; i < simplex.count; ++i) p += s.weight[i] * simplex.v[i].w;
+  s.squared = p.squaredNorm();
+}
+
+/// S1D of the paper, between vertices i and j.
+template <class T>
+SubSimplex<T> nearest_on_segment(const Simplex<T>& simplex, int i, int j) {
+  const Vector3<T>&a = simplex.v[i].w, &b = simplex.v[j].w;
+  SubSimplex<T> s;
+  const Vector3<T> ab = b - a;
+  const T length2 = ab.squaredNorm(), along = -a.dot(ab);
+  const T t = length2 > 0 ? std::clamp(along / length2, T(0), T(1)) : T(0);
+  s.weight[i] = 1 - t;
+  s.weight[j] = t;
+  evaluate(s, simplex);
+  return s;
+}
+
+template <class T>
+const SubSimplex<T>& nearer(const SubSimplex<T>& a, const SubSimplex<T>& b) {
+  return b.squared < a.squared ? b : a;
+}
+
+template <class T>
+bool same_sign(T a, T b) {
+  return (a > 0 && b > 0) || (a < 0 && b < 0);
+}
+
+/// S2D: the origin's foot in the plane, by areas in the coordinate plane where the triangle is largest.
+template <class T>
+SubSimplex<T> nearest_on_triangle(const Simplex<T>& simplex, int i, int j, int k) {
+  const Vector3<T>&a = simplex.v[i].w, &b = simplex.v[j].w, &c = simplex.v[k].w;
+  const Vector3<T> n = (b - a).cross(c - a);
+  const T n2 = n.squaredNorm();
+  T area[3] = {0, 0, 0}, total = 0;
+  if (n2 > 0) {
+    const Vector3<T> foot = n * (a.dot(n) / n2);
+    int axis;
+    n.cwiseAbs().maxCoeff(&axis);
+    const int x = (axis + 1) % 3, y = (axis + 2) % 3;
+    const auto twice = [&](const Vector3<T>& p, const Vector3<T>& q, const Vector3<T>& r) {
+      return (q[x] - p[x]) * (r[y] - p[y]) - (q[y] - p[y]) * (r[x] - p[x]);
+    };
+    total = n[axis];
+    area[0] = twice(foot, b, c);
+    area[1] = twice(a, foot, c);
+    area[2] = twice(a, b, foot);
+    if (same_sign(total, area[0]) && same_sign(total, area[1]) && same_sign(total, area[2])) {
+      SubSimplex<T> s;
+      const T sum = area[0] + area[1] + area[2];
+      s.weight[i] = area[0] / sum;
+      s.weight[j] = area[1] / sum;
+      s.weight[k] = area[2] / sum;
+      evaluate(s, simplex);
+      return s;
+    }
+  }
+  SubSimplex<T> best;
+  if (!same_sign(total, area[0])) best = nearer(best, nearest_on_segment(simplex, j, k));
+  if (!same_sign(total, area[1])) best = nearer(best, nearest_on_segment(simplex, i, k));
+  if (!same_sign(total, area[2])) best = nearer(best, nearest_on_segment(simplex, i, j));
+  return best;
+}
+
+template <class T>
+T volume(const Vector3<T>& a, const Vector3<T>& b, const Vector3<T>& c, const Vector3<T>& d) {
+  return (b - a).cross(c - a).dot(d - a);
+}
+
+/// S3D.
+template <class T>
+SubSimplex<T> nearest_in_tetrahedron(const Simplex<T>& simplex) {
+  const auto& v = simplex.v;
+  const Vector3<T> o = Vector3<T>::Zero();
+  const T part[4] = {volume(o, v[1].w, v[2].w, v[3].w), volume(v[0].w, o, v[2].w, v[3].w),
+                     volume(v[0].w, v[1].w, o, v[3].w), volume(v[0].w, v[1].w, v[2].w, o)};
+  const T total = volume(v[0].w, v[1].w, v[2].w, v[3].w);
+  bool inside = true;
+  for (T p : part) inside &= same_sign(total, p);
+  SubSimplex<T> best;
+  if (inside) {
+    const T sum = part[0] + part[1] + part[2] + part[3];
+    for (int i = 0; i < 4; ++i) best.weight[i] = part[i] / sum;
+    best.squared = 0;
+    return best;
+  }
+  constexpr int opposite[4][3] = {{1, 2, 3}, {0, 2, 3}, {0, 1, 3}, {0, 1, 2}};
+  for (int i = 0; i < 4; ++i)
+    if (!same_sign(total, part[i]))
+      best = nearer(best, nearest_on_triangle(simplex, opposite[i][0], opposite[i][1], opposite[i][2]));
+  return best;
+}
+
+}  // namespace detail
+
+/// support_a, support_b: Vector3<T>(const Vector3<T>& direction), points of the sets farthest along it, in
+/// one frame. Stops when distance - lower bound <= relative * distance + absolute [m], or as soon as the
+/// lower bound exceeds `enough` [m]. `start`: simplex of a similar query (its points must belong to the sets
+/// as they are now), or empty.
+template <class T, class SupportA, class SupportB>
+GjkResult<T> gjk(const SupportA& support_a, const SupportB& support_b, const Vector3<T>& first_direction,
+                 T relative = T(1e-6), T absolute = T(0), T enough = std::numeric_limits<T>::infinity(),
+                 const Simplex<T>& start = {}) {
+  constexpr int most_iterations = 64;
+  constexpr T epsilon = std::numeric_limits<T>::epsilon();
+  GjkResult<T> r{false, 0, 0, Vector3<T>::UnitY(), Vector3<T>::Zero(), Vector3<T>::Zero(), start, 0};
+  Simplex<T>& s = r.simplex;
+  const auto sample = [&](const Vector3<T>& direction) {
+    SimplexVertex<T> v;
+    v.a = support_a(direction);
+    v.b = support_b(Vector3<T>(-direction));
+    v.w = v.a - v.b;
+    return v;
+  };
+  if (s.count == 0) {
+    s.v[0] = sample(first_direction.squaredNorm() > 0 ? first_direction : Vector3<T>::UnitX());
+    s.weight[0] = 1;
+    s.count = 1;
+  }
+  T best = std::numeric_limits<T>::infinity(), largest = 0;
+  Vector3<T> v = s.v[0].w;
+  bool solve = s.count > 1;
+  if (!solve) best = v.squaredNorm();
+  for (int i = 0; i < s.count; ++i) largest = std::max(largest, s.v[i].w.squaredNorm());
+  Simplex<T> last = s;
+  for (r.iterations = 0; r.iterations < most_iterations; ++r.iterations) {
+    if (solve) {
+      const detail::SubSimplex<T> sub = s.count == 2   ? detail::nearest_on_segment(s, 0, 1)
+                                        : s.count == 3 ? detail::nearest_on_triangle(s, 0, 1, 2)
+                                                       : detail::nearest_in_tetrahedron(s);
+      if (s.count == 4 && sub.squared == 0) {
+        r.overlap = true;
+        return r;
+      }
+      if (!(sub.squared < best)) {  // rounding: no nearer than before
+        s = last;
+        break;
+      }
+      best = sub.squared;
+      int kept = 0;
+      for (int i = 0; i < s.count; ++i)
+        if (sub.weight[i] > 0) {
+          s.v[kept] = s.v[i];
+          s.weight[kept++] = sub.weight[i];
+        }
+      s.count = kept;
+      v.setZero();
+      for (int i = 0; i < s.count; ++i) v += s.weight[i] * s.v[i].w;
+    }
+    if (best <= 16 * epsilon * epsilon * largest) {
+      r.overlap = true;
+      return r;
+    }
+    const T norm = std::sqrt(best);
+    const SimplexVertex<T> next = sample(-v);
+    r.lower_bound = std::max(r.lower_bound, v.dot(next.w) / norm);
+    largest = std::max(largest, next.w.squaredNorm());
+    if (r.lower_bound > enough || norm - r.lower_bound <= relative * norm + absolute) break;
+    bool known = false;
+    for (int i = 0; i < s.count; ++i) known |= next.w == s.v[i].w;
+    if (known) break;
+    last = s;
+    s.v[s.count++] = next;
+    solve = true;
+  }
+  v.setZero();
+  for (int i = 0; i < s.count; ++i) {
+    v += s.weight[i] * s.v[i].w;
+    r.a += s.weight[i] * s.v[i].a;
+    r.b += s.weight[i] * s.v[i].b;
+  }
+  r.distance = v.norm();
+  if (!(r.distance > 0)) {
+    r.overlap = true;
+    return r;
+  }
+  r.normal = -v / r.distance;
+  r.lower_bound = std::min(r.lower_bound, r.distance);
+  return r;
+}
+
+}  // namespace plenum::inline PLENUM_ABI
