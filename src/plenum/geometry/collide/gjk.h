@@ -33,7 +33,7 @@ struct GjkResult {
   bool overlap;        ///< the sets share a point; then the rest but the simplex is 0
   T distance;          ///< [m] an upper bound, exact up to rounding and the tolerance
   T lower_bound;       ///< [m] a proven lower bound: the sets are separated by a slab this thick
-  Vector3<T> normal;   ///< unit, from A to B
+  Vector3<T> normal;   ///< unit, from A to B: across that slab
   Vector3<T> a, b;     ///< closest points
   Simplex<T> simplex;  ///< where it ended; with overlap it holds the origin
   int iterations;
@@ -206,7 +206,12 @@ GjkResult<T> gjk(const SupportA& support_a, const SupportB& support_b, const Vec
     }
     const T norm = std::sqrt(best);
     const SimplexVertex<T> next = sample(-v);
-    r.lower_bound = std::max(r.lower_bound, v.dot(next.w) / norm);
+    // The direction that proves the bound is kept with it: where a later one is nearer to the origin, it may
+    // well separate less.
+    if (const T bound = v.dot(next.w) / norm; bound > r.lower_bound) {
+      r.lower_bound = bound;
+      r.normal = -v / norm;
+    }
     largest = std::max(largest, next.w.squaredNorm());
     if (r.lower_bound > enough || norm - r.lower_bound <= relative * norm + absolute) break;
     bool known = false;
@@ -227,7 +232,7 @@ GjkResult<T> gjk(const SupportA& support_a, const SupportB& support_b, const Vec
     r.overlap = true;
     return r;
   }
-  r.normal = -v / r.distance;
+  if (!(r.lower_bound > 0)) r.normal = -v / r.distance;
   r.lower_bound = std::min(r.lower_bound, r.distance);
   return r;
 }
