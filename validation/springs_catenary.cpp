@@ -1,5 +1,6 @@
 // A hanging chain of springs against the catenary, in double; and an inextensible one as the solver runs it.
 #include <cmath>
+#include <numbers>
 
 #include "plenum/integrate/minimize.h"
 #include "plenum/linear/factorization.h"
@@ -65,9 +66,25 @@ class Chain {
     return true;
   }
 
+  /// What the csv compares, in units of d = 1 and w L.
+  struct Hanging {
+    double sag = 0;         ///< of the middle below the ends
+    double horizontal = 0;  ///< tension H / (w L): horizontal part of the springs' forces, their mean
+    double end = 0;         ///< tension at the ends / (w L), see below
+    double slope = 0;       ///< at the ends [deg], see below
+  };
+
   /// Lets the chain sink from a triangle to where it hangs: long steps of backward Euler that forget their
-  /// velocity. Returns how far the middle hangs below the ends.
-  double sag() {
+  /// velocity.
+  ///
+  /// A chain of n links with its weight on the points is not the catenary at its ends: the end link pulls
+  /// with H across and (w L / 2)(1 - 1/n) up, the catenary's tension half a link away from the end, and lies
+  /// in that direction; both are off by O(1/n). Two quantities compare to second order. One is the force on
+  /// the support, which carries the end point's half link of weight besides the end link's force: its
+  /// vertical part is w L / 2 as the catenary's. The other is the slope dy/dx continued to the support. It is
+  /// w s / H along the catenary, s from the middle, and so it is from link to link of the chain, where each
+  /// point adds its weight over H: 3/2 of the first link's less 1/2 of the second's.
+  Hanging hang() {
     const double side = rest_ * n_ / 2, depth = std::sqrt(side * side - 0.25);
     std::vector<V> x(std::size_t(n_) + 1);
     for (int i = 0; i <= n_; ++i)
@@ -83,7 +100,21 @@ class Chain {
           objective, flat, work,
           {.max_iterations = 60, .gradient_tolerance = 1e-10, .absolute_tolerance = 1e-10});
     }
-    return -x[std::size_t(n_) / 2][1];
+    Hanging result;
+    result.sag = -x[std::size_t(n_) / 2][1];
+    std::vector<V> pull(static_cast<std::size_t>(n_));  // of link i on point i, towards the next
+    for (std::size_t i = 0; i < pull.size(); ++i) {
+      const V along = x[i + 1] - x[i];
+      pull[i] = k_ * (1 - rest_ / along.norm()) * along;
+      result.horizontal += pull[i][0] / n_;
+    }
+    // w = 1, so that w L = L.
+    const double total = rest_ * n_;
+    result.end = std::hypot(pull[0][0], pull[0][1] - weight_[0]) / total;
+    result.horizontal /= total;
+    const auto steepness = [&](std::size_t i) { return (x[i][1] - x[i + 1][1]) / (x[i + 1][0] - x[i][0]); };
+    result.slope = std::atan(1.5 * steepness(0) - 0.5 * steepness(1)) * 180 / std::numbers::pi;
+    return result;
   }
 
  private:
@@ -113,11 +144,20 @@ void run(Rows& rows) {
   const Reference reference("catenary");
   const char* const source = "catenary.csv, y = a cosh(x/a)";
   for (std::size_t row = 0; row < reference.size(); ++row) {
-    const double length = reference.number(row, "L_over_d"), sag = reference.number(row, "sag_over_d");
-    const std::string name = "sag/d at L/d = " + reference.text(row, "L_over_d");
-    for (const int n : {32, 128})
-      rows.near(name + ", " + std::to_string(n) + " springs", Chain(length, n, 1e7).sag(), sag,
-                (n == 32 ? 5e-3 : 5e-4) * sag, "1", source);
+    const double length = reference.number(row, "L_over_d");
+    for (const int n : {32, 128}) {
+      const Chain::Hanging chain = Chain(length, n, 1e7).hang();
+      const std::string at =
+          " at L/d = " + reference.text(row, "L_over_d") + ", " + std::to_string(n) + " springs";
+      const auto near = [&](const char* quantity, double measured, const char* column, const char* unit) {
+        const double expected = reference.number(row, column);
+        rows.near(quantity + at, measured, expected, (n == 32 ? 5e-3 : 5e-4) * expected, unit, source);
+      };
+      near("sag/d", chain.sag, "sag_over_d", "1");
+      near("H/(w L)", chain.horizontal, "H_over_wL", "1");
+      near("tension at the end/(w L)", chain.end, "Tend_over_wL", "1");
+      near("slope at the end", chain.slope, "end_slope_deg", "deg");
+    }
   }
   // An inextensible rope of 32 links, stepped until it rests.
   for (const char* const length : {"1.05", "1.5", "3"}) {
