@@ -6,30 +6,10 @@
 #include <numbers>
 
 #include "plenum/integrate/dense_problem.h"
+#include "plenum/integrate/motion.h"
 
 namespace plenum::figures {
 namespace {
-
-/// Calls use(tableau) if the method has one.
-template <class Use>
-bool with_tableau(Integrator method, const Use& use) {
-  switch (method) {
-    case Integrator::explicit_euler:
-      return use(explicit_euler), true;
-    case Integrator::explicit_midpoint:
-      return use(explicit_midpoint), true;
-    case Integrator::heun:
-      return use(heun), true;
-    case Integrator::rk3_ssp:
-      return use(rk3_ssp), true;
-    case Integrator::rk3_kutta:
-      return use(rk3_kutta), true;
-    case Integrator::rk4:
-      return use(rk4), true;
-    default:
-      return false;
-  }
-}
 
 /// x'' = -x - 2 xi x', whose time unit is 1/w.
 struct Oscillator {
@@ -105,8 +85,7 @@ double growth(Integrator method, Complex z) {
       2, f, [z](double, std::span<const double>, auto& j) { j << z.real(), -z.imag(), z.imag(), z.real(); });
   IntegratorWorkspace<double> work;
   std::array<double, 2> y = {1, 0};
-  if (with_tableau(method, [&](const auto& tableau) { runge_kutta_step<double>(tableau, f, 0, 1, y, work); }))
-    return std::hypot(y[0], y[1]);
+  if (explicit_step<double>(method, f, 0, 1, y, work)) return std::hypot(y[0], y[1]);
   const auto size = [](Complex r) { return std::isfinite(std::abs(r)) ? std::abs(r) : infinity; };
   if (method == Integrator::bdf2) {
     // y1 = p y + q y_before; the roots of r^2 = p r + q.
@@ -156,23 +135,15 @@ double energy(const Phase& p) {
 
 Swing swing(Integrator method, Phase start, double h, int steps) {
   Problem<Pendulum> problem{{}};
-  IntegratorWorkspace<double> work;
+  Motion<double, Problem<Pendulum>> motion(method, problem, 0, h, {&start.x, 1}, {&start.v, 1});
   Swing result;
-  std::vector<double> y = {start.x, start.v};
   result.orbit.push_back(start);
-  const auto keep = [&](const NewtonReport& report) {
+  for (int i = 0; i < steps; ++i) {
+    const NewtonReport report = motion.step();
     result.converged &= report.converged;
     result.solves += report.iterations;
-    result.orbit.push_back({y[0], y[1]});
-  };
-  int first = 0;
-  if (method == Integrator::newmark) y.push_back(Pendulum().a(start.x, start.v));
-  if (method == Integrator::bdf2) {
-    keep(advance(Integrator::trapezoid, problem, h, y, work));
-    y.insert(y.end(), {start.x, start.v});
-    first = 1;
+    result.orbit.push_back({motion.x()[0], motion.v()[0]});
   }
-  for (int i = first; i < steps; ++i) keep(advance(method, problem, h, y, work));
   result.evaluations = problem.evaluations;
   return result;
 }

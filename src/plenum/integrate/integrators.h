@@ -1,7 +1,7 @@
 #pragma once
 // Every time integrator of the house, and the one table that says what each of them is.
 //
-// The methods are function templates over float and double in the headers below; the two functions at the end
+// The methods are function templates over float and double in the headers below; the functions at the end
 // choose one at run time, for a scene file's or a test's sake.
 #include <array>
 #include <limits>
@@ -114,35 +114,46 @@ constexpr std::optional<Integrator> integrator_named(std::string_view name) {
   return std::nullopt;
 }
 
+/// Calls use(tableau) with the Butcher tableau of an explicit Runge-Kutta method. Returns false, and calls
+/// nothing, for the others.
+template <class Use>
+bool with_tableau(Integrator method, const Use& use) {
+  switch (method) {
+    case Integrator::explicit_euler:
+      return use(explicit_euler), true;
+    case Integrator::explicit_midpoint:
+      return use(explicit_midpoint), true;
+    case Integrator::heun:
+      return use(heun), true;
+    case Integrator::rk3_ssp:
+      return use(rk3_ssp), true;
+    case Integrator::rk3_kutta:
+      return use(rk3_kutta), true;
+    case Integrator::rk4:
+      return use(rk4), true;
+    default:
+      return false;
+  }
+}
+
+/// One step of y' = f(t, y) by an explicit method. Returns false, and does nothing, for the others.
+template <class T, class F>
+bool explicit_step(Integrator method, const F& f, double t, double h, std::span<T> y,
+                   IntegratorWorkspace<T>& work) {
+  return with_tableau(method, [&](const auto& tableau) { runge_kutta_step<T>(tableau, f, t, h, y, work); });
+}
+
 /// One step of x'' = a(t, x, v) by an explicit, self-starting method. Returns false, and does nothing, for
 /// the others. Everything that resumes a run is in x and v.
 template <class T, class A>
 bool explicit_step(Integrator method, const A& a, double t, double h, std::span<T> x, std::span<T> v,
                    IntegratorWorkspace<T>& work) {
   switch (method) {
-    case Integrator::explicit_euler:
-      runge_kutta_step(explicit_euler, a, t, h, x, v, work);
-      return true;
     case Integrator::symplectic_euler:
       symplectic_euler_vx_step(a, t, h, x, v, work);
       return true;
     case Integrator::symplectic_euler_xv:
       symplectic_euler_xv_step(a, t, h, x, v, work);
-      return true;
-    case Integrator::explicit_midpoint:
-      runge_kutta_step(explicit_midpoint, a, t, h, x, v, work);
-      return true;
-    case Integrator::heun:
-      runge_kutta_step(heun, a, t, h, x, v, work);
-      return true;
-    case Integrator::rk3_ssp:
-      runge_kutta_step(rk3_ssp, a, t, h, x, v, work);
-      return true;
-    case Integrator::rk3_kutta:
-      runge_kutta_step(rk3_kutta, a, t, h, x, v, work);
-      return true;
-    case Integrator::rk4:
-      runge_kutta_step(rk4, a, t, h, x, v, work);
       return true;
     case Integrator::position_verlet:
       position_verlet_step(a, t, h, x, v, work);
@@ -151,7 +162,8 @@ bool explicit_step(Integrator method, const A& a, double t, double h, std::span<
       velocity_verlet_step(a, t, h, x, v, work);
       return true;
     default:
-      return false;
+      return with_tableau(method,
+                          [&](const auto& tableau) { runge_kutta_step<T>(tableau, a, t, h, x, v, work); });
   }
 }
 

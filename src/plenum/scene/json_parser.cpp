@@ -184,7 +184,8 @@ class JsonDocument::Parser {
   }
 
   /// Length of a word for what is not a finite number (NaN, -Infinity, +inf), or 0. JSON has no such words,
-  /// but programs write them; they are read so that their reader can say where they stand and what is allowed.
+  /// but programs write them; they are read so that their reader can say where they stand and what is
+  /// allowed.
   std::size_t not_finite(std::size_t begin) const {
     std::string word;
     std::size_t end = begin;
@@ -300,7 +301,8 @@ class JsonDocument::Parser {
       return true;
     }
     if (take(close)) return false;
-    if (at_ >= text_.size()) fail(fmt::format("has {} without an end", container), begin, rest_of_line(begin));
+    if (at_ >= text_.size())
+      fail(fmt::format("has {} without an end", container), begin, rest_of_line(begin));
     fail_at_character(fmt::format("lacks a ',' or '{}'", close));
   }
 
