@@ -37,8 +37,14 @@ std::string description_of(const std::string& path) {
 }  // namespace
 
 std::string scenes_folder() {
-  if (const char* given = std::getenv("PLENUM_SCENES")) return given;
   std::error_code error;
+  if (const char* given = std::getenv("PLENUM_SCENES"); given && *given != 0) {
+    if (fs::is_directory(given, error)) return given;
+    throw Error(Problem{.key = "the environment's PLENUM_SCENES",
+                        .what = "is not a folder",
+                        .value = given,
+                        .remedy = "name a folder of scenes, or unset it"});
+  }
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error) {
     const fs::path installed = program.parent_path().parent_path() / "share" / "plenum" / "scenes";
@@ -58,6 +64,10 @@ std::vector<std::string> scene_names() {
 
 std::string find_scene(const std::string& name_or_path) {
   std::error_code error;
+  if (fs::is_directory(name_or_path, error) && name_or_path.find('/') != std::string::npos)
+    throw Error(Problem{.what = "is a folder, not a scene file",
+                        .value = name_or_path,
+                        .remedy = "name a file in it that ends in .json"});
   const bool is_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json");
   if (fs::exists(name_or_path, error) && !fs::is_directory(name_or_path, error)) return name_or_path;
   const fs::path named = fs::path(scenes_folder()) / (name_or_path + ".json");

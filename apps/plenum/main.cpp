@@ -2,52 +2,20 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <system_error>
 
+#include "arguments.h"
 #include "commands.h"
 #include "plenum/base/error.h"
 
 namespace {
 
 using namespace plenum;
-
-/// Every option of an application and of its chosen subcommands, and the subcommands' names.
-void names_of(const CLI::App& app, std::vector<std::string>& options, std::vector<std::string>& commands) {
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
-  for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
-}
-
-/// One sentence for an argument that CLI11 refused, with the nearest option or command.
-std::string explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  std::vector<std::string> options, commands;
-  names_of(app, options, commands);
-  for (const CLI::App* chosen : app.get_subcommands()) {
-    std::vector<std::string> nested;
-    names_of(*chosen, options, nested);
-  }
-  std::string text = error.what();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) || dynamic_cast<const CLI::RequiredError*>(&error)) {
-    for (int i = 1; i < argc; ++i) {
-      std::string word = argv[i];
-      word = word.substr(0, word.find('='));
-      const bool is_option = word.starts_with("-");
-      const auto& known = is_option ? options : commands;
-      if (std::find(known.begin(), known.end(), word) != known.end()) {
-        continue;
-      }
-      if (!is_option && i > 1) continue;
-      if (is_option && word.size() == 2 && word == "-h") continue;
-      const std::string nearest = nearest_name(word, known);
-      return sentence({.what = is_option ? "unknown option" : "unknown command",
-                       .value = word,
-                       .nearest = nearest,
-                       .remedy = nearest.empty() ? "see 'plenum --help'" : ""});
-    }
-  }
-  return text;
-}
+using app::add_choice, app::add_flag, app::add_number, app::add_text, app::add_texts, app::add_whole;
 
 int parse_and_run(int argc, char** argv) {
   CLI::App app{"Real-time physically-based animation: simulate, look, validate, measure."};
@@ -56,59 +24,61 @@ int parse_and_run(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
 
+  constexpr int most_frames = 10000000, most_threads = 1024;
+  const std::string scene_kind = "SCENE", scene_doc = "Scene by name (see 'plenum list scenes') or file";
+  const std::string set_doc = "Change a value of the scene; may be given again for another";
+  const std::string threads_doc = "Threads; default: the cores";
+
   app::RunOptions run;
   CLI::App* run_command =
       app.add_subcommand("run", "Simulate a scene; write pictures, a movie, data, checkpoints");
-  run_command->add_option("scene", run.scene, "Scene by name (see 'plenum list scenes') or file")->required();
-  run_command->add_option("--frames", run.frames, "Frames to simulate; default: the scene's duration")
-      ->check(CLI::Range(0, 10000000));
-  run_command->add_option("--fps", run.fps, "Frames a second; default: the scene's")
-      ->check(CLI::Range(1.0, 10000.0));
-  run_command->add_option("--out", run.out, "Folder for everything written; default: out/SCENE");
-  run_command->add_flag("--images", run.images, "Write every frame as a PNG, and a contact sheet");
-  run_command->add_option("--movie", run.movie, "Write a movie (mp4, by the program ffmpeg)");
-  run_command->add_option("--export", run.export_format, "Write each frame's geometry and fields")
-      ->check(CLI::IsMember({"obj", "ply", "vtu"}));
-  run_command->add_option("--threads", run.threads, "Threads; default: the cores")
-      ->check(CLI::Range(1, 1024));
-  run_command
-      ->add_option("--checkpoint-every", run.checkpoint_every,
-                   "Save a checkpoint every N frames; two are kept")
-      ->check(CLI::Range(1, 10000000));
-  run_command->add_option("--resume", run.resume, "Continue from a checkpoint");
-  run_command->add_option("--set", run.set, "Change a value of the scene: path.to.param=value")->take_all();
-  run_command->add_option("--size", run.size, "Pictures' size in pixels")->capture_default_str();
-  run_command->add_option("--quality", run.quality, "Of pictures")
-      ->check(CLI::IsMember({"draft", "normal", "high"}))
-      ->capture_default_str();
-  run_command->add_flag("--json", run.json, "End with one JSON object on the last line");
-  run_command->add_flag("--quiet", run.quiet, "No progress bar and no table");
+  add_text(*run_command, "scene", scene_kind, scene_doc, run.scene)->required();
+  add_whole(*run_command, "--frames", 0, most_frames, "Frames to simulate; default: the scene's duration",
+            [&](int value) { run.frames = value; });
+  add_number(*run_command, "--fps", 1, 10000, "Frames a second; default: the scene's",
+             [&](double value) { run.fps = value; });
+  add_text(*run_command, "--out", "FOLDER", "For everything written; default: out/SCENE", run.out);
+  add_flag(*run_command, "--images", "Write every frame as a PNG, and a contact sheet", run.images);
+  add_text(*run_command, "--movie", "FILE.mp4", "Write a movie (by the program ffmpeg)", run.movie);
+  add_choice(*run_command, "--export", {"obj", "ply", "vtu"}, "Write each frame's geometry and fields",
+             run.export_format);
+  add_whole(*run_command, "--threads", 1, most_threads, threads_doc, [&](int value) { run.threads = value; });
+  add_whole(*run_command, "--checkpoint-every", 1, most_frames,
+            "Save a checkpoint every so many frames; two are kept",
+            [&](int value) { run.checkpoint_every = value; });
+  add_text(*run_command, "--resume", "FILE", "Continue from a checkpoint of this scene", run.resume);
+  add_texts(*run_command, "--set", "PATH=VALUE", set_doc, run.set);
+  add_text(*run_command, "--size", "WIDTHxHEIGHT",
+           "Pictures' size in pixels, each 16 to 8192; default: " + run.size, run.size);
+  add_choice(*run_command, "--quality", {"draft", "normal", "high"}, "Of pictures; default: " + run.quality,
+             run.quality);
+  add_flag(*run_command, "--json", "End with one JSON object on the last line", run.json);
+  add_flag(*run_command, "--quiet", "No progress bar and no table", run.quiet);
 
   app::ViewOptions view;
   CLI::App* view_command = app.add_subcommand("view", "Open a scene in a window with sliders");
-  view_command->add_option("scene", view.scene, "Scene by name or file")->required();
-  view_command->add_option("--threads", view.threads, "Threads; default: the cores")
-      ->check(CLI::Range(1, 1024));
-  view_command->add_option("--set", view.set, "Change a value of the scene: path.to.param=value")->take_all();
-  view_command->add_option("--screenshot", view.screenshot,
-                           "Write the window to a PNG after --frames, then close");
-  view_command->add_option("--frames", view.frames, "Frames before the screenshot")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
+  add_text(*view_command, "scene", scene_kind, scene_doc, view.scene)->required();
+  add_whole(*view_command, "--threads", 1, most_threads, threads_doc,
+            [&](int value) { view.threads = value; });
+  add_texts(*view_command, "--set", "PATH=VALUE", set_doc, view.set);
+  CLI::Option* const screenshot = add_text(*view_command, "--screenshot", "FILE.png",
+                                           "Write the window after --frames, then close", view.screenshot);
+  add_whole(*view_command, "--frames", 1, most_frames,
+            fmt::format("Frames before the screenshot; default: {}", view.frames),
+            [&](int value) { view.frames = value; })
+      ->needs(screenshot);
 
   std::string check_scene;
   std::vector<std::string> check_set;
   bool check_json = false;
   CLI::App* check_command = app.add_subcommand("check", "Check a scene file without simulating it");
-  check_command->add_option("scene", check_scene, "Scene by name or file")->required();
-  check_command->add_option("--set", check_set, "Change a value of the scene: path.to.param=value")
-      ->take_all();
-  check_command->add_flag("--json", check_json, "One JSON object for each problem");
+  add_text(*check_command, "scene", scene_kind, scene_doc, check_scene)->required();
+  add_texts(*check_command, "--set", "PATH=VALUE", set_doc, check_set);
+  add_flag(*check_command, "--json", "One JSON object for each problem", check_json);
 
   std::string list_what;
   CLI::App* list_command = app.add_subcommand("list", "List solvers, scenes and cases");
-  list_command->add_option("what", list_what, "solvers, scenes or cases; default: all")
-      ->check(CLI::IsMember({"solvers", "scenes", "cases"}));
+  add_choice(*list_command, "what", {"solvers", "scenes", "cases"}, "What to list; default: all", list_what);
 
   CLI::App* info_command =
       app.add_subcommand("info", "Show version, precision, processor, threads and drawing");
@@ -117,25 +87,29 @@ int parse_and_run(int argc, char** argv) {
   app::ValidateOptions validate;
   CLI::App* validate_command =
       app.add_subcommand("validate", "Compare with published and closed-form results");
-  validate_command->add_option("cases", validate.cases, "Beginnings of case names; default: all quick cases");
-  validate_command->add_flag("--all", validate.all, "Run the long cases too");
-  validate_command->add_flag("--json", validate.json, "One JSON object a line");
-  validate_command->add_option("--threads", validate.threads, "Threads; default: the cores")
-      ->check(CLI::Range(1, 1024));
+  add_texts(*validate_command, "cases", "CASE", "Beginnings of case names; default: all quick cases",
+            validate.cases);
+  add_flag(*validate_command, "--all", "Run the long cases too", validate.all);
+  add_flag(*validate_command, "--json", "One JSON object a line", validate.json);
+  add_whole(*validate_command, "--threads", 1, most_threads, threads_doc,
+            [&](int value) { validate.threads = value; });
 
   app::BenchOptions bench;
   CLI::App* bench_command = app.add_subcommand("bench", "Measure speed beside the machine's own limits");
-  bench_command->add_option("cases", bench.cases, "Beginnings of case names; default: all");
-  bench_command->add_flag("--json", bench.json, "One JSON object a line");
-  bench_command->add_option("--threads", bench.threads, "Threads; default: measure one and two")
-      ->check(CLI::Range(1, 1024));
+  add_texts(*bench_command, "cases", "CASE", "Beginnings of case names; default: all", bench.cases);
+  add_flag(*bench_command, "--json", "One JSON object a line", bench.json);
+  add_whole(*bench_command, "--threads", 1, most_threads, "Threads; default: measure one and two",
+            [&](int value) { bench.threads = value; });
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "plenum: {}\n", explain(app, error, argc, argv));
+    fmt::print(stderr, "plenum: {}\n", app::explain(app, error));
+    return 2;
+  } catch (const Error& error) {
+    fmt::print(stderr, "plenum: {}\n", error.what());
     return 2;
   }
   if (*run_command) return app::run(run);
@@ -152,14 +126,24 @@ int parse_and_run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // ffmpeg may go away; the write then fails and says so
+  int status = 1;
   try {
-    return parse_and_run(argc, argv);
+    status = parse_and_run(argc, argv);
   } catch (const plenum::Error& error) {
     fmt::print(stderr, "plenum: {}\n", error.what());
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "plenum: there is not enough memory; make the scene smaller\n");
+  } catch (const std::system_error& error) {
+    // Whoever reads the output may have had enough, as head does.
+    if (error.code() != std::errc::broken_pipe) fmt::print(stderr, "plenum: {}\n", error.what());
   } catch (const std::exception& error) {
     fmt::print(stderr, "plenum: {}\n", error.what());
   }
-  return 1;
+  errno = 0;
+  if (std::fflush(stdout) != 0 && status == 0) {
+    if (errno != EPIPE)
+      fmt::print(stderr, "plenum: the output cannot be written: {}\n", std::strerror(errno));
+    return 1;
+  }
+  return status;
 }

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -11,9 +13,11 @@
 #include "commands.h"
 #include "export.h"
 #include "pictures.h"
+#include "places.h"
 #include "plenum/base/error.h"
 #include "plenum/io/checkpoint.h"
 #include "plenum/io/movie.h"
+#include "plenum/scene/json_text.h"
 #include "plenum/scene/scene.h"
 #include "progress.h"
 
@@ -37,12 +41,6 @@ nlohmann::ordered_json json_of(const Report& report) {
   for (const Report::Warning& w : report.warnings()) j["warnings"][w.text] = w.count;
   for (const StageTimes::Stage& s : report.stages.stages()) j["milliseconds"][s.name] = s.milliseconds;
   return j;
-}
-
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(Problem{.file = folder, .what = "cannot be made: " + error.message()});
 }
 
 /// Sums over the frames, for the table at the end.
@@ -82,16 +80,32 @@ void print_warnings(const Totals& totals, World& world) {
 }
 
 std::pair<int, int> size_of_pictures(const std::string& text) {
-  int width = 0, height = 0, used = 0;
-  if (std::sscanf(text.c_str(), "%dx%d%n", &width, &height, &used) != 2 ||
-      static_cast<std::size_t>(used) != text.size() || width < 16 || height < 16 || width > 8192 ||
-      height > 8192)
+  constexpr int least = 16, most = 8192;
+  int width = 0, height = 0;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, width);
+  const bool has_x = first.ec == std::errc() && first.ptr != end && *first.ptr == 'x';
+  const auto second = has_x ? std::from_chars(first.ptr + 1, end, height) : first;
+  if (!has_x || second.ec != std::errc() || second.ptr != end || std::min(width, height) < least ||
+      std::max(width, height) > most)
     throw Error(Problem{.key = "--size",
-                        .what = "is not a size",
-                        .value = text,
-                        .allowed = "WIDTHxHEIGHT, each 16 to 8192",
-                        .remedy = "for instance 1280x720"});
+                        .what = "is not a size of pictures",
+                        .value = shortened(text),
+                        .allowed = fmt::format("WIDTHxHEIGHT, each {} to {}", least, most),
+                        .remedy = "write for instance 1280x720"});
   return {width, height};
+}
+
+/// The frame to simulate to.
+int last_frame(const RunOptions& options, const Scene& scene) {
+  const int frames = options.frames ? *options.frames : scene.frames();
+  if (scene.world.frame() > frames)
+    throw Error(Problem{.key = "--frames",
+                        .what = fmt::format("the checkpoint {} stands at frame {} already", options.resume,
+                                            scene.world.frame()),
+                        .value = std::to_string(frames),
+                        .remedy = "give a later frame, or resume from an earlier checkpoint"});
+  return frames;
 }
 
 }  // namespace
@@ -99,32 +113,36 @@ std::pair<int, int> size_of_pictures(const std::string& text) {
 int run(const RunOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const auto [width, height] = size_of_pictures(options.size);
+  const std::string folder =
+      options.out.empty() ? "out/" + fs::path(options.scene).stem().string() : options.out;
+  const bool wants_pictures = options.images || !options.movie.empty();
+  // Without ffmpeg there are frames instead of a movie.
+  const bool images = options.images || (!options.movie.empty() && !movie_available());
+  const bool writes = images || !options.export_format.empty() || options.checkpoint_every > 0;
+  if (writes) check_folder(folder, "--out");
+  if (!options.movie.empty()) check_file(options.movie, ".mp4", "--movie");
   std::vector<std::string> overrides = options.set;
   if (options.fps) overrides.push_back(fmt::format("world.fps={}", *options.fps));
   Scene scene = load_scene(find_scene(options.scene), {.overrides = overrides});
   World& world = scene.world;
   world.set_threads(options.threads);
-  const std::string folder =
-      options.out.empty() ? "out/" + fs::path(options.scene).stem().string() : options.out;
   const double fps = static_cast<double>(world.settings().fps);
-  const int frames = options.frames ? *options.frames : scene.frames();
   if (!options.resume.empty()) world.restore(read_regular_file(options.resume), options.resume);
+  const int frames = last_frame(options, scene);
 
-  const bool wants_pictures = options.images || !options.movie.empty();
-  const bool writes = wants_pictures || !options.export_format.empty() || options.checkpoint_every > 0;
+  std::unique_ptr<Pictures> pictures;
+  if (wants_pictures)
+    pictures = std::make_unique<Pictures>(scene, Pictures::Options{.folder = folder,
+                                                                   .images = images,
+                                                                   .movie = options.movie,
+                                                                   .width = width,
+                                                                   .height = height,
+                                                                   .quality = options.quality,
+                                                                   .fps = fps});
+  // Only now, when nothing that is asked for can be refused any more.
   if (writes) make_folder(folder);
   if (!options.movie.empty() && fs::path(options.movie).has_parent_path())
     make_folder(fs::path(options.movie).parent_path());
-  std::unique_ptr<Pictures> pictures;
-  if (wants_pictures)
-    pictures =
-        std::make_unique<Pictures>(scene, Pictures::Options{.folder = folder,
-                                                            .images = options.images || !movie_available(),
-                                                            .movie = options.movie,
-                                                            .width = width,
-                                                            .height = height,
-                                                            .quality = options.quality,
-                                                            .fps = fps});
   std::unique_ptr<Exporter> exporter;
   if (!options.export_format.empty()) exporter = std::make_unique<Exporter>(folder, options.export_format);
   const auto show = [&] {

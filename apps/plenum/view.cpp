@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "pictures.h"
+#include "places.h"
 #include "plenum/base/error.h"
 #include "plenum/draw/renderer.h"
 #include "plenum/io/image.h"
@@ -156,6 +157,7 @@ class Viewer {
 }  // namespace
 
 int view(const ViewOptions& options) {
+  if (!options.screenshot.empty()) check_file(options.screenshot, ".png", "--screenshot");
   return Viewer(options).loop();
 }
 

@@ -49,6 +49,10 @@ TEST(Error, NearestNameToleratesTyposAndRefusesStrangers) {
   EXPECT_EQ(nearest_name("dmaping", names), "damping");
   EXPECT_EQ(nearest_name("Gravity", names), "gravity");
   EXPECT_EQ(nearest_name("colour", names), "");
+  const std::vector<std::string> formats = {"obj", "ply", "vtu"};
+  EXPECT_EQ(nearest_name("OBJ", formats), "obj");
+  EXPECT_EQ(nearest_name("vtk", formats), "vtu");
+  EXPECT_EQ(nearest_name("stl", formats), "");  // shares one letter of three with vtu
 }
 
 TEST(Hash, MatchesThePublishedEmptyDigestAndDependsOnEveryByte) {

@@ -51,7 +51,8 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
   std::string nearest;
   for (const std::string& candidate : candidates) {
     const int d = edit_distance(name, candidate);
-    if (d < best && d < static_cast<int>(std::max(name.size(), candidate.size()))) {
+    // At least half of the letters must agree: of three, two others make another name.
+    if (d < best && 2 * d <= static_cast<int>(std::max(name.size(), candidate.size()))) {
       best = d;
       nearest = candidate;
     }

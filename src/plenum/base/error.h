@@ -40,7 +40,7 @@ class Error : public std::runtime_error {
 /// Edit distance with transpositions (Damerau 1964), for suggesting names. Bytes, case-insensitive.
 int edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate nearest to `name`, or empty if none is within a third of its length (at least 2 edits).
+/// The candidate within the fewest edits: at most a third of `name` or 2, and half of the longer; or empty.
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace plenum::inline PLENUM_ABI
