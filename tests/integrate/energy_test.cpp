@@ -29,7 +29,7 @@ TEST(Integrators, RankByTheEnergyTheyKeepOnAnOscillator) {
   for (const IntegratorInfo& method : integrator_table) {
     double& worst = error[method.id];
     std::vector<double> x = {1}, v = {0};
-    advance<double>(method.id, Oscillator<double>{}, 2 * std::numbers::pi / 100, 100000, x, v, [&](int) {
+    advance<double>(method.id, oscillator<double>(), 2 * std::numbers::pi / 100, 100000, x, v, [&](int) {
       const double change = std::abs(x[0] * x[0] + v[0] * v[0] - 1);
       worst = std::max(worst, std::isfinite(change) ? change : 1e300);
     });
@@ -83,7 +83,7 @@ double pendulum_energy_error(Integrator method, int periods) {
   const double initial = -std::cos(x[0]);
   double worst = 0;
   const int steps = 60 * periods;
-  advance<double>(method, Pendulum<double>{}, 2 * std::numbers::pi / 60, steps, x, v, [&](int i) {
+  advance<double>(method, pendulum<double>(), 2 * std::numbers::pi / 60, steps, x, v, [&](int i) {
     const double energy = v[0] * v[0] / 2 - std::cos(x[0]);
     if (i > steps - 2 * 60) worst = std::max(worst, std::abs(energy - initial));
   });

@@ -12,7 +12,7 @@ namespace plenum { namespace {
 double growth(Integrator method, double omega, double drag) {
   std::vector<double> x = {drag > 0 ? 0.0 : 1.0}, v = {1};
   double worst = 0;
-  advance<double>(method, Oscillator<double>{omega, drag}, 1, 300, x, v, [&](int) {
+  advance<double>(method, oscillator<double>(omega, drag), 1, 300, x, v, [&](int) {
     const double size = drag > 0 ? std::abs(v[0]) : std::hypot(x[0], v[0] / omega);
     worst = std::max(worst, size);
   });
@@ -41,20 +41,9 @@ TEST(Integrators, AreStableUpToTheirLimitsAndNotBeyond) {
 
 /// Error at t = 1 of the damped, forced, nonlinear x'' = -sin x - 0.3 v + cos 2t against a tiny-step RK4.
 double forced_error(Integrator method, int steps) {
-  struct Forced {
-    void a(double t, std::span<const double> x, std::span<const double> v, std::span<double> out) const {
-      out[0] = -std::sin(x[0]) - 0.3 * v[0] + std::cos(2 * t);
-    }
-    bool solve(double, std::span<const double> x, std::span<const double>, double cx, double cv,
-               std::span<const double> r, std::span<double> out) const {
-      out[0] = r[0] / (1 + cx * std::cos(x[0]) + cv * 0.3);
-      return true;
-    }
-    void drag_product(double, std::span<const double>, std::span<const double>, std::span<const double> u,
-                      std::span<double> out) const {
-      out[0] = -0.3 * u[0];
-    }
-  };
+  const auto forced = scalar_problem<double>(
+      [](double t, double x, double v) { return -std::sin(x) - 0.3 * v + std::cos(2 * t); },
+      [](double, double x, double) { return -std::cos(x); }, [](double, double, double) { return -0.3; });
   static const std::array<double, 2> exact = [] {
     // Independent of the code under test: RK4 written out, 20 000 steps.
     const auto f = [](double t, double x, double v) { return -std::sin(x) - 0.3 * v + std::cos(2 * t); };
@@ -71,7 +60,7 @@ double forced_error(Integrator method, int steps) {
     return std::array{x, v};
   }();
   std::vector<double> x = {1}, v = {0.5};
-  advance<double>(method, Forced{}, 1.0 / steps, steps, x, v);
+  advance<double>(method, forced, 1.0 / steps, steps, x, v);
   return std::hypot(x[0] - exact[0], v[0] - exact[1]);
 }
 
@@ -90,7 +79,7 @@ TEST(Integrators, ConvergeAtTheirOrderWithoutDrag) {
   for (const IntegratorInfo& method : integrator_table) {
     const auto error = [&](int steps) {
       std::vector<double> x = {1}, v = {0};
-      advance<double>(method.id, Oscillator<double>{}, 1.0 / steps, steps, x, v);
+      advance<double>(method.id, oscillator<double>(), 1.0 / steps, steps, x, v);
       return std::hypot(x[0] - std::cos(1.0), v[0] + std::sin(1.0));
     };
     EXPECT_NEAR(std::log2(error(40) / error(80)), method.order, 0.1) << method.name;

@@ -15,40 +15,18 @@ namespace plenum {
 template <class T>
 constexpr double epsilon = double(std::numeric_limits<T>::epsilon());
 
-/// x'' = -omega^2 x - drag v for one particle on a line, as every concept asks for it.
+/// x'' = -omega^2 x - drag v.
 template <class T>
-struct Oscillator {
-  double omega = 1, drag = 0;
-  void a(double, std::span<const T> x, std::span<const T> v, std::span<T> out) const {
-    out[0] = static_cast<T>(-omega * omega) * x[0] - static_cast<T>(drag) * v[0];
-  }
-  bool solve(double, std::span<const T>, std::span<const T>, double cx, double cv, std::span<const T> r,
-             std::span<T> out) const {
-    out[0] = static_cast<T>(r[0] / (1 + cx * omega * omega + cv * drag));
-    return true;
-  }
-  void drag_product(double, std::span<const T>, std::span<const T>, std::span<const T> u,
-                    std::span<T> out) const {
-    out[0] = static_cast<T>(-drag) * u[0];
-  }
-};
+auto oscillator(double omega = 1, double drag = 0) {
+  return linear_problem<T>(omega * omega, drag);
+}
 
 /// x'' = -sin x.
 template <class T>
-struct Pendulum {
-  void a(double, std::span<const T> x, std::span<const T>, std::span<T> out) const {
-    out[0] = -std::sin(x[0]);
-  }
-  bool solve(double, std::span<const T> x, std::span<const T>, double cx, double, std::span<const T> r,
-             std::span<T> out) const {
-    out[0] = static_cast<T>(r[0] / (1 + cx * std::cos(x[0])));
-    return true;
-  }
-  void drag_product(double, std::span<const T>, std::span<const T>, std::span<const T>,
-                    std::span<T> out) const {
-    out[0] = 0;
-  }
-};
+auto pendulum() {
+  return scalar_problem<T>([](double, T x, T) { return -std::sin(x); },
+                           [](double, T x, T) { return -std::cos(x); }, [](double, T, T) { return T(0); });
+}
 
 /// Advances x'' = a by `steps` steps of any method of the table, reporting (x, v) at whole steps.
 template <class T, class Problem>

@@ -25,6 +25,14 @@ NewtonReport stage(Problem& problem, double t, double c, std::span<T> z, Integra
                         options);
 }
 
+/// Weights of (1 + s) near - s far, s > 0, that add up to one exactly: were each rounded by itself, y would
+/// grow or shrink by up to a rounding error every step, in the same direction.
+template <class T>
+struct Extrapolation {
+  T near, far;
+  explicit Extrapolation(double s) : near(static_cast<T>(1 + s)), far(T(1) - near) {}
+};
+
 }  // namespace integrate_detail
 
 /// Backward Euler, y1 = y + h f(t + h, y1), by Newton-Raphson. L-stable, order 1.
@@ -86,8 +94,8 @@ NewtonReport bdf2_step(Problem& problem, double t, double h, double h_before, st
                        const NewtonOptions& options = {}) {
   work.prepare(y.size(), integrate_detail::first_free);
   const double w = h / h_before, over = 1 / (1 + 2 * w);
-  combine<T>(work[4],
-             {{static_cast<T>((1 + w) * (1 + w) * over), y}, {static_cast<T>(-w * w * over), y_before}});
+  const integrate_detail::Extrapolation<T> base(w * w * over);
+  combine<T>(work[4], {{base.near, y}, {base.far, y_before}});
   copy(std::span<const T>(y), y_before);
   return integrate_detail::stage(problem, t + h, h * (1 + w) * over, y, work, options);
 }
@@ -105,7 +113,8 @@ NewtonReport sdirk2_step(Problem& problem, double t, double h, std::span<T> y, I
   NewtonReport report = integrate_detail::stage(problem, t + gamma * h, gamma * h, z, work, options);
   // The stage's slope is (z - y) / (gamma h), which is better conditioned for stiff f than f(z).
   constexpr double ahead = (1 - gamma) / gamma;
-  combine<T>(work[4], {{static_cast<T>(1 - ahead), y}, {static_cast<T>(ahead), z}});
+  const integrate_detail::Extrapolation<T> base(ahead - 1);
+  combine<T>(work[4], {{base.far, y}, {base.near, z}});
   copy(std::span<const T>(z), y);
   report.add(integrate_detail::stage(problem, t + h, gamma * h, y, work, options));
   return report;
@@ -125,7 +134,8 @@ NewtonReport tr_bdf2_step(Problem& problem, double t, double h, std::span<T> y, 
   copy(std::span<const T>(y), z);
   NewtonReport report = integrate_detail::stage(problem, t + gamma * h, gamma / 2 * h, z, work, options);
   constexpr double over = 1 / (gamma * (2 - gamma));
-  combine<T>(work[4], {{static_cast<T>(over), z}, {static_cast<T>(-(1 - gamma) * (1 - gamma) * over), y}});
+  const integrate_detail::Extrapolation<T> base((1 - gamma) * (1 - gamma) * over);
+  combine<T>(work[4], {{base.near, z}, {base.far, y}});
   copy(std::span<const T>(z), y);
   report.add(integrate_detail::stage(problem, t + h, gamma / 2 * h, y, work, options));
   return report;

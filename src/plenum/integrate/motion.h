@@ -3,12 +3,52 @@
 // the next besides x and v: what tests, figures and studies compare methods by. A solver that wants one
 // method calls its step.
 #include <algorithm>
+#include <cmath>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "plenum/integrate/integrators.h"
 
 namespace plenum::inline PLENUM_ABI {
+
+/// x'' = a(t, x, v) of one degree of freedom, as every method of the table asks for it (SecondOrderProblem).
+/// a, by_x, by_v: T(double t, T x, T v), the acceleration and its derivatives.
+template <class T, class A, class ByX, class ByV>
+class ScalarProblem {
+ public:
+  ScalarProblem(A a, ByX by_x, ByV by_v) : a_(std::move(a)), by_x_(std::move(by_x)), by_v_(std::move(by_v)) {}
+  void a(double t, std::span<const T> x, std::span<const T> v, std::span<T> out) const {
+    out[0] = a_(t, x[0], v[0]);
+  }
+  bool solve(double t, std::span<const T> x, std::span<const T> v, double cx, double cv, std::span<const T> r,
+             std::span<T> out) const {
+    out[0] = static_cast<T>(r[0] / (1 - cx * by_x_(t, x[0], v[0]) - cv * by_v_(t, x[0], v[0])));
+    return std::isfinite(out[0]);
+  }
+  void drag_product(double t, std::span<const T> x, std::span<const T> v, std::span<const T> u,
+                    std::span<T> out) const {
+    out[0] = by_v_(t, x[0], v[0]) * u[0];
+  }
+
+ private:
+  A a_;
+  ByX by_x_;
+  ByV by_v_;
+};
+
+/// ScalarProblem<T> with the callables' types deduced.
+template <class T, class A, class ByX, class ByV>
+ScalarProblem<T, A, ByX, ByV> scalar_problem(A a, ByX by_x, ByV by_v) {
+  return {std::move(a), std::move(by_x), std::move(by_v)};
+}
+/// x'' = -stiffness x - drag v.
+template <class T>
+auto linear_problem(double stiffness, double drag = 0) {
+  const T k = static_cast<T>(-stiffness), c = static_cast<T>(-drag);
+  return scalar_problem<T>([k, c](double, T x, T v) { return k * x + c * v; },
+                           [k](double, T, T) { return k; }, [c](double, T, T) { return c; });
+}
 
 /// Steps of constant size. The problem (SecondOrderProblem: a, and for implicit methods solve and
 /// drag_product) is referred to and must outlive the motion. Allocates in the constructor alone, once the
