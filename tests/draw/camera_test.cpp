@@ -107,6 +107,11 @@ TEST(Camera, OrbitPanAndZoomDoWhatTheySay) {
   const Vec3 x(Real(0.2), Real(0.1), Real(0.3));
   const Vec2 p = seen_at(camera, x, Real(1.7));
   EXPECT_NEAR(camera.ray(p.x(), p.y(), Real(1.7)).dot((x - camera.eye).normalized()), 1, 1e-6);
+  // And the point is found again; what lies behind the eye is not on the picture.
+  const std::optional<Vec2> found = camera.project(x, Real(1.7));
+  ASSERT_TRUE(found);
+  EXPECT_LT((*found - p).norm(), 1e-5);
+  EXPECT_FALSE(camera.project(2 * camera.eye - x, Real(1.7)));
 }
 
 TEST(Camera, FollowsWithoutJerking) {

@@ -86,8 +86,10 @@ TEST(Legend, RangesHoldTheValuesWithRoundEnds) {
 TEST(Legend, StaysInsideThePicture) {
   const std::vector<LegendEntry> entries = {{"speed", "m/s", 0, 5, ColourMap::viridis},
                                             {"vorticity", "1/s", -40, 40, ColourMap::cool_warm}};
+  const std::vector<OverlayLabel> labels = {{.x = 30, .y = 20, .text = "inside"},
+                                            {.x = -5, .y = 1e6, .text = "outside"}};
   for (const auto& [width, height] : {std::pair{1280, 720}, {320, 180}, {64, 36}, {1920, 1080}}) {
-    const Overlay overlay = make_overlay(entries, "t = 1.25 s", width, height);
+    const Overlay overlay = make_overlay(entries, "t = 1.25 s", labels, width, height);
     EXPECT_GT(overlay.width, 0);
     EXPECT_GE(overlay.x, 0);
     EXPECT_GE(overlay.y, 0);
@@ -95,7 +97,7 @@ TEST(Legend, StaysInsideThePicture) {
     EXPECT_LE(overlay.y + overlay.height, height);
     EXPECT_EQ(overlay.rgba.size(), std::size_t(overlay.width) * overlay.height * 4);
   }
-  EXPECT_EQ(make_overlay({}, "", 640, 360).width, 0);
+  EXPECT_EQ(make_overlay({}, "", {}, 640, 360).width, 0);
 }
 
 }}  // namespace plenum

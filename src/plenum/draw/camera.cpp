@@ -104,6 +104,13 @@ Vec3 Camera::ray(Real x, Real y, Real aspect) const {
   return (f + x * t * aspect * r + y * t * r.cross(f)).normalized();
 }
 
+std::optional<Vec2> Camera::project(const Vec3& point, Real aspect) const {
+  const Vec3 f = forward(), r = right(), to = point - eye;
+  const Real depth = to.dot(f), t = std::tan(field_of_view / 2);
+  if (!(depth > 0)) return {};
+  return Vec2(to.dot(r) / (depth * t * aspect), to.dot(r.cross(f)) / (depth * t));
+}
+
 // A point c lies inside the picture of an eye e when |(c - e) . right| <= slope_x (e - c) . back, that is
 // when e is beyond the two planes through c with normals +-right + slope_x back; likewise upwards. So the
 // supremum over all points along four directions is all there is to know, and the nearest eye lies on the

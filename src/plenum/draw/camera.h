@@ -1,6 +1,7 @@
 #pragma once
 // Where the picture is taken from, and how the subject is framed.
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "plenum/base/real.h"
@@ -42,6 +43,8 @@ struct Camera {
   /// Unit direction of the ray from the eye through the point (x, y) of the picture, both from -1 (left,
   /// bottom) to 1.
   Vec3 ray(Real x, Real y, Real aspect) const;
+  /// Where a point lies on the picture, the inverse of ray(); none for points behind the eye.
+  std::optional<Vec2> project(const Vec3& point, Real aspect) const;
 };
 
 struct Framing {

@@ -92,9 +92,10 @@ struct Painter {
 
 }  // namespace
 
-Overlay make_overlay(std::span<const LegendEntry> entries, std::string_view caption, int width, int height) {
+Overlay make_overlay(std::span<const LegendEntry> entries, std::string_view caption,
+                     std::span<const OverlayLabel> labels, int width, int height) {
   Overlay overlay;
-  if (entries.empty() && caption.empty()) return overlay;
+  if (entries.empty() && caption.empty() && labels.empty()) return overlay;
   overlay.width = width, overlay.height = height;
   overlay.rgba.assign(static_cast<std::size_t>(width) * height * 4, 0);
   Painter paint{overlay};
@@ -103,6 +104,8 @@ Overlay make_overlay(std::span<const LegendEntry> entries, std::string_view capt
   const double margin = 2.9 * cap;
   const Rgb8 ink = {62, 66, 73}, soft_ink = {96, 101, 108};
   if (!caption.empty()) paint.text(caption, margin, margin + cap, cap, ink, TextAnchor::left);
+  for (const OverlayLabel& label : labels)
+    paint.text(label.text, label.x, label.y - 0.8 * cap, cap, ink, TextAnchor::centre);
 
   const int bar_width = std::max(60, static_cast<int>(std::lround(std::min(width * 0.21, 26.0 * cap))));
   const int bar_height = std::max(4, static_cast<int>(std::lround(0.82 * cap)));

@@ -33,8 +33,16 @@ struct Overlay {
   std::vector<std::uint8_t> rgba;           ///< [height][width][4]
 };
 
-/// The strips of `entries`, lower left in a picture of this size, and `caption`, upper left. Letters scale
-/// with the picture's height.
-Overlay make_overlay(std::span<const LegendEntry> entries, std::string_view caption, int width, int height);
+/// Words centred above a point of the picture.
+struct OverlayLabel {
+  double x = 0, y = 0;  ///< [px] from the picture's top left
+  std::string text;
+  bool operator==(const OverlayLabel&) const = default;
+};
+
+/// The strips of `entries`, lower left in a picture of this size, `caption`, upper left, and `labels` where
+/// they are. Letters scale with the picture's height.
+Overlay make_overlay(std::span<const LegendEntry> entries, std::string_view caption,
+                     std::span<const OverlayLabel> labels, int width, int height);
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -31,6 +31,7 @@ class PaletteSink final : public DrawableSink {
     coloured.palette = entry(view.palette, view.look);
     sink_.lines(coloured);
   }
+  void label(const LabelView& view) override { sink_.label(view); }
 
  private:
   int entry(int palette, Look look) {

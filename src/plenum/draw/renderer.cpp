@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "plenum/base/error.h"
 #include "plenum/draw/detail/batches.h"
@@ -34,6 +35,7 @@ struct Renderer::Impl {
   Style style;
   int width = 0, height = 0;
   std::string caption;
+  std::vector<OverlayLabel> labels;
   Aabb casters;
   std::vector<TriangleBatch> triangle_batches;
   std::vector<ItemBatch> item_batches;
@@ -46,6 +48,7 @@ struct Renderer::Impl {
 
   std::vector<LegendEntry> overlay_entries;
   std::string overlay_caption;
+  std::vector<OverlayLabel> overlay_labels;
   int overlay_width = 0, overlay_height = 0;
   Overlay overlay;
 
@@ -298,10 +301,10 @@ void Renderer::Impl::draw_picture() {
 void Renderer::Impl::update_overlay() {
   std::vector<LegendEntry> entries;
   if (style.legend) entries = quantities.legend();
-  if (entries == overlay_entries && caption == overlay_caption && width == overlay_width &&
-      height == overlay_height)
+  if (entries == overlay_entries && caption == overlay_caption && labels == overlay_labels &&
+      width == overlay_width && height == overlay_height)
     return;
-  overlay = make_overlay(entries, caption, width, height);
+  overlay = make_overlay(entries, caption, labels, width, height);
   if (overlay.width > 0) {
     glActiveTexture(GL_TEXTURE0 + unit_overlay);
     overlay_texture = make_texture(GL_RGBA8, overlay.width, overlay.height, GL_RGBA, GL_UNSIGNED_BYTE,
@@ -309,6 +312,7 @@ void Renderer::Impl::update_overlay() {
   }
   overlay_entries = std::move(entries);
   overlay_caption = caption;
+  overlay_labels = labels;
   overlay_width = width, overlay_height = height;
 }
 
@@ -386,6 +390,7 @@ void Renderer::begin_frame(const Camera& camera, const Style& style, int width, 
   r.style = style;
   r.width = width, r.height = height;
   r.caption.clear();
+  r.labels.clear();
   r.casters = {};
   r.num_triangle_batches = r.num_item_batches = 0;
   r.quantities.begin_frame();
@@ -473,6 +478,16 @@ void Renderer::lines(const LineView& view) {
   batch.upload(r.texels, int(r.texels.size() / 12));
   batch.material = material_of(view.look, view.palette);
   batch.colouring.quantity = r.quantities.note(view.colour, view.x.size());
+}
+
+void Renderer::label(const LabelView& view) {
+  Impl& r = *impl_;
+  const std::optional<Vec2> at = r.camera.project(view.at, Real(r.width) / Real(r.height));
+  if (!at) return;
+  // To the nearest pixel, so that a label at rest is drawn once.
+  r.labels.push_back({.x = std::round((1 + double(at->x())) / 2 * r.width),
+                      .y = std::round((1 - double(at->y())) / 2 * r.height),
+                      .text = std::string(view.text)});
 }
 
 void Renderer::caption(std::string_view text) {

@@ -56,6 +56,12 @@ struct LineView {
   ColourBy colour = {};
 };
 
+/// Words at a place, centred a little above it, always upright and in front.
+struct LabelView {
+  Vec3 at;                ///< [m]
+  std::string_view text;  ///< of the characters of ASCII; others are left out
+};
+
 /// Receives what a system shows.
 class DrawableSink {
  public:
@@ -63,6 +69,7 @@ class DrawableSink {
   virtual void triangles(const TriangleView& view) = 0;
   virtual void spheres(const SphereView& view) = 0;
   virtual void lines(const LineView& view) = 0;
+  virtual void label(const LabelView&) {}
 };
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -110,7 +110,9 @@ vec2 disc_point(int i, int count, float turned) {
 )glsl";
 
 // Percentage-closer soft shadows: Fernando 2005. The light is far away and fills a cone, so that the
-// half-shadow is as wide as the distance to what casts it times the tangent of the cone's angle.
+// half-shadow is as wide as the distance to what casts it times the tangent of the cone's angle. The search
+// looks more often near its middle, where small and near things cast their shadows from, and counts only what
+// lies in the cone.
 const char* const key_visibility = R"glsl(
 float key_visibility(vec3 x, vec3 n, bool casts) {
   float toward = dot(n, light.xyz);
@@ -130,9 +132,12 @@ float key_visibility(vec3 x, vec3 n, bool casts) {
   float search = clamp(l.z * light.w, 2.0 * texel, 0.12 * shadow.x);
   float blockers = 0.0, distances = 0.0;
   for (int i = 0; i < SEARCH_TAPS; ++i) {
-    vec2 o = search * disc_point(i, SEARCH_TAPS, spin);
+    float a = golden_angle * float(i) + 6.2831853 * spin;
+    float off = (float(i) + 0.5) / float(SEARCH_TAPS);
+    off *= off * search;
+    vec2 o = off * vec2(cos(a), sin(a));
     float z = texture(shadow_depth, at + to_map * o).r * shadow.y;
-    if (z < l.z + dot(slope, o) - bias - 0.05 * length(o)) {
+    if (z < l.z + dot(slope, o) - bias - 0.05 * off && off <= (l.z - z) * light.w + 2.0 * texel) {
       blockers += 1.0;
       distances += z;
     }

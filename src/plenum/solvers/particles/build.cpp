@@ -153,16 +153,6 @@ void Vortex::describe(Describer& d) {
   d("updraught", updraught, {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "along the axis, at its centre"});
 }
 
-void Turbulence::describe(Describer& d) {
-  d("speed", speed,
-    {.unit = "m/s", .min = 0, .max = 1e4, .doc = "root mean square of the eddies' velocity; 0: none"});
-  d("size", size, {.unit = "m", .min = 1e-4, .max = far, .doc = "of the largest eddies"});
-  d("time", time,
-    {.unit = "s", .min = 0, .max = 1e6, .doc = "in which the largest eddies turn into others; 0: frozen"});
-  d("octaves", octaves, {.min = 1, .max = 6, .doc = "sizes of eddies, each half the one before"});
-  d("seed", seed, {.min = 0, .max = 9e15, .doc = "of the random field"});
-}
-
 void LennardJones::describe(Describer& d) {
   d("epsilon", epsilon,
     {.unit = "J", .min = 0, .max = 1e12, .doc = "depth of the potential; 0: no forces between particles"});

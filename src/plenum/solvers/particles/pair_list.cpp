@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "plenum/base/parallel.h"
+#include "plenum/base/simd.h"
 #include "plenum/geometry/aabb.h"
-#include "plenum/solvers/particles/detail/simd.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {

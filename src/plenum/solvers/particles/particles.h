@@ -3,6 +3,7 @@
 // attractors and forces between pairs, and removed at the end of their life.
 #include <vector>
 
+#include "plenum/elements/curl_noise.h"
 #include "plenum/geometry/mesh.h"
 #include "plenum/solvers/particles/lennard_jones.h"
 #include "plenum/solvers/particles/pair_list.h"
@@ -48,17 +49,6 @@ struct Vortex {
   Real circulation = 10;         ///< [m^2/s]
   Real radius = Real(0.2);       ///< [m] of the core, > 0
   Real updraught = 0;            ///< [m/s] along the axis, falling off as radius^2 / (r^2 + radius^2)
-  void describe(Describer& d);
-};
-
-/// Eddies in the air, felt through drag: a random velocity without divergence (curl noise; Bridson, Hourihan
-/// & Nordenstam 2007).
-struct Turbulence {
-  Real speed = 0;         ///< [m/s] root mean square of the velocity; 0: none
-  Real size = 1;          ///< [m] of the largest eddies
-  Real time = 2;          ///< [s] in which the largest eddies turn into others; 0: frozen
-  int octaves = 1;        ///< each half the size of the one before
-  std::int64_t seed = 1;  ///< of the random numbers
   void describe(Describer& d);
 };
 

@@ -90,9 +90,13 @@ void SpringsPart::describe(Describer& d) {
   d("damping_time", damping_time,
     {.unit = "s", .min = 0, .max = 10, .doc = "damping along a spring over its stiffness"});
   d("ball_radius", ball_radius,
-    {.unit = "m", .min = 0, .max = 100, .doc = "of balls drawn at the particles; 0: none"});
+    {.unit = "m",
+     .min = 0,
+     .max = 100,
+     .doc = "of balls drawn at the particles, a third of it at pinned ones; 0: none"});
   d("line_radius", line_radius,
     {.unit = "m", .min = 0, .max = 100, .doc = "of threads drawn for springs and rods"});
+  d("label", label, {.doc = "words drawn above the part's first particle; empty: none"});
   d("palette", palette,
     {.min = -1, .max = 1000, .doc = "which of the palette's colours; -1: one that no other part has"});
   d("position", position, {.unit = "m", .min = -far, .max = far, .doc = "of the part's origin"});
@@ -171,6 +175,7 @@ class Builder {
     made_.first_rod = Index(m_.constraints.rods.size());
     made_.first_wire = Index(m_.constraints.wires.size());
     made_.ball_radius = part_.ball_radius;
+    made_.label = part_.label;
     made_.line_radius = part_.line_radius;
     made_.palette = part_.palette;
   }

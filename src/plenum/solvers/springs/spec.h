@@ -101,6 +101,7 @@ struct SpringsPart {
   Real ball_radius = 0;            ///< [m] of balls drawn at the particles of ropes and points
   Real line_radius = Real(0.006);  ///< [m] of threads drawn for springs and rods
   int palette = -1;                ///< of the palette's colours; -1: the picture's choice
+  std::string label = {};          ///< words drawn above the first particle; empty: none
   Vec3 position = Vec3::Zero();    ///< [m]
   Vec3 rotation = Vec3::Zero();    ///< [deg] intrinsic angles about x, then y, then z
   Vec3 velocity = Vec3::Zero();    ///< [m/s]

@@ -41,6 +41,7 @@ void Springs::Params::describe(Describer& d) {
     {.unit = "1/s", .min = 0, .max = 1e4, .doc = "rate at which every particle's motion decays"});
   d("wind", wind,
     {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "velocity of the air, which pushes on triangles"});
+  d("turbulence", turbulence, {.doc = "eddies in the air, which make cloth flutter"});
   d("air_density", air_density, {.unit = "kg/m^3", .min = 0, .max = 2000, .doc = "of the air; 0: no air"});
   d("drag", drag, {.min = 0, .max = 10, .doc = "drag coefficient of triangles"});
   d("lift", lift, {.min = 0, .max = 10, .doc = "lift coefficient of triangles"});
@@ -136,6 +137,8 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
   if (!(dt > 0) || model.mass.empty()) return report;
   SpringsWorkspace& w = prepare(workspace, model, params);
   w.x0 = state.particles.x;
+  if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
+  state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);
   switch (params.integrator) {
     case Integrator::implicit_euler:
@@ -182,6 +185,7 @@ void visit_fields(const Springs::Model& model, S& state, FieldVisitor& visit) {
   visit({"inverse_mass", "1/kg", Centring::particle}, state.particles.inverse_mass);
   visit({"velocity_change", "m/s", Centring::particle}, state.velocity_change);
   visit({"velocity_lag", "s", Centring::global}, state.velocity_lag);
+  visit({"time", "s", Centring::global}, state.time);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
     out.resize(state.particles.size());
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = state.particles.v[i].norm();
@@ -259,6 +263,7 @@ void sample(const Wire<Real>& wire, std::vector<Vec3>& x, std::vector<Index2>& s
 void Springs::geometry(const Model& model, const State& state, DrawableSink& sink) {
   std::vector<Vec3> visual(model.embedding.vertices.size());
   update_embedded(model.embedding, state.particles.x, visual);
+  std::vector<Real> radii;
   for (std::size_t p = 0; p < model.parts.size(); ++p) {
     const Part& part = model.parts[p];
     const int palette = part.palette < 0 ? -1 - static_cast<int>(p) : part.palette;
@@ -286,11 +291,20 @@ void Springs::geometry(const Model& model, const State& state, DrawableSink& sin
       sample(wire, x, segments);
       lines(x, segments);
     }
-    if (part.ball_radius > 0)
+    if (part.ball_radius > 0) {
+      // What is held is a pivot, not a weight.
+      radii.clear();
+      for (const Real w : piece(state.particles.inverse_mass, part.first_particle, part.num_particles))
+        radii.push_back(w > 0 ? part.ball_radius : part.ball_radius / 3);
       sink.spheres({.x = piece(state.particles.x, part.first_particle, part.num_particles),
-                    .radius = part.ball_radius,
+                    .radii = radii,
                     .look = Look::body,
                     .palette = palette});
+    }
+    if (!part.label.empty() && part.num_particles > 0)
+      sink.label({.at = state.particles.x[static_cast<std::size_t>(part.first_particle)] +
+                        Vec3(0, part.ball_radius / 3, 0),
+                  .text = part.label});
   }
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plenum/elements/constraint.h"
+#include "plenum/elements/curl_noise.h"
 #include "plenum/geometry/embedding.h"
 #include "plenum/geometry/mesh.h"
 #include "plenum/solvers/springs/spec.h"
@@ -40,9 +41,10 @@ struct Springs {
     Index first_visual_triangle = 0, num_visual_triangles = 0;
     Index first_rod = 0, num_rods = 0;
     Index first_wire = 0, num_wires = 0;
-    Real ball_radius = 0;  ///< [m] of the balls drawn at its particles; 0: none
-    Real line_radius = 0;  ///< [m] of the threads drawn for its springs and rods
-    int palette = -1;      ///< of the palette's colours; negative: the picture's choice
+    Real ball_radius = 0;    ///< [m] of the balls drawn at its particles; 0: none
+    Real line_radius = 0;    ///< [m] of the threads drawn for its springs and rods
+    int palette = -1;        ///< of the palette's colours; negative: the picture's choice
+    std::string label = {};  ///< words above its first particle; empty: none
   };
 
   /// Topology, rest shape and materials. After changing one by hand, call update().
@@ -76,6 +78,7 @@ struct Springs {
     Particles particles;
     std::vector<Vec3> velocity_change;  ///< [N] m/s of the last implicit step, the next one's first guess
     Real velocity_lag = 0;              ///< [s] of velocities behind positions, under leapfrog
+    double time = 0;                    ///< [s] simulated, for what changes with it
   };
 
   enum class Integrator : int {
@@ -135,6 +138,7 @@ struct Springs {
     Real damping_scale = 1;
     Real point_damping = 0;
     Vec3 wind = Vec3::Zero();
+    Turbulence turbulence = {};
     Real air_density = Real(1.2);
     Real drag = 1;
     Real lift = Real(0.5);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "plenum/solvers/particles/detail/curl_noise-inl.h"
+#include "plenum/elements/curl_noise-inl.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {

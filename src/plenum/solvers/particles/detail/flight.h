@@ -2,7 +2,7 @@
 // Motion of particles that do not feel each other.
 #include <span>
 
-#include "plenum/solvers/particles/detail/curl_noise.h"
+#include "plenum/elements/curl_noise.h"
 #include "plenum/solvers/particles/particles.h"
 
 namespace plenum::inline PLENUM_ABI {

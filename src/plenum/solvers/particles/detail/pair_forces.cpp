@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "plenum/base/parallel.h"
-#include "plenum/solvers/particles/detail/simd.h"
+#include "plenum/base/simd.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {

@@ -56,6 +56,7 @@ struct SpringsWorkspace {
   std::vector<Vec3> rhs;            ///< [N]
   Rows incident;                    ///< triangles at each particle
   std::vector<AirForce<Real>> air;  ///< [T] on the triangles
+  CurlNoise eddies;                 ///< of the air, still during a step
   IntegratorWorkspace<Real> integrator;
 
   // Backward Euler as a minimization.

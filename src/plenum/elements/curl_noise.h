@@ -18,11 +18,21 @@
 #include <cstdint>
 #include <span>
 
+#include "plenum/base/describe.h"
 #include "plenum/base/real.h"
 
 namespace plenum::inline PLENUM_ABI {
 
-struct Turbulence;
+/// Eddies in the air, felt through drag: a random velocity without divergence (curl noise; Bridson, Hourihan
+/// & Nordenstam 2007).
+struct Turbulence {
+  Real speed = 0;         ///< [m/s] root mean square of the velocity; 0: none
+  Real size = 1;          ///< [m] of the largest eddies
+  Real time = 2;          ///< [s] in which the largest eddies turn into others; 0: frozen
+  int octaves = 1;        ///< each half the size of the one before
+  std::int64_t seed = 1;  ///< of the random numbers
+  void describe(Describer& d);
+};
 
 /// A turbulence at one moment, ready to be evaluated; in float, whose digits are plenty for a random field.
 struct CurlNoise {

@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "plenum/base/random.h"
-#include "plenum/solvers/particles/detail/curl_noise.h"
-#include "plenum/solvers/particles/particles.h"
+#include "plenum/elements/curl_noise.h"
 
 namespace plenum { namespace {
 

@@ -1,7 +1,7 @@
 #pragma once
 // The kernel of curl_noise.h, over the lanes of a vector.
-#include "plenum/solvers/particles/detail/curl_noise.h"
-#include "plenum/solvers/particles/detail/simd.h"
+#include "plenum/base/simd.h"
+#include "plenum/elements/curl_noise.h"
 
 namespace plenum::inline PLENUM_ABI {
 

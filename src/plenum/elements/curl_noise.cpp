@@ -1,14 +1,24 @@
-#include "plenum/solvers/particles/detail/curl_noise.h"
+#include "plenum/elements/curl_noise.h"
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "plenum/base/random.h"
-#include "plenum/solvers/particles/detail/curl_noise-inl.h"
-#include "plenum/solvers/particles/particles.h"
+#include "plenum/elements/curl_noise-inl.h"
 
 namespace plenum::inline PLENUM_ABI {
+
+void Turbulence::describe(Describer& d) {
+  d("speed", speed,
+    {.unit = "m/s", .min = 0, .max = 1e4, .doc = "root mean square of the eddies' velocity; 0: none"});
+  d("size", size, {.unit = "m", .min = 1e-4, .max = 1e6, .doc = "of the largest eddies"});
+  d("time", time,
+    {.unit = "s", .min = 0, .max = 1e6, .doc = "in which the largest eddies turn into others; 0: frozen"});
+  d("octaves", octaves, {.min = 1, .max = 6, .doc = "sizes of eddies, each half the one before"});
+  d("seed", seed, {.min = 0, .max = 9e15, .doc = "of the random field"});
+}
 
 double curl_noise_mean_square() {
   // int_0^R r^(2k) (R^2 - r^2)^n dr = R^(2k + 2n + 1) / 2 B(k + 1/2, n + 1).
