@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "plenum/world/pointer.h"
@@ -75,7 +76,11 @@ PanelActions panel(Scene& scene, const PanelState& state) {
   ImGui::SetNextWindowPos(ImVec2(14, 14), ImGuiCond_Once);
   ImGui::SetNextWindowSize(ImVec2(350, 0), ImGuiCond_Once);
   ImGui::SetNextWindowSizeConstraints(ImVec2(280, 60), ImVec2(700, ImGui::GetIO().DisplaySize.y - 28));
-  ImGui::Begin(scene.settings.name.c_str());
+  if (ImGui::Begin(scene.settings.name.c_str())) {
+    const float left = ImGui::GetWindowPos().x, width = ImGui::GetWindowWidth(),
+                whole = ImGui::GetIO().DisplaySize.x;
+    if (whole > 0 && left < width / 4) actions.covered = std::clamp((left + width) / whole, 0.f, 0.6f);
+  }
   actions.pause = ImGui::Button(state.paused ? "Play" : "Pause");
   ImGui::SameLine();
   actions.step = ImGui::Button("Step");

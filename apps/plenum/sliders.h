@@ -15,6 +15,7 @@ struct PanelState {
 
 struct PanelActions {
   bool pause = false, step = false, reset = false, frame_camera = false;
+  float covered = 0;  ///< share of the picture's width that the panel hides at its left
 };
 
 /// Lays out the panel for this frame; sliders change the parameters of the world's systems in place.

@@ -68,7 +68,9 @@ class Viewer {
   }
 
   void frame_camera() {
-    camera_ = camera_of(scene_.settings.camera, bounds_of(scene_.world), window_.aspect());
+    camera_ = camera_of(scene_.settings.camera, bounds_of(scene_.world),
+                        (1 - std::max(covered_, Real(0))) * window_.aspect());
+    camera_.shift = std::max(covered_, Real(0));
   }
 
   void handle_keys() {
@@ -137,6 +139,11 @@ class Viewer {
     if (actions.pause) paused_ = !paused_;
     if (actions.step) paused_ = single_step_ = true;
     if (actions.reset) reset();
+    // The subject keeps to what the panel leaves free.
+    const bool first = covered_ < 0;
+    covered_ = actions.covered;
+    camera_.shift = covered_;
+    if (first) frame_camera();
     if (actions.frame_camera) frame_camera();
   }
 
@@ -146,6 +153,7 @@ class Viewer {
   Window window_;
   std::unique_ptr<Renderer> renderer_;
   Camera camera_;
+  Real covered_ = -1;  // share of the width under the panel; negative: not laid out yet
   Pointer pointer_;
   FrameReport last_;
   std::vector<double> times_;

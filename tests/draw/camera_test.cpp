@@ -112,6 +112,12 @@ TEST(Camera, OrbitPanAndZoomDoWhatTheySay) {
   ASSERT_TRUE(found);
   EXPECT_LT((*found - p).norm(), 1e-5);
   EXPECT_FALSE(camera.project(2 * camera.eye - x, Real(1.7)));
+  // A shifted lens moves it aside, and the ray through where it is now still finds it.
+  camera.shift = Real(0.3);
+  const std::optional<Vec2> aside = camera.project(x, Real(1.7));
+  ASSERT_TRUE(aside);
+  EXPECT_LT((*aside - p - Vec2(Real(0.3), 0)).norm(), 1e-5);
+  EXPECT_NEAR(camera.ray(aside->x(), aside->y(), Real(1.7)).dot((x - camera.eye).normalized()), 1, 1e-6);
 }
 
 TEST(Camera, FollowsWithoutJerking) {

@@ -351,6 +351,55 @@ TEST_F(Draw, TheSameCallsGiveTheSamePixels) {
   }
 }
 
+TEST_F(Draw, AShiftedLensMovesThePictureAside) {
+  const std::vector<Vec3> x = {Vec3(0, Real(0.4), 0), Vec3(Real(-0.3), 0, Real(0.2))};
+  const auto show = [&](DrawableSink& sink) {
+    sink.spheres({.x = x, .radius = Real(0.25)});
+    sink.label({.at = x[0], .text = "here"});
+  };
+  Style style;
+  style.light_follows_camera = true;
+  Camera camera = from_front(5);
+  camera.eye.y() = 1;
+  const Image straight = picture(camera, style, show);
+  camera.shift = Real(0.5);
+  const Image aside = picture(camera, style, show);
+  // By a quarter of 320 pixels; shading is the same but for what the screen's edge hides.
+  double worst = 0, difference = 0;
+  for (int y = 0; y < 180; ++y)
+    for (int k = 60; k < 220; ++k) {
+      const double d = std::abs(brightness(straight.at(k, y)) - brightness(aside.at(k + 80, y)));
+      worst = std::max(worst, d);
+      difference += d / (180 * 160);
+    }
+  EXPECT_LT(worst, 12);
+  EXPECT_LT(difference, 0.5);  // what rounding to 8 bits leaves
+  EXPECT_GT(std::abs(brightness(straight.at(160, 60)) - brightness(aside.at(160, 60))), 20);
+}
+
+TEST_F(Draw, ALabelStandsOverItsPoint) {
+  const Camera camera = from_front(5);
+  const Vec3 at(Real(0.5), Real(-0.2), 0);
+  const Image without = picture(camera, plain(), nothing);
+  const Image with = picture(camera, plain(), [&](DrawableSink& sink) {
+    sink.label({.at = at, .text = "OOO"});
+    sink.label({.at = Vec3(0, 0, 20), .text = "behind the eye"});
+  });
+  double sum = 0, mean_x = 0, lowest = 0;
+  for (int y = 0; y < with.height; ++y)
+    for (int x = 0; x < with.width; ++x) {
+      const double ink = std::abs(brightness(with.at(x, y)) - brightness(without.at(x, y)));
+      if (ink < 8) continue;
+      sum += ink, mean_x += ink * x;
+      lowest = std::max(lowest, double(y));
+    }
+  ASSERT_GT(sum, 0);
+  const auto [px, py] = pixel_of(camera, at, with.width, with.height);
+  EXPECT_NEAR(mean_x / sum + 0.5, px, 1.5);
+  EXPECT_LT(lowest, py);
+  EXPECT_GT(lowest, py - 20);
+}
+
 TEST_F(Draw, WhatCannotBeDrawnIsLeftOut) {
   const Real nan = std::numeric_limits<Real>::quiet_NaN();
   const std::vector<Vec3> good = {Vec3(-1, 0, 0), Vec3(1, 0, 0), Vec3(0, 1, 0)};

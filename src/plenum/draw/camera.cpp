@@ -101,14 +101,14 @@ void Camera::zoom(Real factor) {
 Vec3 Camera::ray(Real x, Real y, Real aspect) const {
   const Vec3 f = forward(), r = right();
   const Real t = std::tan(field_of_view / 2);
-  return (f + x * t * aspect * r + y * t * r.cross(f)).normalized();
+  return (f + (x - shift) * t * aspect * r + y * t * r.cross(f)).normalized();
 }
 
 std::optional<Vec2> Camera::project(const Vec3& point, Real aspect) const {
   const Vec3 f = forward(), r = right(), to = point - eye;
   const Real depth = to.dot(f), t = std::tan(field_of_view / 2);
   if (!(depth > 0)) return {};
-  return Vec2(to.dot(r) / (depth * t * aspect), to.dot(r.cross(f)) / (depth * t));
+  return Vec2(to.dot(r) / (depth * t * aspect) + shift, to.dot(r.cross(f)) / (depth * t));
 }
 
 // A point c lies inside the picture of an eye e when |(c - e) . right| <= slope_x (e - c) . back, that is

@@ -28,6 +28,9 @@ struct Camera {
   Vec3 target = Vec3::Zero();       ///< [m]
   Vec3 up = Vec3::UnitY();          ///< need not be unit nor perpendicular to the view
   Real field_of_view = Real(0.55);  ///< [rad] vertical, in (0, pi)
+  /// How far right of the picture's middle the target appears, in half widths: a shifted lens, for a picture
+  /// whose left is covered.
+  Real shift = 0;
 
   Vec3 forward() const;  ///< unit
   Vec3 right() const;    ///< unit

@@ -61,7 +61,7 @@ void fill_clip(const Camera& camera, double aspect, double nearest, double farth
     const bool point = k == 3;
     const Vec3 d = point ? Vec3(-camera.eye) : Vec3(Vec3::Unit(k));
     float* c = clip_from_world + 4 * k;
-    c[0] = float(d.dot(r) / (tangent * aspect));
+    c[0] = float(d.dot(r) / (tangent * aspect) + camera.shift * d.dot(f));
     c[1] = float(d.dot(u) / tangent);
     c[2] = float(((farthest + nearest) * d.dot(f) - (point ? 2 * farthest * nearest : 0)) /
                  (farthest - nearest));
@@ -148,6 +148,7 @@ FrameBlock frame_block(const Camera& camera, const Style& style, const Aabb& cas
   block.bottom[3] = effort.ambient ? 1.0f : 0.0f;
   block.viewport[0] = float(size.width), block.viewport[1] = float(size.height);
   block.viewport[2] = float(size.occlusion_width), block.viewport[3] = float(size.occlusion_height);
+  block.passes[0] = float(camera.shift * size.width / 2);
   block.passes[3] = effort.samples > 0 ? 0.0f : 0.5f;
   return block;
 }
@@ -158,12 +159,13 @@ FrameBlock jittered(const FrameBlock& block, int pass, int passes) {
   // A rotated grid within the pixel, between the hardware's own samples.
   constexpr float shift[4][2] = {
       {-0.0625f, 0.1875f}, {0.1875f, 0.0625f}, {0.0625f, -0.1875f}, {-0.1875f, -0.0625f}};
-  out.passes[0] = shift[pass % 4][0], out.passes[1] = shift[pass % 4][1];
+  const float x = shift[pass % 4][0], y = shift[pass % 4][1];
+  out.passes[0] += x, out.passes[1] += y;
   out.passes[2] = float(pass);
   for (int k = 0; k < 4; ++k) {
     float* c = out.clip_from_world + 4 * k;
-    c[0] += 2 * out.passes[0] / block.viewport[0] * c[3];
-    c[1] += 2 * out.passes[1] / block.viewport[1] * c[3];
+    c[0] += 2 * x / block.viewport[0] * c[3];
+    c[1] += 2 * y / block.viewport[1] * c[3];
   }
   return out;
 }

@@ -21,7 +21,8 @@ struct FrameBlock {
   float top[4];          // linear display colours of the background; w of top: exposure
   float bottom[4];       // w: 1 with ambient occlusion
   float viewport[4];     // picture [px], occlusion buffer [px]
-  float passes[4];       // jitter [px], seed, coverage below which an impostor's pixel is left out
+  float passes[4];  // jitter and shift of the lens [px], seed, coverage below which an impostor's pixel is
+                    // left out
 };
 
 enum class Pass { shadow, surface, shade };
