@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench.h"
+#include "log.h"
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
 #include "plenum/draw/headless.h"
@@ -87,7 +88,7 @@ int check(const std::string& scene, const std::vector<std::string>& set, bool js
           {"value", p.value}, {"allowed", p.allowed}, {"nearest", p.nearest}, {"remedy", p.remedy}};
       fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     } else {
-      fmt::print(stderr, "plenum: {}\n", sentence(p));
+      complain(sentence(p));
     }
   }
   if (problems.empty() && !json) fmt::print("{}: no problems\n", scene);

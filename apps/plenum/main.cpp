@@ -10,6 +10,7 @@
 
 #include "arguments.h"
 #include "commands.h"
+#include "log.h"
 #include "plenum/base/error.h"
 
 namespace {
@@ -106,10 +107,10 @@ int parse_and_run(int argc, char** argv) {
   } catch (const CLI::Success& success) {  // --help, --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "plenum: {}\n", app::explain(app, error));
+    app::complain(app::explain(app, error));
     return 2;
   } catch (const Error& error) {
-    fmt::print(stderr, "plenum: {}\n", error.what());
+    app::complain(error.what());
     return 2;
   }
   if (*run_command) return app::run(run);
@@ -130,19 +131,19 @@ int main(int argc, char** argv) {
   try {
     status = parse_and_run(argc, argv);
   } catch (const plenum::Error& error) {
-    fmt::print(stderr, "plenum: {}\n", error.what());
+    plenum::app::complain(error.what());
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "plenum: there is not enough memory; make the scene smaller\n");
+    plenum::app::complain("there is not enough memory; make the scene smaller");
   } catch (const std::system_error& error) {
     // Whoever reads the output may have had enough, as head does.
-    if (error.code() != std::errc::broken_pipe) fmt::print(stderr, "plenum: {}\n", error.what());
+    if (error.code() != std::errc::broken_pipe) plenum::app::complain(error.what());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "plenum: {}\n", error.what());
+    plenum::app::complain(error.what());
   }
   errno = 0;
   if (std::fflush(stdout) != 0 && status == 0) {
     if (errno != EPIPE)
-      fmt::print(stderr, "plenum: the output cannot be written: {}\n", std::strerror(errno));
+      plenum::app::complain(fmt::format("the output cannot be written: {}", std::strerror(errno)));
     return 1;
   }
   return status;

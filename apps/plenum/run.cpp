@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "export.h"
+#include "log.h"
 #include "pictures.h"
 #include "places.h"
 #include "plenum/base/error.h"
@@ -76,7 +77,7 @@ void print_table(const Totals& totals, World& world, const StageTimes* pictures)
 void print_warnings(const Totals& totals, World& world) {
   for (std::size_t i = 0; i < totals.systems.size(); ++i)
     for (const Report::Warning& w : totals.systems[i].warnings())
-      fmt::print(stderr, "plenum: {}: {} ({} times)\n", world.system(i).name(), w.text, w.count);
+      warn(fmt::format("{}: {} ({} times)", world.system(i).name(), w.text, w.count));
 }
 
 std::pair<int, int> size_of_pictures(const std::string& text) {
@@ -111,6 +112,7 @@ int last_frame(const RunOptions& options, const Scene& scene) {
 }  // namespace
 
 int run(const RunOptions& options) {
+  if (options.quiet) be_quiet();
   const auto start = std::chrono::steady_clock::now();
   const auto [width, height] = size_of_pictures(options.size);
   const std::string folder =
@@ -151,12 +153,11 @@ int run(const RunOptions& options) {
   };
 
   if (pictures && scene.settings.camera.automatic) {
-    if (!options.quiet) fmt::print(stderr, "{}: looking ahead to frame what moves\n", scene.settings.name);
+    note(scene.settings.name + ": looking ahead to frame what moves");
     pictures->look_ahead(world, frames);
   }
-  if (!options.quiet)
-    fmt::print(stderr, "{}: {} frames of 1/{:g} s, {} threads\n", scene.settings.name, frames, fps,
-               options.threads > 0 ? options.threads : num_cores());
+  note(fmt::format("{}: {} frames of 1/{:g} s, {} threads", scene.settings.name, frames, fps,
+                   options.threads > 0 ? options.threads : num_cores()));
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
   Totals totals;
   FrameReport last;
@@ -180,10 +181,9 @@ int run(const RunOptions& options) {
     make_folder(folder);
     const std::string good = folder + "/last_good.plenum";
     write_file_safely(good, world.snapshot());
-    fmt::print(stderr, "plenum: {}; frame {} is saved in {}\n", last.not_finite.sentence(), world.frame(),
-               good);
+    complain(fmt::format("{}; frame {} is saved in {}", last.not_finite.sentence(), world.frame(), good));
   }
-  if (interrupted != 0) fmt::print(stderr, "plenum: interrupted at frame {}\n", world.frame());
+  if (interrupted != 0) warn(fmt::format("interrupted at frame {}", world.frame()));
 
   std::vector<std::string> written;
   if (pictures) written = pictures->finish();
@@ -193,6 +193,8 @@ int run(const RunOptions& options) {
   print_warnings(totals, world);
   if (!options.quiet && !options.json) {
     for (const std::string& line : written) fmt::print("{}\n", line);
+    if (!writes && options.movie.empty())
+      fmt::print("nothing is written without --images, --movie FILE.mp4, --export or --checkpoint-every\n");
     print_table(totals, world, pictures ? &pictures->times() : nullptr);
     fmt::print("{} frames in {:.1f} s, hash {}\n", totals.frames,
                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "commands.h"
+#include "log.h"
 #include "pictures.h"
 #include "places.h"
 #include "plenum/base/error.h"
@@ -50,6 +51,10 @@ class Viewer {
       }
       window_.end_frame();
     }
+    if (scene_.world.dropped_seconds() > 0)
+      warn(fmt::format("{:.1f} s were dropped because frames took longer than their time",
+                       scene_.world.dropped_seconds()));
+    if (failed_) complain(message_);
     return failed_ ? 1 : 0;
   }
 
