@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
 #include <optional>
 
+#include "log.h"
 #include "plenum/draw/headless.h"
 #include "plenum/draw/palette_sink.h"
 #include "plenum/draw/renderer.h"
@@ -12,6 +14,9 @@
 #include "plenum/io/movie.h"
 
 namespace plenum::app {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr Real radians = Real(3.14159265358979 / 180);
@@ -77,6 +82,28 @@ void draw_world(World& world, DrawableSink& sink) {
   }
 }
 
+std::string name_of_frame(std::int64_t frame) {
+  return fmt::format("frame_{:05d}.png", frame);
+}
+
+int remove_frames_after(const std::string& folder, std::int64_t last) {
+  constexpr std::string_view head = "frame_", tail = ".png";
+  std::vector<fs::path> later;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.size() < head.size() + tail.size()) continue;
+    std::int64_t frame = 0;
+    std::from_chars(name.data() + head.size(), name.data() + name.size() - tail.size(), frame);
+    // The name must be exactly the one we give, and the picture one of ours.
+    if (frame > last && name == name_of_frame(frame) && is_png_of_plenum(entry.path()))
+      later.push_back(entry.path());
+  }
+  int removed = 0;
+  for (const fs::path& path : later) removed += fs::remove(path, error) ? 1 : 0;
+  return removed;
+}
+
 struct Pictures::Impl {
   Impl(const Scene& scene, const Options& o)
       : options(o), wanted(scene.settings.camera), style(style_of(scene, o.quality)) {
@@ -84,7 +111,7 @@ struct Pictures::Impl {
       if (movie_available())
         movie.emplace(o.movie, MovieOptions{.frames_per_second = o.fps});
       else
-        notes.emplace_back(movie_unavailable_note);
+        warn(movie_unavailable_note);
     }
   }
   Options options;
@@ -95,10 +122,10 @@ struct Pictures::Impl {
   std::optional<Camera> camera;  // chosen before the first picture
   FrameCollector collector;
   std::optional<MovieWriter> movie;
-  std::vector<std::string> notes;
   Image image;
   StageTimes times;
   int frames = 0;
+  std::int64_t last_frame = 0;
 
   Real aspect() const { return static_cast<Real>(options.width) / static_cast<Real>(options.height); }
 };
@@ -126,7 +153,9 @@ void Pictures::add(World& world) {
   }
   const StageTimer timer(p.times, "write pictures");
   if (p.options.images) {
-    write_png(fmt::format("{}/frame_{:05d}.png", p.options.folder, p.frames), p.image);
+    // By the world's frame, so that a resumed run goes on where the first one stopped.
+    p.last_frame = world.frame();
+    write_png(fs::path(p.options.folder) / name_of_frame(p.last_frame), p.image);
     p.collector.add(p.image, fmt::format("{:.2f} s", world.time()));
   }
   if (p.movie) p.movie->add(p.image);
@@ -135,12 +164,14 @@ void Pictures::add(World& world) {
 
 std::vector<std::string> Pictures::finish() {
   Impl& p = *impl_;
-  std::vector<std::string> lines = p.notes;
+  std::vector<std::string> lines;
   if (p.options.images && p.frames > 0) {
     lines.push_back(fmt::format("{} frames       {}/frame_*.png", p.frames, p.options.folder));
     const std::string sheet = p.options.folder + "/contact_sheet.png";
     write_png(sheet, p.collector.sheet());
     lines.push_back(fmt::format("contact sheet    {}", sheet));
+    if (const int removed = remove_frames_after(p.options.folder, p.last_frame); removed > 0)
+      lines.push_back(fmt::format("removed          {} later frames of a longer run before", removed));
   }
   if (p.movie && p.frames > 0) {
     p.movie->finish();

@@ -1,5 +1,6 @@
 #pragma once
 // Pictures of a world: frames, a contact sheet, a movie.
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -20,6 +21,14 @@ Style style_of(const Scene& scene, const std::string& quality);
 
 /// Every drawable of every system.
 void draw_world(World& world, DrawableSink& sink);
+
+/// frame_00042.png
+std::string name_of_frame(std::int64_t frame);
+
+/// Removes from a folder the pictures of frames after `last` that an earlier, longer run has left there, so
+/// that what remains is one movie. Only files that this program wrote under these very names. Returns their
+/// number.
+int remove_frames_after(const std::string& folder, std::int64_t last);
 
 class Pictures {
  public:

@@ -83,7 +83,56 @@ TEST_F(Program, PicturesMovieAndExportsAreWritten) {
   EXPECT_TRUE(fs::exists(folder / "pictures" / "contact_sheet.png"));
   EXPECT_TRUE(fs::exists(folder / "pictures" / "drops_00004.vtu"));
   EXPECT_TRUE(fs::exists(folder / "pictures" / "frames.pvd"));
-  EXPECT_TRUE(fs::exists(folder / "m.mp4") || r.out.find("ffmpeg is missing") != std::string::npos);
+  EXPECT_TRUE(fs::exists(folder / "m.mp4") || r.err.find("ffmpeg is missing") != std::string::npos);
+}
+
+TEST_F(Program, AShorterRunRemovesTheFramesOfALongerOneAndNothingElse) {
+  const std::string scene = quoted(write("drops.json", drops));
+  const fs::path pictures = folder / "pictures";
+  const auto frames = [&](int count, const std::string& more = "") {
+    return run("run " + scene + " --images --size 32x18 --quality draft --frames " + std::to_string(count) +
+               " " + more + " " + out("pictures"));
+  };
+  ASSERT_EQ(frames(6).status, 0);
+  // What looks like a later frame but is not one of ours: of another program, another name, a link, a folder.
+  const std::string theirs = "\x89PNG\r\n\x1a\nof somebody else";
+  const std::vector<std::string> others = {"frame_00007.png", "frame_7.png",      "frame_00006.png.bak",
+                                           "frame_00006.jpg", "other_00006.png",  "frame_000006.png",
+                                           "frame_-0006.png", "xframe_00006.png", "frame_.png"};
+  for (const std::string& name : others) write("pictures/" + name, theirs);
+  fs::copy_file(pictures / "frame_00006.png", pictures / "frame_00006 (copy).png");
+  fs::copy_file(pictures / "frame_00006.png", folder / "elsewhere.png");
+  fs::create_symlink(folder / "elsewhere.png", pictures / "frame_00008.png");
+  fs::create_directory(pictures / "frame_00009.png");
+  std::set<std::string> before;
+  for (const auto& entry : fs::directory_iterator(pictures)) before.insert(entry.path().filename());
+
+  const Result shorter = frames(3);
+  ASSERT_EQ(shorter.status, 0) << shorter.err;
+  EXPECT_NE(shorter.out.find("3 later frames of a longer run"), std::string::npos) << shorter.out;
+  for (const char* gone : {"frame_00004.png", "frame_00005.png", "frame_00006.png"}) before.erase(gone);
+  std::set<std::string> after;
+  for (const auto& entry : fs::directory_iterator(pictures)) after.insert(entry.path().filename());
+  EXPECT_EQ(after, before);
+  for (const std::string& name : others) EXPECT_EQ(read(pictures / name), theirs) << name;
+  EXPECT_TRUE(fs::exists(folder / "elsewhere.png"));
+  EXPECT_EQ(frames(3).out.find("later frames"), std::string::npos);
+}
+
+TEST_F(Program, AResumedRunGoesOnWithTheNumbersOfItsFrames) {
+  const std::string scene = quoted(write("drops.json", drops));
+  const std::string common = "run " + scene + " --images --size 32x18 --quality draft --checkpoint-every 2 " +
+                             out("pictures") + " --frames ";
+  ASSERT_EQ(run(common + "2").status, 0);
+  const auto first = fs::last_write_time(folder / "pictures" / "frame_00001.png");
+  const std::string checkpoint = quoted(folder / "pictures" / "checkpoint.plenum");
+  ASSERT_EQ(run(common + "4 --resume " + checkpoint).status, 0);
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder / "pictures"))
+    if (entry.path().filename().string().starts_with("frame_")) names.insert(entry.path().filename());
+  EXPECT_EQ(names, (std::set<std::string>{"frame_00000.png", "frame_00001.png", "frame_00002.png",
+                                          "frame_00003.png", "frame_00004.png"}));
+  EXPECT_EQ(fs::last_write_time(folder / "pictures" / "frame_00001.png"), first);  // the first part stands
 }
 
 TEST_F(Program, SetChangesAParameterAndRefusesStrangers) {

@@ -39,6 +39,27 @@ TEST(Image, PngComesBackAsItWas) {
     EXPECT_EQ(entry.path().string().find(".part"), std::string::npos) << entry.path();
 }
 
+TEST(Image, PicturesOfOursAreKnownFromOthers) {
+  write_png(scratch("ours.png"), pattern(5, 3));
+  EXPECT_TRUE(is_png_of_plenum(scratch("ours.png")));
+  std::ifstream file(scratch("ours.png"), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  // The chunk as the specification has it, with the CRC that Python's zlib gives for its type and data.
+  const std::string chunk(
+      "\0\0\0\x0ftEXtSoftware\0plenum"
+      "\xa9\x06\xb9\x5b",
+      27);
+  EXPECT_EQ(bytes.substr(33, 27), chunk);
+  std::string other = bytes;
+  other.erase(33, 27);  // still a picture, but nobody's
+  std::ofstream(scratch("other.png"), std::ios::binary) << other;
+  EXPECT_EQ(read_image(scratch("other.png")).rgb, pattern(5, 3).rgb);
+  for (const char* name : {"other.png", "none.png", ""})
+    EXPECT_FALSE(is_png_of_plenum(scratch(name))) << name;
+  std::ofstream(scratch("short.png"), std::ios::binary) << bytes.substr(0, 59);
+  EXPECT_FALSE(is_png_of_plenum(scratch("short.png")));
+}
+
 TEST(Image, AFullDiskLeavesTheOldPictureWhole) {
   const Image old = pattern(20, 10);
   write_png(scratch("kept.png"), old);

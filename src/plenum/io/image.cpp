@@ -1,9 +1,11 @@
 #include "plenum/io/image.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -65,6 +67,36 @@ double linear_from_srgb(double encoded) {
   return encoded <= 0.04045 ? encoded / 12.92 : std::pow((encoded + 0.055) / 1.055, 2.4);
 }
 
+namespace {
+
+// Signature and header chunk of a PNG (W3C 2003, "Portable Network Graphics", sections 5.2 and 11.2.2), after
+// which text may stand.
+constexpr std::size_t png_head = 8 + 25;
+
+/// The text chunk "Software: plenum" (section 11.3.4.3): length, type, keyword, NUL, text, CRC of type to
+/// text.
+using SoftwareChunk = std::array<std::uint8_t, 4 + 19 + 4>;
+SoftwareChunk software_chunk() {
+  SoftwareChunk chunk = {0,   0,   0,   15,  't', 'E', 'X', 't', 'S', 'o', 'f', 't',
+                         'w', 'a', 'r', 'e', 0,   'p', 'l', 'e', 'n', 'u', 'm'};
+  const auto crc = static_cast<std::uint32_t>(crc32(0, chunk.data() + 4, 19));
+  for (int k = 0; k < 4; ++k) chunk[23 + k] = static_cast<std::uint8_t>(crc >> (24 - 8 * k));
+  return chunk;
+}
+
+}  // namespace
+
+bool is_png_of_plenum(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path, error))) return false;
+  const SoftwareChunk chunk = software_chunk();
+  std::vector<char> bytes(png_head + chunk.size());
+  std::ifstream file(path, std::ios::binary);
+  return file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) &&
+         std::equal(chunk.begin(), chunk.end(), bytes.begin() + png_head,
+                    [](std::uint8_t a, char b) { return a == static_cast<std::uint8_t>(b); });
+}
+
 void write_png(const std::filesystem::path& path, const Image& image) {
   if (image.width <= 0 || image.height <= 0 ||
       image.rgb.size() != static_cast<std::size_t>(image.width) * image.height * 3)
@@ -80,6 +112,8 @@ void write_png(const std::filesystem::path& path, const Image& image) {
       },
       &bytes, image.width, image.height, 3, image.rgb.data(), image.width * 3);
   if (!made) throw Error(Problem{.file = path.string(), .what = "cannot be written: out of memory"});
+  const SoftwareChunk chunk = software_chunk();
+  bytes.insert(bytes.begin() + png_head, chunk.begin(), chunk.end());
 
   std::error_code ignored;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), ignored);

@@ -31,9 +31,13 @@ struct Image {
 double srgb_from_linear(double linear);
 double linear_from_srgb(double encoded);
 
-/// Writes a PNG: into a temporary file beside it, then renamed, so that `path` is either whole or untouched.
-/// Missing parent folders are made. Throws Error when the disk is full or the place cannot be written.
+/// Writes a PNG that names plenum as its software: into a temporary file beside it, then renamed, so that
+/// `path` is either whole or untouched. Missing parent folders are made. Throws Error when the disk is full
+/// or the place cannot be written.
 void write_png(const std::filesystem::path& path, const Image& image);
+
+/// Whether a file is a PNG that write_png wrote; false for links, and for what cannot be read.
+bool is_png_of_plenum(const std::filesystem::path& path);
 
 /// Reads a PNG (or another format stb_image knows) as 8-bit sRGB. Throws Error for what is not a picture, and
 /// for pictures beyond 64 million pixels.
