@@ -2,23 +2,15 @@
 // The templates are held to the tables' tolerances in double and to what rounding allows in float.
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <numbers>
 
 #include "plenum/base/error.h"
 #include "plenum/integrate/dense_problem.h"
 #include "plenum/integrate/motion.h"
+#include "rounding.h"
 #include "validation.h"
 
 namespace plenum::validation { namespace {
-
-/// What rounding adds to a float motion of size 1 in `steps` steps. A step rounds numbers of that size some
-/// 16 times at most (two components, stages and sums of up to four terms), each time by half an eps at most
-/// and in either direction: the errors add up as a random walk (Henrici 1962, "Discrete variable methods in
-/// ordinary differential equations", section 1.5), here to four standard deviations.
-double rounding_of(int steps) {
-  return 4 * std::sqrt(16.0 * steps) * double(std::numeric_limits<float>::epsilon()) / 2;
-}
 
 /// Methods that a row of the reference tables speaks of.
 std::vector<Integrator> methods_of(const std::string& row) {
