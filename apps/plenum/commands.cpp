@@ -115,7 +115,7 @@ int list(const std::string& what) {
   if (what.empty() || what == "cases") {
     if (what.empty()) fmt::print("cases\n");
     for (const validation::Case& c : validation::all_cases())
-      fmt::print("  validate  {:<34} {}\n", c.name,
+      fmt::print("  validate  {:<38} {}\n", c.name,
                  c.effort == validation::Effort::quick ? "quick" : "thorough: with --all or by name");
     for (const plenum::bench::Case& c : plenum::bench::all_cases()) fmt::print("  bench     {}\n", c.name);
   }

@@ -24,6 +24,11 @@ int parse_and_run(int argc, char** argv) {
   app.set_version_flag("--version", PLENUM_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
+  app.footer(
+      "'plenum COMMAND --help' lists what a command takes. Scenes named without a path are those of the "
+      "folder that\n"
+      "the environment's PLENUM_SCENES names, or the ones that came with the program ('plenum info').\n"
+      "Exit status: 0 done, 1 refused or failed, 2 wrong arguments, 130 interrupted.");
 
   constexpr int most_frames = 10000000, most_threads = 1024;
   const std::string scene_kind = "SCENE", scene_doc = "Scene by name (see 'plenum list scenes') or file";

@@ -56,7 +56,7 @@ void print_row(const std::string& name, const Row& row) {
                             : row.relation == Relation::near
                                 ? fmt::format("{} {:<12.6g} +-{:<9.2g}", sign, row.reference, row.tolerance)
                                 : fmt::format("{} {:<24.6g}", sign, row.reference);
-  fmt::print("{:<34} {:<44} {:>13.7g} {} {:<8} {:<6}  {}\n", name, row.quantity, row.measured, bound,
+  fmt::print("{:<38} {:<44} {:>13.7g} {} {:<8} {:<6}  {}\n", name, row.quantity, row.measured, bound,
              row.unit, status_of(row), row.source);
 }
 
@@ -67,7 +67,7 @@ int validate(const ValidateOptions& options) {
   const auto cases = select(validation::all_cases(), options.cases, "case");
   int passed = 0, failed = 0, reported = 0;
   if (!options.json)
-    fmt::print("{:<34} {:<44} {:>13} {:<27} {:<8} {:<6}  {}\n", "case", "quantity", "measured", "reference",
+    fmt::print("{:<38} {:<44} {:>13} {:<27} {:<8} {:<6}  {}\n", "case", "quantity", "measured", "reference",
                "unit", "status", "source");
   for (const validation::Case& c : cases) {
     // What is asked for runs, however long it takes.

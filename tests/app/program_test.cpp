@@ -2,15 +2,40 @@
 #include "program.h"
 
 #include <set>
+#include <sstream>
 
 namespace {
 
 TEST_F(Program, HelpOfEveryCommandIsCompleteAndSucceeds) {
-  EXPECT_EQ(run("--help").status, 0);
-  for (const char* command : {"run", "view", "check", "list", "info", "schema", "validate", "bench"}) {
-    const Result r = run(std::string(command) + " --help");
-    EXPECT_EQ(r.status, 0) << command;
-    EXPECT_NE(r.out.find("--help"), std::string::npos) << command;
+  const Result general = run("--help");
+  EXPECT_EQ(general.status, 0);
+  struct Command {
+    std::string name;
+    std::vector<std::string> takes;
+  };
+  for (const Command& c :
+       {Command{"run",
+                {"scene", "--frames", "--fps", "--out", "--images", "--movie", "--export", "--threads",
+                 "--checkpoint-every", "--resume", "--set", "--size", "--quality", "--json", "--quiet"}},
+        {"view", {"scene", "--threads", "--set", "--screenshot", "--frames"}},
+        {"check", {"scene", "--set", "--json"}},
+        {"list", {"what solvers|scenes|cases"}},
+        {"info", {}},
+        {"schema", {}},
+        {"validate", {"cases", "--all", "--json", "--threads"}},
+        {"bench", {"cases", "--json", "--threads"}}}) {
+    EXPECT_NE(general.out.find("\n  " + c.name + " "), std::string::npos) << c.name;
+    const Result r = run(c.name + " --help");
+    EXPECT_EQ(r.status, 0) << c.name;
+    EXPECT_EQ(r.err, "");
+    // Each with a clause of explanation after it.
+    std::set<std::string> explained;
+    std::istringstream lines(r.out);
+    for (std::string line; std::getline(lines, line);)
+      for (const std::string& option : c.takes)
+        if (line.starts_with("  " + option + " ") && line.size() > 40) explained.insert(option);
+    EXPECT_EQ(explained.size(), c.takes.size()) << r.out;
+    EXPECT_NE(r.out.find("--help"), std::string::npos);
   }
 }
 
