@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "bench.h"
+#include "lennard_jones_box.h"
 #include "plenum/solvers/particles/particles.h"
 
 namespace plenum::bench { namespace {
@@ -22,18 +23,7 @@ struct Simulation {
 void lennard_jones(Session& session) {
   Simulation sim;
   constexpr int cells = 30;
-  const double a = std::cbrt(4 / 0.8);
-  ParticleSystem::Spec spec;
-  spec.max_particles = 0;
-  spec.mass = 1;
-  spec.periodic_high = Vec3::Constant(static_cast<Real>(a * cells));
-  spec.blocks.resize(1);
-  spec.blocks[0].lattice = ParticleBlock::Lattice::fcc;
-  spec.blocks[0].low.setZero();
-  spec.blocks[0].high = spec.periodic_high;
-  spec.blocks[0].spacing = static_cast<Real>(a);
-  spec.blocks[0].thermal_speed = static_cast<Real>(std::sqrt(2.2));
-  ParticleSystem::build(spec, sim.model, sim.state);
+  ParticleSystem::build(validation::fcc_box(cells, std::cbrt(4 / 0.8), 2.2), sim.model, sim.state);
   sim.params.gravity.setZero();
   sim.params.pair.epsilon = sim.params.pair.sigma = 1;
   sim.params.pair.truncation = LennardJones::Truncation::cut;
@@ -49,7 +39,7 @@ void lennard_jones(Session& session) {
   const double pairs = ParticleSystem::pair_energy(sim.model, sim.state, sim.params, sim.workspace).pairs;
   double kinetic = 0;
   for (const Vec3& v : sim.state.particles.v) kinetic += v.cast<double>().squaredNorm() / 2;
-  session.figure("million_per_s", pairs * steps / seconds / 1e6, "1/us");
+  session.figure("million_per_s", pairs * steps / seconds / 1e6, "1e6/s");
   session.figure("ms_per_step", 1e3 * seconds / steps, "ms");
   session.figure("pairs_per_particle", pairs / static_cast<double>(sim.state.size()), "1");
   session.figure("temperature", 2 * kinetic / (3 * static_cast<double>(sim.state.size())), "eps/k");

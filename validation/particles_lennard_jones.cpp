@@ -5,6 +5,7 @@
 #include <numbers>
 #include <vector>
 
+#include "lennard_jones_box.h"
 #include "plenum/solvers/particles/particles.h"
 #include "validation.h"
 
@@ -43,21 +44,6 @@ struct Molecules {
     for (Vec3& v : state.particles.v) v = (factor * (v.cast<double>() - mean)).cast<Real>();
   }
 };
-
-/// A periodic box of cells^3 fcc cells of side a.
-ParticleSystem::Spec fcc_box(int cells, double a, double temperature) {
-  ParticleSystem::Spec spec;
-  spec.mass = 1;
-  spec.max_particles = 0;
-  spec.periodic_high = Vec3::Constant(static_cast<Real>(a * cells));
-  spec.blocks.resize(1);
-  spec.blocks[0].lattice = ParticleBlock::Lattice::fcc;
-  spec.blocks[0].low.setZero();
-  spec.blocks[0].high = spec.periodic_high;
-  spec.blocks[0].spacing = static_cast<Real>(a);
-  spec.blocks[0].thermal_speed = static_cast<Real>(std::sqrt(temperature));
-  return spec;
-}
 
 // ---------------------------------------------------------------------------------------------------------------------
 

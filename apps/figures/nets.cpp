@@ -3,6 +3,7 @@
 #include <Eigen/Eigenvalues>
 #include <cmath>
 
+#include "hanging_rope.h"
 #include "plenum/elements/spring.h"
 #include "plenum/solvers/springs/springs.h"
 #include "style.h"
@@ -59,29 +60,9 @@ void draw_stencil(Drawing& d, Point corner, double size) {
 }  // namespace
 
 std::vector<Point> rope_at_rest(int links, double length) {
-  SpringsPart part;
-  part.type = SpringsPart::Type::rope;
-  part.segments = links;
-  part.to = Vec3(static_cast<Real>(length), 0, 0);
-  part.inextensible = true;
-  part.bending_stiffness = 0;
-  part.pins.resize(2);
-  part.pins[0].where = SpringsPin::Where::first;
-  part.pins[1].where = SpringsPin::Where::last;
-  part.pins[1].group = 1;
-  Springs::Model model;
-  Springs::State state;
-  Springs::Workspace workspace;
-  Springs::Params params;
-  params.point_damping = 3;
-  params.pins.resize(2);
-  Springs::build({.parts = {part}}, model, state);
-  for (int k = 0; k < 1200; ++k) {  // its end comes nearer for two seconds, then it calms down
-    params.pins[1].offset[0] = static_cast<Real>((1 - length) * std::min(1.0, k / 120.0));
-    Springs::step(model, state, params, workspace, Real(1) / 60);
-  }
   std::vector<Point> points;
-  for (const Vec3& x : state.particles.x) points.push_back({double(x[0]) - 0.5, double(x[1])});
+  for (const Vec3& x : validation::hanging_rope(links, length))
+    points.push_back({double(x[0]) - 0.5, double(x[1])});
   return points;
 }
 

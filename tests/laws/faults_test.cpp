@@ -32,20 +32,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "laws/scene_files.h"
 #include "plenum/base/error.h"
 #include "plenum/scene/scene.h"
 #include "plenum/solvers/springs/springs.h"
 #include "support/count_allocations.h"
 
 namespace plenum { namespace {
-
-std::vector<std::string> scenes() {
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(PLENUM_SOURCE_DIR "/scenes"))
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 TEST(SlowFaults, EverySceneStaysFiniteAtTheLargestStepThatIsAllowed) {
   for (const std::string& file : scenes()) {

@@ -1,20 +1,10 @@
 // Laws that hold for every scene of scenes/: determinism, resumption, disposable workspaces, finite states.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-
+#include "laws/scene_files.h"
 #include "plenum/scene/scene.h"
 
 namespace plenum { namespace {
-
-std::vector<std::string> scenes() {
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(PLENUM_SOURCE_DIR "/scenes"))
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 class EveryScene : public testing::TestWithParam<std::string> {};
 
