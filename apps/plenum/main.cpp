@@ -45,7 +45,8 @@ int parse_and_run(int argc, char** argv) {
              [&](double value) { run.fps = value; });
   add_text(*run_command, "--out", "FOLDER", "For everything written; default: out/SCENE", run.out);
   add_flag(*run_command, "--images", "Write every frame as a PNG, and a contact sheet", run.images);
-  add_text(*run_command, "--movie", "FILE.mp4", "Write a movie (by the program ffmpeg)", run.movie);
+  add_text(*run_command, "--movie", "FILE.mp4", "Write a movie, .mp4, .mov or .mkv (by the program ffmpeg)",
+           run.movie);
   add_choice(*run_command, "--export", {"obj", "ply", "vtu"}, "Write each frame's geometry and fields",
              run.export_format);
   add_whole(*run_command, "--threads", 1, most_threads, threads_doc, [&](int value) { run.threads = value; });

@@ -1,5 +1,6 @@
 #include "places.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -55,20 +56,22 @@ void check_folder(const std::string& folder, const std::string& option) {
   check_way(folder, option, folder);
 }
 
-void check_file(const std::string& path, const std::string& ending, const std::string& option) {
+void check_file(const std::string& path, std::span<const char* const> endings, const std::string& option) {
+  const std::string allowed = fmt::format("names that end in {}", fmt::join(endings, ", "));
   std::error_code error;
   const fs::path file = path;
   if (fs::is_directory(file, error) || !file.has_filename())
-    throw refusal(option, "is a folder, not a file", path, "name a file in it that ends in " + ending);
+    throw refusal(option, "is a folder, not a file", path,
+                  fmt::format("name a file in it that ends in {}", endings[0]));
   std::string given = file.extension().string();
   std::transform(given.begin(), given.end(), given.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (given != ending)
+  if (std::find(endings.begin(), endings.end(), given) == endings.end())
     throw Error(Problem{.key = option,
                         .what = "is not the name of such a file",
                         .value = path,
-                        .allowed = "names that end in " + ending,
-                        .nearest = fs::path(file).replace_extension(ending).string()});
+                        .allowed = allowed,
+                        .nearest = fs::path(file).replace_extension(endings[0]).string()});
   check_way(file.parent_path(), option, path);
 }
 

@@ -122,7 +122,7 @@ int run(const RunOptions& options) {
   const bool images = options.images || (!options.movie.empty() && !movie_available());
   const bool writes = images || !options.export_format.empty() || options.checkpoint_every > 0;
   if (writes) check_folder(folder, "--out");
-  if (!options.movie.empty()) check_file(options.movie, ".mp4", "--movie");
+  if (!options.movie.empty()) check_file(options.movie, movie_endings, "--movie");
   std::vector<std::string> overrides = options.set;
   if (options.fps) overrides.push_back(fmt::format("world.fps={}", *options.fps));
   Scene scene = load_scene(find_scene(options.scene), {.overrides = overrides});

@@ -2,6 +2,7 @@
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -170,7 +171,8 @@ class Viewer {
 }  // namespace
 
 int view(const ViewOptions& options) {
-  if (!options.screenshot.empty()) check_file(options.screenshot, ".png", "--screenshot");
+  constexpr std::array<const char*, 1> endings = {".png"};
+  if (!options.screenshot.empty()) check_file(options.screenshot, endings, "--screenshot");
   return Viewer(options).loop();
 }
 

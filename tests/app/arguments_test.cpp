@@ -129,12 +129,13 @@ TEST_F(Arguments, SizesOfPictures) {
 
 TEST_F(Arguments, MoviesAndScreenshots) {
   struct Option {
-    std::string start, name, ending, kind;
+    std::string start, name, ending, kind, endings;
   };
-  for (const Option& o : {Option{"run " + scene + " --frames 2 --movie", "--movie", ".mp4", "FILE.mp4"},
-                          {"view " + scene + " --screenshot", "--screenshot", ".png", "FILE.png"}}) {
+  for (const Option& o :
+       {Option{"run " + scene + " --frames 2 --movie", "--movie", ".mp4", "FILE.mp4", ".mp4, .mov, .mkv"},
+        {"view " + scene + " --screenshot", "--screenshot", ".png", "FILE.png", ".png"}}) {
     const std::string not_such = o.name + ": is not the name of such a file: ";
-    const std::string allowed = " (allowed: names that end in " + o.ending + "); did you mean '";
+    const std::string allowed = " (allowed: names that end in " + o.endings + "); did you mean '";
     expect_refused({
         {o.start + " " + in("x.txt"), not_such + in("x.txt") + allowed + in("x" + o.ending) + "'?"},
         {o.start + " x", not_such + "x" + allowed + "x" + o.ending + "'?"},

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <tuple>
 
 #include <sys/resource.h>
 
@@ -158,26 +159,37 @@ TEST(Movie, HasAsManyFramesAsItWasGiven) {
     EXPECT_THROW(MovieWriter(scratch("none.mp4")), Error);
     GTEST_SKIP() << movie_unavailable_note;
   }
-  const auto path = scratch("movie.mp4");
-  std::filesystem::remove(path);
-  MovieWriter movie(path, {.frames_per_second = 30});
-  for (int i = 0; i < 12; ++i)
-    movie.add(pattern(161, 91, 9 * i));  // odd sizes lose their last row and column
-  EXPECT_FALSE(std::filesystem::exists(path));
-  movie.finish();
-  EXPECT_EQ(movie.num_frames(), 12);
-  ASSERT_TRUE(std::filesystem::exists(path));
+  // Where each container says what it is: ISO 14496-12 (brands), QuickTime, EBML.
+  const std::string matroska = "\x1a\x45\xdf\xa3";
+  for (const auto& [name, offset, mark] :
+       {std::tuple("movie.mp4", 4, std::string("ftypisom")),
+        std::tuple("movie.mov", 4, std::string("ftypqt  ")), std::tuple("movie.mkv", 0, matroska),
+        std::tuple("movie.MP4", 4, std::string("ftypisom"))}) {
+    SCOPED_TRACE(name);
+    const auto path = scratch(name);
+    std::filesystem::remove(path);
+    MovieWriter movie(path, {.frames_per_second = 30});
+    for (int i = 0; i < 12; ++i)
+      movie.add(pattern(161, 91, 9 * i));  // odd sizes lose their last row and column
+    EXPECT_FALSE(std::filesystem::exists(path));
+    movie.finish();
+    EXPECT_EQ(movie.num_frames(), 12);
+    ASSERT_TRUE(std::filesystem::exists(path));
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_EQ(bytes.substr(std::size_t(offset), mark.size()), mark);
 
-  const std::string command =
-      "ffprobe -v error -count_frames -select_streams v:0 -show_entries "
-      "stream=codec_name,width,height,pix_fmt,nb_read_frames -of csv=p=0 '" +
-      path.string() + "'";
-  std::FILE* probe = ::popen(command.c_str(), "r");
-  ASSERT_NE(probe, nullptr);
-  char answer[256] = "";
-  EXPECT_NE(std::fgets(answer, sizeof answer, probe), nullptr);
-  EXPECT_EQ(::pclose(probe), 0);
-  EXPECT_STREQ(answer, "h264,160,90,yuv420p,12\n");
+    const std::string command =
+        "ffprobe -v error -count_frames -select_streams v:0 -show_entries "
+        "stream=codec_name,width,height,pix_fmt,nb_read_frames -of csv=p=0 '" +
+        path.string() + "'";
+    std::FILE* probe = ::popen(command.c_str(), "r");
+    ASSERT_NE(probe, nullptr);
+    char answer[256] = "";
+    EXPECT_NE(std::fgets(answer, sizeof answer, probe), nullptr);
+    EXPECT_EQ(::pclose(probe), 0);
+    EXPECT_STREQ(answer, "h264,160,90,yuv420p,12\n");
+  }
 }
 
 TEST(Movie, FailuresAreErrorsNotSignals) {
@@ -191,6 +203,8 @@ TEST(Movie, FailuresAreErrorsNotSignals) {
         movie.finish();
       },
       Error);
+  EXPECT_THROW(MovieWriter(scratch("movie.txt")), Error);
+  EXPECT_THROW(MovieWriter(scratch("movie")), Error);
   EXPECT_THROW(MovieWriter(scratch("slow.mp4"), {.frames_per_second = 0}), Error);
   MovieWriter uneven(scratch("uneven.mp4"));
   uneven.add(pattern(64, 64));

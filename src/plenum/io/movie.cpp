@@ -1,5 +1,7 @@
 #include "plenum/io/movie.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +37,17 @@ std::string find_program(const char* name) {
   }
 }
 
+/// What ffmpeg calls the container that a path's ending names.
+std::string container_of(const std::filesystem::path& path) {
+  std::string ending = path.extension().string();
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (std::find(movie_endings.begin(), movie_endings.end(), ending) == movie_endings.end())
+    throw Error(Problem{.file = path.string(),
+                        .what = "is not the name of a movie",
+                        .allowed = fmt::format("names that end in {}", fmt::join(movie_endings, ", "))});
+  return ending == ".mkv" ? "matroska" : ending.substr(1);
+}
+
 }  // namespace
 
 bool movie_available() {
@@ -43,7 +56,7 @@ bool movie_available() {
 
 struct MovieWriter::Process {
   std::filesystem::path path, temporary;
-  std::string program;
+  std::string program, container;  // ffmpeg's name for the container
   MovieOptions options;
   pid_t pid = -1;
   int to_program = -1;              // a socket rather than a pipe: send() can be told to raise no SIGPIPE
@@ -105,7 +118,7 @@ struct MovieWriter::Process {
     to_program = ends[0];
 
     // BT.709 matrix and tags, as players assume for pictures of this size; without them colours shift.
-    const std::string arguments[] = {
+    std::vector<std::string> arguments = {
         "ffmpeg",
         "-hide_banner",
         "-loglevel",
@@ -140,12 +153,10 @@ struct MovieWriter::Process {
         "-color_trc",
         "bt709",
         "-color_range",
-        "tv",
-        "-movflags",
-        "+faststart",
-        "-f",
-        "mp4",
-        temporary.string()};
+        "tv"};
+    // Playable before it is whole, which Matroska always is.
+    if (container != "matroska") arguments.insert(arguments.end(), {"-movflags", "+faststart"});
+    arguments.insert(arguments.end(), {"-f", container, temporary.string()});
     std::vector<char*> argv;
     for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
@@ -179,6 +190,7 @@ MovieWriter::MovieWriter(std::filesystem::path path, const MovieOptions& options
                         .what = "the movie's quality is out of range",
                         .value = std::to_string(options.quality),
                         .allowed = "0 to 51"});
+  process_->container = container_of(path);
   process_->path = std::move(path);
   process_->options = options;
 }
