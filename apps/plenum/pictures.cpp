@@ -171,7 +171,8 @@ std::vector<std::string> Pictures::finish() {
     write_png(sheet, p.collector.sheet());
     lines.push_back(fmt::format("contact sheet    {}", sheet));
     if (const int removed = remove_frames_after(p.options.folder, p.last_frame); removed > 0)
-      lines.push_back(fmt::format("removed          {} later frames of a longer run before", removed));
+      warn(
+          fmt::format("removed {} later frames that a longer run had left in {}", removed, p.options.folder));
   }
   if (p.movie && p.frames > 0) {
     p.movie->finish();
