@@ -27,8 +27,11 @@ class Session {
     figures_.push_back({metric, value, unit});
   }
   void figure(Figure f) { figures_.push_back(std::move(f)); }
-  /// Figure "triad_fraction": what moving `bytes` in `seconds` is of the triad.
-  void memory_bound(double bytes, double seconds);
+  /// What moving `bytes` in `seconds` is of two triads, as figures with that prefix: "triad_fraction" of the
+  /// machine's memory, which can be over 1 where the arrays stay in a cache; and beside it
+  /// "triad_fraction_same_size", of a triad whose arrays together are as large as those moved, `working_set`
+  /// bytes, measured there and then.
+  void memory_bound(double bytes, double working_set, double seconds, const std::string& prefix = "");
   const std::vector<Figure>& figures() const { return figures_; }
 
   /// Least seconds of `repeats` runs of f, each after prepare.
@@ -54,7 +57,8 @@ struct Register {
 std::vector<Case> all_cases();
 
 /// [GB/s] STREAM triad a[i] = b[i] + s c[i] with write-allocate counted (16 bytes a float triple ... 4
-/// streams), best of several, on the current threads, three arrays of `bytes` each.
+/// streams), best of several, on the current threads, three arrays of `bytes` each. Arrays that fit a cache
+/// are warm.
 double measure_triad(std::size_t bytes = std::size_t{100} << 20);
 
 }  // namespace plenum::bench

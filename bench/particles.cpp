@@ -73,7 +73,8 @@ void million(Session& session) {
   session.figure("ms_per_step_turbulent", turbulent, "ms");
   // Position read, and written to another array with a write-allocate; velocity read and written; inverse
   // mass read.
-  session.memory_bound(1e6 * (3 * sizeof(Vec3) + 2 * sizeof(Vec3) + sizeof(Real)), 1e-3 * free);
+  session.memory_bound(1e6 * (3 * sizeof(Vec3) + 2 * sizeof(Vec3) + sizeof(Real)),
+                       1e6 * (3 * sizeof(Vec3) + sizeof(Real)), 1e-3 * free);
 }
 const Register register_million("particles/million", million);
 
