@@ -10,7 +10,8 @@ namespace plenum::validation {
 /// Positions [links + 1] m of a rope of `links` links and `length` m, > 1, hung between (0, 0, 0) and (1, 0,
 /// 0) once it is still: it starts straight, its end comes nearer for two seconds, and for 18 more it calms
 /// down.
-inline std::vector<Vec3> hanging_rope(int links, double length) {
+/// `substeps` of each of 60 frames a second.
+inline std::vector<Vec3> hanging_rope(int links, double length, int substeps = 1) {
   SpringsPart part;
   part.type = SpringsPart::Type::rope;
   part.segments = links;
@@ -28,9 +29,10 @@ inline std::vector<Vec3> hanging_rope(int links, double length) {
   params.point_damping = 3;
   params.pins.resize(2);
   Springs::build({.parts = {part}}, model, state);
-  for (int k = 0; k < 1200; ++k) {
-    params.pins[1].offset[0] = (1 - part.to[0]) * std::min(Real(1), Real(k) / 120);
-    Springs::step(model, state, params, workspace, Real(1) / 60);
+  const Real per_second = static_cast<Real>(60 * substeps);
+  for (int k = 0; k < 1200 * substeps; ++k) {
+    params.pins[1].offset[0] = (1 - part.to[0]) * std::min(Real(1), Real(k) / (2 * per_second));
+    Springs::step(model, state, params, workspace, 1 / per_second);
   }
   return state.particles.x;
 }
