@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "lennard_jones_box.h"
 #include "plenum/base/parallel.h"
 #include "plenum/base/random.h"
 #include "plenum/geometry/distance.h"
@@ -138,20 +139,10 @@ BENCHMARK(block_jacobi)->Apply(cloths);
 
 /// Forces and energies of a Lennard-Jones crystal at reduced density 0.8, n^3 cells of four; items are pairs.
 void lennard_jones_pairs(State& state) {
-  const auto cells = static_cast<double>(state.range(0));
-  const double a = std::cbrt(4 / 0.8);
-  ParticleSystem::Spec spec;
-  spec.max_particles = 0;
-  spec.mass = 1;
-  spec.periodic_high = Vec3::Constant(static_cast<Real>(a * cells));
-  spec.blocks.resize(1);
-  spec.blocks[0].lattice = ParticleBlock::Lattice::fcc;
-  spec.blocks[0].low.setZero();
-  spec.blocks[0].high = spec.periodic_high;
-  spec.blocks[0].spacing = static_cast<Real>(a);
   ParticleSystem::Model model;
   ParticleSystem::State particles;
-  ParticleSystem::build(spec, model, particles);
+  ParticleSystem::build(validation::fcc_box(static_cast<int>(state.range(0)), std::cbrt(4 / 0.8), 0), model,
+                        particles);
   ParticleSystem::Params params;
   params.pair.epsilon = params.pair.sigma = 1;
   params.pair.truncation = LennardJones::Truncation::cut;
