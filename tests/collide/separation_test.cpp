@@ -130,6 +130,46 @@ TEST(Separation, CollideFindsTheLeastSeparationOfEveryPair) {
   EXPECT_GT(touching, 4000);
 }
 
+TEST(Separation, EveryPairGivesContactsWithinTheMarginAndNoneBeyond) {
+  // Speculative contacts: B stands off by a known gap, along the normal of the contact, and the margin is a
+  // little more or a little less.
+  Dice dice(18);
+  for (int ka = 0; ka <= num_kinds; ++ka)
+    for (int kb = 0; kb < num_kinds; ++kb)
+      for (int i = 0; i < 60; ++i) {
+        const Shape a = ka == num_kinds ? Shape(PlaneShape{}) : random_shape(Kind(ka), dice, 1),
+                    b = random_shape(Kind(kb), dice, 1);
+        SCOPED_TRACE(std::string(ka == num_kinds ? "plane" : name_of(Kind(ka))) + " " + name_of(Kind(kb)) +
+                     " " + std::to_string(i));
+        Pose pose{Vec3::Zero(), dice.rotation()};
+        Point n = Point::UnitY(), at;
+        const Solid turned = solid_of(b, pose);
+        if (ka == num_kinds) {
+          at = Point(dice.between(-2, 2), 0, dice.between(-2, 2));
+        } else {
+          n = dice.direction();
+          at = solid_of(a, Pose{}).support(n);
+        }
+        // B's lowest point against n stands over A's highest: the slab between them is as thick as the gap.
+        const double gap = dice.between(0.05, 0.3);
+        pose.position = (at + gap * n - turned.support(-n)).cast<Real>();
+        const double least =
+            ka == num_kinds ? least_half_extent(b) : std::min(least_half_extent(a), least_half_extent(b));
+        ManifoldCache fresh, again;
+        const Manifold none = collide(a, b, pose, static_cast<Real>(gap - 6e-3 * least), fresh);
+        EXPECT_EQ(none.count, 0);
+        for (ManifoldCache* cache : {&fresh, &again}) {
+          const Manifold m = collide(a, b, pose, static_cast<Real>(gap + 6e-3 * least), *cache);
+          ASSERT_GT(m.count, 0);
+          double nearest = infinity;
+          for (int k = 0; k < m.count; ++k)
+            nearest = std::min(nearest, static_cast<double>(m.points[k].separation));
+          EXPECT_NEAR(nearest, gap, 6e-3 * least + 1e-5);
+          EXPECT_GT(m.normal.cast<double>().dot(n), 0.9);
+        }
+      }
+}
+
 TEST(Separation, IsTheSameFromBothSides) {
   Dice dice(13);
   for (int ka = 0; ka < num_kinds; ++ka)

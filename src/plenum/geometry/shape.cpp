@@ -7,6 +7,7 @@
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/convex_hull.h"
+#include "plenum/geometry/height_field.h"
 #include "plenum/geometry/solid_mesh.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -53,6 +54,9 @@ struct Check {
   void operator()(const ConvexHullShape& s) const {
     if (!s.hull || s.hull->faces.size() < 4) throw Error("a convex hull shape has no hull");
   }
+  void operator()(const HeightFieldShape& s) const {
+    if (!s.field) throw Error("a height field shape has no field");
+  }
 };
 
 // Overloads that give every alternative one name, so that a batch dispatches once.
@@ -86,6 +90,10 @@ SignedDistance<Real> distance_of(const ConvexHull* hull, const Vec3& x) {
   return hull_distance(*hull, x);
 }
 
+SignedDistance<Real> distance_of(const HeightField* field, const Vec3& x) {
+  return field->signed_distance(x);
+}
+
 /// What a loop needs of a shape: a copy, which cannot alias what the loop writes; of a mesh a bare pointer.
 template <class S>
 S kernel_of(const S& shape) {
@@ -96,6 +104,9 @@ const DistanceField* kernel_of(const MeshShape& shape) {
 }
 const ConvexHull* kernel_of(const ConvexHullShape& shape) {
   return shape.hull.get();
+}
+const HeightField* kernel_of(const HeightFieldShape& shape) {
+  return shape.field.get();
 }
 
 /// Points of one pass through the kernels: coordinates apart, so that the kernels vectorize.
@@ -227,8 +238,9 @@ Aabb Shape::bounds(const Pose& pose) const {
     Aabb operator()(const TorusShape& s) const {
       return around(extents_of_cylinder(axis, s.major_radius, 0) + Vec3::Constant(s.minor_radius));
     }
-    Aabb operator()(const MeshShape& s) const {
-      const Aabb local = s.solid->exact.bounds();
+    Aabb operator()(const MeshShape& s) const { return turned(s.solid->exact.bounds()); }
+    Aabb operator()(const HeightFieldShape& s) const { return turned(s.field->bounds()); }
+    Aabb turned(const Aabb& local) const {
       const Vec3 middle = p + r * local.centre(), half = Real(0.5) * (r.cwiseAbs() * local.size());
       return {middle - half, middle + half};
     }
@@ -262,6 +274,7 @@ std::optional<RayHit> Shape::intersect(const Pose& pose, const Ray& ray) const {
     }
     std::optional<RayHit> operator()(const MeshShape& s) const { return s.solid->exact.intersect(ray); }
     std::optional<RayHit> operator()(const ConvexHullShape& s) const { return intersect_hull(ray, *s.hull); }
+    std::optional<RayHit> operator()(const HeightFieldShape& s) const { return s.field->intersect(ray); }
   };
   auto hit = std::visit(Intersect{local}, variant_);
   if (hit) hit->normal = pose.rotation * hit->normal;

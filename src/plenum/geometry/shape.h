@@ -50,13 +50,19 @@ struct MeshShape {
   std::shared_ptr<const SolidMesh> solid;
 };
 
+class HeightField;
+/// The ground below a surface y = h(x, z) (height_field.h).
+struct HeightFieldShape {
+  std::shared_ptr<const HeightField> field;
+};
+
 /// A solid in its own frame. Cheap to copy.
 class Shape {
  public:
   using Variant = std::variant<PlaneShape, SphereShape, BoxShape, CapsuleShape, CylinderShape, ConeShape,
-                               TorusShape, MeshShape, ConvexHullShape>;
+                               TorusShape, MeshShape, ConvexHullShape, HeightFieldShape>;
 
-  /// Throws Error for lengths that are not finite or out of range, and for a null mesh or hull.
+  /// Throws Error for lengths that are not finite or out of range, and for a null mesh, hull or field.
   Shape(const Variant& variant);  // NOLINT: implicit by intent
   template <class S>
   requires(std::is_constructible_v<Variant, S>) Shape(const S& shape)  // NOLINT: implicit by intent
@@ -76,8 +82,8 @@ class Shape {
   /// Closest surface points [N] in the world.
   void closest_points(const Pose& pose, std::span<const Vec3> x, std::span<Vec3> closest) const;
 
-  /// World box around the shape, the smallest but for meshes (theirs is that of their turned local box); a
-  /// plane's is infinite.
+  /// World box around the shape, the smallest but for meshes and height fields (theirs is that of their
+  /// turned local box, and of a height field's surface alone); a plane's is infinite.
   Aabb bounds(const Pose& pose = {}) const;
 
   /// First point of a world ray on the surface of the shape placed at `pose`, from either side.

@@ -7,7 +7,8 @@ namespace {
 
 bool is_convex(const Shape& shape) {
   return !std::holds_alternative<TorusShape>(shape.variant()) &&
-         !std::holds_alternative<MeshShape>(shape.variant());
+         !std::holds_alternative<MeshShape>(shape.variant()) &&
+         !std::holds_alternative<HeightFieldShape>(shape.variant());
 }
 
 template <class S>

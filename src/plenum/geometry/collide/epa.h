@@ -199,17 +199,32 @@ EpaResult<T> epa(const SupportA& support_a, const SupportB& support_b, const Sim
   }
   r.depth = std::max(r.depth, T(0));
   r.lower_bound = std::min(r.lower_bound, r.depth);
-  // Witnesses: the origin's foot on the face.
-  const auto &s0 = p.vertices[nearest.v[0]], &s1 = p.vertices[nearest.v[1]], &s2 = p.vertices[nearest.v[2]];
-  const V foot = nearest.distance * nearest.normal;
-  const V n = (s1.w - s0.w).cross(s2.w - s0.w);
-  const T n2 = n.squaredNorm();
-  T w0 = 1, w1 = 0, w2 = 0;
-  if (n2 > 0) {
-    w1 = std::clamp((foot - s0.w).cross(s2.w - s0.w).dot(n) / n2, T(0), T(1));
-    w2 = std::clamp((s1.w - s0.w).cross(foot - s0.w).dot(n) / n2, T(0), T(1) - w1);
-    w0 = 1 - w1 - w2;
+  // Witnesses: the origin's foot on the face. Of coplanar triangles, which are equally near, the one that
+  // holds it.
+  const auto weights = [&](const typename detail::Polytope<T>::Face& face) {
+    const auto &s0 = p.vertices[face.v[0]], &s1 = p.vertices[face.v[1]], &s2 = p.vertices[face.v[2]];
+    const V foot = nearest.distance * nearest.normal, n = (s1.w - s0.w).cross(s2.w - s0.w);
+    const T n2 = n.squaredNorm();
+    if (!(n2 > 0)) return V(1, 0, 0);
+    const T w1 = (foot - s0.w).cross(s2.w - s0.w).dot(n) / n2,
+            w2 = (s1.w - s0.w).cross(foot - s0.w).dot(n) / n2;
+    return V(1 - w1 - w2, w1, w2);
+  };
+  V w = weights(nearest);
+  if (w.minCoeff() < -T(1e-6)) {
+    for (int f = 0; f < p.num_faces; ++f) {
+      const auto& face = p.faces[f];
+      if (face.distance - nearest.distance > slack || face.normal.dot(nearest.normal) < 1 - 64 * epsilon)
+        continue;
+      const V other = weights(face);
+      if (other.minCoeff() > w.minCoeff()) {
+        w = other;
+        nearest = face;
+      }
+    }
   }
+  const T w1 = std::clamp(w[1], T(0), T(1)), w2 = std::clamp(w[2], T(0), 1 - w1), w0 = 1 - w1 - w2;
+  const auto &s0 = p.vertices[nearest.v[0]], &s1 = p.vertices[nearest.v[1]], &s2 = p.vertices[nearest.v[2]];
   r.a = w0 * s0.a + w1 * s1.a + w2 * s2.a;
   r.b = w0 * s0.b + w1 * s1.b + w2 * s2.b;
   return r;

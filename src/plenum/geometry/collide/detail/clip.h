@@ -19,9 +19,10 @@ struct ClipVertex {
 /// Sutherland & Hodgman 1974, "Reentrant polygon clipping". reference [nr >= 3] counter-clockwise about its
 /// unit normal n; incident [ni >= 1]. Points up to `slop` [m] outside count as inside, so that equal faces
 /// meet in their corners whatever the rounding. The result is in buffer[0]; each buffer holds ni + nr.
+/// `outwards` [nr] m moves the sides out, where given.
 template <class T, std::size_t capacity>
 int clip(const Vector3<T>* reference, int nr, const Vector3<T>* incident, int ni, const Vector3<T>& n, T slop,
-         ClipVertex<T> (&buffer)[2][capacity]) {
+         ClipVertex<T> (&buffer)[2][capacity], const T* outwards = nullptr) {
   const auto joint = [](std::uint32_t before, std::uint32_t after) { return before << 16 | after; };
   ClipVertex<T>*from = buffer[0], *to = buffer[1];
   int count = ni;
@@ -38,7 +39,8 @@ int clip(const Vector3<T>* reference, int nr, const Vector3<T>* incident, int ni
     outward /= length;
     const std::uint32_t cut = 0x8000u + static_cast<std::uint32_t>(k);
     int kept = 0;
-    const auto height = [&](int i) { return outward.dot(from[i].x - a); };
+    const T shift = outwards ? outwards[k] : T(0);
+    const auto height = [&](int i) { return outward.dot(from[i].x - a) - shift; };
     const T first = height(0);
     T here = first;
     for (int i = 0; i < count; ++i) {

@@ -52,6 +52,7 @@ class Core {
       bool operator()(const PlaneShape&) const { return false; }
       bool operator()(const TorusShape&) const { return false; }
       bool operator()(const MeshShape&) const { return false; }
+      bool operator()(const HeightFieldShape&) const { return false; }
     };
     if (!std::visit(Take{c}, shape.variant())) return std::nullopt;
     return c;

@@ -19,10 +19,12 @@ inline std::uint32_t mix(std::uint32_t a, std::uint32_t b) {
 
 /// Writes points into the manifold; of more than four, the deepest, the farthest from it, and on either side
 /// of their line the one that spans the largest triangle. Depths that differ by less than `slop` [m] count as
-/// equal and a fixed direction decides, so that rounding does not change the choice from step to step.
-inline void keep_four(const Manifold::Point* p, int count, const Vec3& normal, Real slop, Manifold& m) {
+/// equal and a fixed direction decides, so that rounding does not change the choice from step to step. With
+/// `always`, three or four points on a line are thinned as well.
+inline void keep_four(const Manifold::Point* p, int count, const Vec3& normal, Real slop, Manifold& m,
+                      bool always = false) {
   m.normal = normal;
-  if (count <= 4) {
+  if (count <= (always ? 2 : 4)) {
     m.count = count;
     for (int i = 0; i < count; ++i) m.points[i] = p[i];
     return;
@@ -57,7 +59,7 @@ inline void keep_four(const Manifold::Point* p, int count, const Vec3& normal, R
   if (second < 0) return;
   const Vec3 line = p[second].x - origin, across = normal.cross(line);
   m.points[m.count++] = p[second];
-  const Real least = Real(1e-6) * line.squaredNorm();
+  const Real least = slop * line.norm();  // a point within `slop` of the line adds nothing
   const int left = argmax([&](int i) { return across.dot(p[i].x - origin); }, least);
   const int right = argmax([&](int i) { return -across.dot(p[i].x - origin); }, least);
   if (left >= 0) m.points[m.count++] = p[left];

@@ -1,0 +1,477 @@
+// One triangle at a time: the face where the shape's deepest point is over it, else the direction that
+// separates best (GJK, EPA), judged by the neighbours' corners. Inner edges by the features' normal cones:
+// van den Bergen 2003, "Collision detection in interactive 3D environments", section 4.3.9, asks the same of
+// Voronoi regions.
+#include "plenum/geometry/collide/surface_contacts.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "plenum/geometry/collide/detail/clip_features.h"
+#include "plenum/geometry/collide/detail/clusters.h"
+#include "plenum/geometry/collide/detail/core.h"
+#include "plenum/geometry/collide/detail/pairs.h"
+#include "plenum/geometry/collide/epa.h"
+#include "plenum/geometry/height_field.h"
+#include "plenum/geometry/solid_mesh.h"
+#include "plenum/geometry/triangle_distance.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+using namespace detail;
+using plenum::Feature;  // of a triangle, not of a core
+using CoreFeature = detail::Feature;
+
+struct MeshSource {
+  const SolidMesh& solid;
+
+  template <class Visit>
+  void overlapping(const Aabb& box, Visit&& visit) const {
+    solid.exact.bvh().overlapping(box, visit);
+  }
+  Index3 corners(Index t) const { return solid.mesh.triangles[static_cast<std::size_t>(t)]; }
+  Point vertex(Index v) const { return solid.mesh.x[static_cast<std::size_t>(v)].cast<double>(); }
+  Index opposite(Index t, int side) const { return solid.features.opposite[static_cast<std::size_t>(t)][side]; }
+  SideBits sides(Index t) const { return solid.features.sides[static_cast<std::size_t>(t)]; }
+  Point outward(Index v) const { return solid.features.normals[static_cast<std::size_t>(v)].cast<double>(); }
+  template <class Test>
+  bool all_neighbours(Index v, Test&& test) const {
+    for (Index q : solid.features.neighbours[static_cast<std::size_t>(v)])
+      if (!test(q)) return false;
+    return true;
+  }
+
+  /// Surface point and normal towards which a point inside is pushed out.
+  bool way_out(const Point& x, Point& surface, Point& normal) const {
+    const Vec3 at = x.cast<Real>();
+    if (!solid.features.is_closed || !solid.exact.bounds().contains(at) || solid.field.distance(at) > 0)
+      return false;
+    const SignedDistance<Real> d = solid.exact.signed_distance(at);
+    if (!(d.distance < 0)) return false;
+    normal = d.normal.cast<double>();
+    surface = x - static_cast<double>(d.distance) * normal;
+    return true;
+  }
+};
+
+struct HeightSource {
+  const HeightField& field;
+
+  template <class Visit>
+  void overlapping(const Aabb& box, Visit&& visit) const {
+    field.overlapping(box, visit);
+  }
+  Index3 corners(Index t) const { return field.corners(t); }
+  Point vertex(Index v) const { return field.vertex(v).cast<double>(); }
+  Index opposite(Index t, int side) const { return field.opposite(t, side); }
+  SideBits sides(Index t) const { return field.sides(t); }
+  Point outward(Index) const { return Point::UnitY(); }
+  template <class Test>
+  bool all_neighbours(Index v, Test&& test) const {
+    const Index i = v % field.columns(), k = v / field.columns();
+    constexpr int steps[6][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}, {1, 1}, {-1, -1}};
+    for (const auto& s : steps) {
+      const Index at_i = i + s[0], at_k = k + s[1];
+      if (at_i < 0 || at_k < 0 || at_i >= field.columns() || at_k >= field.rows()) continue;
+      if (!test(at_k * field.columns() + at_i)) return false;
+    }
+    return true;
+  }
+
+  bool way_out(const Point& x, Point& surface, Point& normal) const {
+    const Real east = static_cast<Real>(x[0]), south = static_cast<Real>(x[2]);
+    if (!field.covers(east, south)) return false;
+    const Index3 v = corners(field.triangle_at(east, south));
+    surface = vertex(v[0]);
+    normal = (vertex(v[1]) - surface).cross(vertex(v[2]) - surface).normalized();
+    return normal.dot(x - surface) < 0;
+  }
+};
+
+struct Triangle {
+  Index number;
+  Index3 v;
+  Point x[3];
+  Point normal;
+  /// How far the face reaches beyond its sides [m]. Beyond a concave one the solid goes on above the face's
+  /// plane, so that the plane still bounds it there; a corner of B that is behind both faces counts for both.
+  double beyond[3] = {0, 0, 0};
+  bool has_edges = true;
+};
+
+template <class Source>
+class Collision {
+ public:
+  Collision(const Source& source, const Core& b, double margin)
+      : source_(source),
+        b_(b),
+        centre_(b.centre()),
+        radius_(b.radius()),
+        margin_(margin),
+        slop_(static_cast<double>(preference) * b.least_extent()),
+        clusters_(slop_) {}
+
+  void run(const Aabb& box, SurfaceManifolds& out) {
+    source_.overlapping(box, [&](Index t) {
+      Triangle triangle;
+      triangle.number = t;
+      triangle.v = source_.corners(t);
+      for (int k = 0; k < 3; ++k) triangle.x[k] = source_.vertex(triangle.v[k]);
+      const auto& x = triangle.x;
+      const Point low = x[0].cwiseMin(x[1]).cwiseMin(x[2]), high = x[0].cwiseMax(x[1]).cwiseMax(x[2]);
+      if ((low.array() > box.high.array().cast<double>()).any() ||
+          (high.array() < box.low.array().cast<double>()).any())
+        return;
+      triangle.normal = (x[1] - x[0]).cross(x[2] - x[0]);
+      const double area = triangle.normal.norm();
+      if (!(area > 0)) return;  // its sides are those of its neighbours
+      triangle.normal /= area;
+      if (triangle.normal.dot(centre_ - x[0]) < 0) return;
+      if (b_.kind() == Core::Kind::point)
+        ball(triangle);
+      else
+        convex(triangle);
+    });
+    int kept = 0;
+    for (int i = 0; i < num_deferred_; ++i)
+      if (!is_resolved(deferred_[i])) deferred_[kept++] = deferred_[i];
+    for (int i = 0; i < kept; ++i)
+      if (!over_a_ridge(deferred_[i])) over_face(deferred_[i]);
+    for (int i = 0; i < kept && clusters_.empty(); ++i) over_face(deferred_[i]);
+    if (clusters_.empty()) push_out();
+    clusters_.write(out);
+  }
+
+ private:
+  // Angles [rad] up to which a corner belongs to the feature that looks along a direction: for directions
+  // that come from iterations, and for exact ones.
+  static constexpr double loose = 2e-3, tight = 1e-9;
+
+  /// Whether a much shallower contact, once resolved, leaves B clear of the triangle.
+  bool is_resolved(const Triangle& t) {
+    look_along(t.normal);
+    const double gap = t.normal.dot(deepest_ - t.x[0]) - radius_;
+    return clusters_.any([&](const Point& n, double deepest) {
+      if (deepest < 0.5 * gap) return false;
+      return n.dot(b_.support(-n)) - radius_ - top(t, n) >= std::min(deepest, 0.0) - slop_;
+    });
+  }
+
+  static std::uint32_t edge_id(Index a, Index b) {
+    return mix(static_cast<std::uint32_t>(std::min(a, b)), static_cast<std::uint32_t>(std::max(a, b)));
+  }
+
+  /// Whether the surface around the corners (bits) of the triangle lies behind them along d: whether d is in
+  /// their normal cone.
+  bool is_outermost(const Triangle& t, const Point& d, unsigned corners, double tolerance) const {
+    if (d.dot(t.normal) < -tolerance) return false;
+    const auto is_behind = [&](const Point& from, Index q) {
+      const Point away = source_.vertex(q) - from;
+      return d.dot(away) <= tolerance * away.norm();
+    };
+    switch (std::popcount(corners)) {
+      case 3:
+        return true;
+      case 2: {
+        const int side = corners == 3 ? 0 : corners == 6 ? 1 : 2;
+        const Index q = source_.opposite(t.number, side);
+        return q < 0 || is_behind(t.x[side], q);
+      }
+      default: {
+        // The lowest point of a pit has all of the surface on one side, too.
+        const int k = std::countr_zero(corners);
+        return d.dot(source_.outward(t.v[k])) > 0 && source_.all_neighbours(t.v[k], [&](Index q) { return is_behind(t.x[k], q); });
+      }
+    }
+  }
+
+  /// Id of a side or corner of the triangle.
+  std::uint32_t id_of(const Triangle& t, unsigned corners) const {
+    switch (std::popcount(corners)) {
+      case 3:
+        return mix(21, static_cast<std::uint32_t>(t.number));
+      case 2: {
+        const int side = corners == 3 ? 0 : corners == 6 ? 1 : 2;
+        return mix(22, edge_id(t.v[side], t.v[(side + 1) % 3]));
+      }
+      default:
+        return mix(23, static_cast<std::uint32_t>(t.v[std::countr_zero(corners)]));
+    }
+  }
+
+  void ball(const Triangle& t) {
+    const auto closest = closest_on_triangle<double>(centre_, t.x[0], t.x[1], t.x[2]);
+    const Point offset = centre_ - closest.point;
+    const double distance = offset.norm(), gap = distance - radius_;
+    if (gap > margin_) return;
+    constexpr unsigned corners_of[7] = {1, 2, 4, 3, 6, 5, 7};
+    const unsigned corners = corners_of[static_cast<int>(closest.feature)];
+    Point n = t.normal;
+    if (corners != 7 && distance > 1e-9 * radius_) {
+      n = offset / distance;
+      if (!is_outermost(t, n, corners, tight)) return;
+    }
+    // The ball keeps one id as it rolls over faces.
+    clusters_.add(n, closest.point + 0.5 * gap * n, gap, corners == 7 ? 1 : id_of(t, corners),
+                  corners == 7 ? Clusters::face : Clusters::other);
+  }
+
+  void convex(Triangle& t) {
+    look_along(t.normal);
+    const double height = t.normal.dot(deepest_ - t.x[0]), gap = height - radius_;
+    if (gap > margin_) return;
+    const SideBits sides = source_.sides(t.number);
+    t.has_edges = sides & convex_sides;
+    for (int k = 0; k < 3; ++k)
+      if (sides & (8u << k)) t.beyond[k] = margin_ + 0.1 * b_.least_extent();
+    const double shallow = -static_cast<double>(steady_depth(3)) * b_.least_extent();
+    if (gap > shallow) {
+      if (covers(t, deepest_)) {
+        if (over_face(t)) return;
+      } else if (!t.has_edges) {
+        over_face(t);
+        return;
+      }
+    }
+    const auto support_a = [&](const Point& d) { return corner_along(t, d); };
+    const auto support_b = [&](const Point& d) { return b_.support(d); };
+    const double fine = 1e-7 * b_.least_extent();
+    const auto g = gjk<double>(support_a, support_b, centre_ - t.x[0], 1e-6, fine, margin_ + radius_);
+    if (!g.overlap && g.lower_bound > margin_ + radius_) return;
+    Point d = g.normal, on_a = g.a, on_b = g.b;
+    double along = g.distance;
+    if (g.overlap || g.distance < fine) {
+      const auto e = epa<double>(support_a, support_b, g.simplex, 1e-5, fine);
+      d = e.normal;
+      on_a = e.a;
+      on_b = e.b;
+      along = -e.depth;
+    }
+    // The face, where its own normal separates as well as the best.
+    if (height >= along - slop_ && over_face(t)) return;
+    const unsigned corners = corners_towards(t, d);
+    if (!is_outermost(t, d, corners, loose)) {
+      // An inner edge. Deep below the face another direction may be the way out: wait for the others.
+      if (gap > shallow || num_deferred_ == most_deferred)
+        over_face(t);
+      else
+        deferred_[num_deferred_++] = t;
+      return;
+    }
+    edge_or_corner(t, d, corners, along, on_a, on_b);
+  }
+
+  /// Contact of the triangle's side or corner that looks along d, which separates by `along` at these points.
+  void edge_or_corner(const Triangle& t, const Point& d, unsigned corners, double along, Point on_a,
+                      Point on_b) {
+    // A face of B, where its own normal separates as well.
+    if (const auto face = b_.face_normal(-d)) {
+      const Point n = -*face;
+      const double separates = n.dot(b_.support(-n)) - top(t, n);
+      const unsigned facing = corners_towards(t, n);
+      if (separates >= along - slop_ && is_outermost(t, n, facing, loose) && over_face_of_b(t, n, facing))
+        return;
+    }
+    b_.feature(-d, false, scratch_);
+    if (std::popcount(corners) == 2 && scratch_.count == 2) {
+      const int side = corners == 3 ? 0 : corners == 6 ? 1 : 2;
+      CoreFeature& edge = reference_;
+      edge.count = 2;
+      edge.x[0] = t.x[side];
+      edge.x[1] = t.x[(side + 1) % 3];
+      collected_.count = 0;
+      pair_segments(edge, scratch_, d, 0, radius_, margin_, id_of(t, corners), collected_);
+      if (collected_.count > 0) return add_collected(d);
+    }
+    const double deep = along - radius_;
+    if (deep > margin_) return;
+    if ((on_b - on_a - along * d).norm() > slop_) find_witnesses(t, d, along, on_a, on_b);
+    clusters_.add(d, 0.5 * (on_a + on_b - radius_ * d), deep, mix(id_of(t, corners), scratch_.id), Clusters::other);
+  }
+
+  /// Deep in the surface: the best direction between the faces of a convex side. True if it is better than the
+  /// face's own; then B touches the side, or what the side's neighbours answer for.
+  bool over_a_ridge(const Triangle& t) {
+    const auto along = [&](const Point& n) { return n.dot(b_.support(-n)) - top(t, n); };
+    double best = along(t.normal) + slop_;
+    Point direction;
+    unsigned corners = 0;
+    for (int side = 0; side < 3; ++side) {
+      const Index q = source_.opposite(t.number, side);
+      const Point &x = t.x[side], &y = t.x[(side + 1) % 3];
+      if (q < 0 || !(source_.sides(t.number) & (1u << side))) continue;
+      const Point other = (x - y).cross(source_.vertex(q) - y).normalized();  // the neighbour's normal
+      // Golden section over the arc.
+      const auto at = [&](double s) { return Point((t.normal + s * (other - t.normal)).normalized()); };
+      constexpr double golden = 0.61803398874989485;
+      double low = 0, high = 1;
+      for (int i = 0; i < 16; ++i) {
+        const double s0 = high - golden * (high - low), s1 = low + golden * (high - low);
+        (along(at(s0)) > along(at(s1)) ? high : low) = along(at(s0)) > along(at(s1)) ? s1 : s0;
+      }
+      for (const double s : {0.5 * (low + high), 1.0})
+        if (const double here = along(at(s)); here > best) {
+          best = here;
+          direction = at(s);
+          corners = 1u << side | 1u << (side + 1) % 3;
+        }
+    }
+    if (corners == 0) return false;
+    Point on_a, on_b;
+    find_witnesses(t, direction, best, on_a, on_b);
+    const int side = corners == 3 ? 0 : corners == 6 ? 1 : 2;
+    const Point edge = t.x[(side + 1) % 3] - t.x[side];
+    const Point off = (on_a - t.x[side]).cross(edge);
+    if (off.norm() <= slop_ * edge.norm()) edge_or_corner(t, direction, corners, best, on_a, on_b);
+    return true;
+  }
+
+  /// Where the triangle and B, which overlap by -along in the direction d, touch once B is moved out: GJK
+  /// finds these points well, whereas EPA's last face need not hold the origin's foot.
+  void find_witnesses(const Triangle& t, const Point& d, double along, Point& on_a, Point& on_b) const {
+    const Point shift = (slop_ - along) * d;
+    const auto g = gjk<double>([&](const Point& n) { return corner_along(t, n); },
+                               [&](const Point& n) { return Point(b_.support(n) + shift); }, d, 1e-6,
+                               1e-3 * slop_);
+    on_b = g.b - shift;
+    on_a = on_b - along * d;
+  }
+
+  static const Point& corner_along(const Triangle& t, const Point& n) {
+    const double along[3] = {n.dot(t.x[0]), n.dot(t.x[1]), n.dot(t.x[2])};
+    return t.x[std::max_element(along, along + 3) - along];
+  }
+
+  static double top(const Triangle& t, const Point& n) {
+    return std::max({n.dot(t.x[0]), n.dot(t.x[1]), n.dot(t.x[2])});
+  }
+
+  /// B's deepest point and feature along -n.
+  void look_along(const Point& n) {
+    if (looked_ && n == looked_along_) return;
+    looked_ = true;
+    looked_along_ = n;
+    deepest_ = b_.support(-n);
+    b_.feature(-n, false, incident_);
+    keep_deeper_end(n, radius_, incident_);
+  }
+
+  static bool covers(const Triangle& t, const Point& p) {
+    for (int k = 0; k < 3; ++k) {
+      const Point side = t.x[(k + 1) % 3] - t.x[k];
+      if (side.cross(p - t.x[k]).dot(t.normal) < -t.beyond[k] * side.norm()) return false;
+    }
+    return true;
+  }
+
+  static unsigned corners_towards(const Triangle& t, const Point& d) {
+    const double along[3] = {d.dot(t.x[0]), d.dot(t.x[1]), d.dot(t.x[2])};
+    const int top = static_cast<int>(std::max_element(along, along + 3) - along);
+    unsigned corners = 0;
+    for (int k = 0; k < 3; ++k)
+      if (along[top] - along[k] <= loose * (t.x[top] - t.x[k]).norm()) corners |= 1u << k;
+    return corners;
+  }
+
+  /// Points of B's facing feature over the triangle. False if there are none.
+  bool over_face(const Triangle& t) {
+    look_along(t.normal);
+    ClipVertex<double> buffer[2][2 * CoreFeature::most_corners];
+    const int count =
+        clip<double>(t.x, 3, incident_.x, incident_.count, t.normal, slop_, buffer, t.beyond);
+    bool any = false;
+    for (int i = 0; i < count; ++i) {
+      const ClipVertex<double>& v = buffer[0][i];
+      const double height = t.normal.dot(v.x - t.x[0]), gap = height - radius_;
+      if (gap > margin_) continue;
+      // A corner of B keeps its id from triangle to triangle.
+      const bool is_corner = (v.id & 0x80008000u) == 0;
+      const std::uint32_t id = mix(is_corner ? 24 : mix(25, static_cast<std::uint32_t>(t.number)),
+                                   mix(incident_.id, v.id));
+      clusters_.add(t.normal, v.x + (0.5 * gap - height) * t.normal, gap, id, is_corner ? Clusters::corner : Clusters::face);
+      any = true;
+    }
+    return any;
+  }
+
+  /// Points of the triangle's feature that looks along n over B's face, whose outward normal is -n. False if
+  /// there are none.
+  bool over_face_of_b(const Triangle& t, const Point& n, unsigned corners) {
+    b_.feature(-n, true, reference_);
+    Point feature[3];
+    int corner_of[3], count = 0;
+    for (int k = 0; k < 3; ++k)
+      if (corners & (1u << k)) {
+        feature[count] = t.x[k];
+        corner_of[count++] = k;
+      }
+    ClipVertex<double> buffer[2][2 * CoreFeature::most_corners];
+    const int points = clip<double>(reference_.x, reference_.count, feature, count, Point(-n), slop_, buffer);
+    bool any = false;
+    for (int i = 0; i < points; ++i) {
+      const ClipVertex<double>& v = buffer[0][i];
+      const double gap = n.dot(reference_.x[0] - v.x) - radius_;
+      if (gap > margin_) continue;
+      const bool is_corner = (v.id & 0x80008000u) == 0;
+      const std::uint32_t id =
+          is_corner ? id_of(t, 1u << corner_of[v.id & 0xffffu]) : mix(id_of(t, corners), v.id);
+      clusters_.add(n, v.x + 0.5 * gap * n, gap, mix(id, reference_.id), Clusters::other);
+      any = true;
+    }
+    return any;
+  }
+
+  void add_collected(const Point& n) {
+    for (int i = 0; i < collected_.count; ++i) {
+      const Manifold::Point& p = collected_.points[i];
+      clusters_.add(n, p.x.template cast<double>(), static_cast<double>(p.separation), p.id, Clusters::other);
+    }
+  }
+
+  void push_out() {
+    Point surface, n;
+    if (!source_.way_out(centre_, surface, n)) return;
+    const Point s = b_.support(-n);
+    const double gap = n.dot(s - surface) - radius_;
+    clusters_.add(n, s - (0.5 * gap + radius_) * n, gap, 28, Clusters::other);
+  }
+
+  const Source& source_;
+  const Core& b_;
+  Point centre_;
+  double radius_, margin_, slop_;
+  Clusters clusters_;
+  bool looked_ = false;
+  Point looked_along_, deepest_;
+  static constexpr int most_deferred = 32;
+  int num_deferred_ = 0;
+  Triangle deferred_[most_deferred];
+  CoreFeature incident_, reference_, scratch_;
+  Collector collected_;
+};
+
+}  // namespace
+
+bool can_collide_surface(const Shape& a, const Shape& b) {
+  return (std::holds_alternative<MeshShape>(a.variant()) ||
+          std::holds_alternative<HeightFieldShape>(a.variant())) &&
+         Core::of(b, Pose{}).has_value();
+}
+
+void collide_surface(const Shape& a, const Shape& b, const Pose& b_in_a, Real margin, SurfaceManifolds& out) {
+  out.count = 0;
+  const auto core = Core::of(b, b_in_a);
+  if (!core) return;
+  const Aabb box = b.bounds(b_in_a).grown(margin);
+  if (const auto* mesh = std::get_if<MeshShape>(&a.variant())) {
+    const MeshSource source{*mesh->solid};
+    Collision<MeshSource>(source, *core, static_cast<double>(margin)).run(box, out);
+  } else if (const auto* ground = std::get_if<HeightFieldShape>(&a.variant())) {
+    const HeightSource source{*ground->field};
+    Collision<HeightSource>(source, *core, static_cast<double>(margin)).run(box, out);
+  }
+}
+
+}  // namespace plenum::inline PLENUM_ABI

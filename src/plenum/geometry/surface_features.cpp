@@ -1,0 +1,66 @@
+#include "plenum/geometry/surface_features.h"
+
+#include <Eigen/Geometry>
+
+namespace plenum::inline PLENUM_ABI {
+
+SideBits detail::side_bits(const Vec3 (&x)[3], const Vec3 (&q)[3], const bool (&has)[3]) {
+  const Vector3<double> p0 = x[0].cast<double>();
+  const Vector3<double> n =
+      (x[1].cast<double>() - p0).cross(x[2].cast<double>() - p0).normalized();
+  unsigned bits = 0;
+  for (unsigned k = 0; k < 3; ++k) {
+    if (!has[k]) {
+      bits |= 1u << k;
+      continue;
+    }
+    const Vector3<double> d = (q[k] - x[k]).cast<double>();
+    const double rise = n.dot(d), flat = flat_angle * d.norm();
+    if (rise < -flat) bits |= 1u << k;
+    if (rise > flat) bits |= 8u << k;
+  }
+  return static_cast<SideBits>(bits);
+}
+
+SurfaceFeatures::SurfaceFeatures(const TriangleMesh& mesh) {
+  const auto& triangles = mesh.triangles;
+  opposite.assign(triangles.size(), Index3::Constant(-1));
+  const std::vector<HalfEdge> halves = sorted_half_edges(triangles);
+  is_closed = true;
+  for (std::size_t i = 0; i < halves.size();) {
+    std::size_t end = i;
+    while (end < halves.size() && halves[end].low == halves[i].low && halves[end].high == halves[i].high)
+      ++end;
+    // Neighbours must run along their edge in opposite directions, or their normals disagree.
+    if (end - i == 2 && halves[i].low != halves[i].high && halves[i].forward != halves[i + 1].forward) {
+      for (std::size_t k = 0; k < 2; ++k) {
+        const HalfEdge &here = halves[i + k], &there = halves[i + 1 - k];
+        opposite[std::size_t(here.triangle)][here.corner] =
+            triangles[std::size_t(there.triangle)][(there.corner + 2) % 3];
+      }
+    } else {
+      is_closed = false;
+    }
+    i = end;
+  }
+  sides.reserve(triangles.size());
+  for (std::size_t t = 0; t < triangles.size(); ++t) {
+    Vec3 x[3], q[3];
+    bool has[3];
+    for (int k = 0; k < 3; ++k) {
+      x[k] = mesh.x[std::size_t(triangles[t][k])];
+      has[k] = opposite[t][k] >= 0;
+      q[k] = has[k] ? mesh.x[std::size_t(opposite[t][k])] : Vec3(Vec3::Zero());
+    }
+    sides.push_back(detail::side_bits(x, q, has));
+  }
+  normals.assign(mesh.x.size(), Vec3::Zero());
+  for (const Index3& t : triangles) {
+    const Vec3& a = mesh.x[std::size_t(t[0])];
+    const Vec3 n = (mesh.x[std::size_t(t[1])] - a).cross(mesh.x[std::size_t(t[2])] - a).normalized();
+    for (int k = 0; k < 3; ++k) normals[std::size_t(t[k])] += n;
+  }
+  neighbours = vertex_neighbours(mesh.x.size(), unique_edges(triangles));
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,42 @@
+#pragma once
+// What surrounds each triangle of a surface, as contacts need it to tell real edges from inner ones.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plenum/geometry/adjacency.h"
+#include "plenum/geometry/mesh.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// A dihedral angle that differs from flat by no more than this [rad] counts as flat.
+constexpr double flat_angle = 1e-3;
+
+/// What a triangle's sides are, as bits: 1 << k if side k, from corner k to the next, is convex (seen from
+/// outside) or a border; 1 << (3 + k) if it is concave; else it is flat. Nothing can touch a triangle without a
+/// convex side without touching a face as well.
+using SideBits = std::uint8_t;
+constexpr SideBits convex_sides = 7;
+
+/// Topology around the triangles of a mesh.
+struct SurfaceFeatures {
+  explicit SurfaceFeatures(const TriangleMesh& mesh);
+  SurfaceFeatures() = default;
+
+  std::vector<Index3> opposite;  ///< [T][3] corner of the neighbour across each side; -1: a border, or more
+                                 ///< than two triangles meet there
+  std::vector<SideBits> sides;   ///< [T]
+  Rows neighbours;               ///< of each vertex, joined to it by an edge
+  std::vector<Vec3> normals;     ///< [V] out of the surface at each vertex: the sum of its triangles' unit normals
+  bool is_closed = false;        ///< no side is a border
+};
+
+namespace detail {
+
+/// The bits of a triangle whose neighbours across its sides have the other corners q; where has[k] is false
+/// side k is a border.
+SideBits side_bits(const Vec3 (&x)[3], const Vec3 (&q)[3], const bool (&has)[3]);
+
+}  // namespace detail
+
+}  // namespace plenum::inline PLENUM_ABI
