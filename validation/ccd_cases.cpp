@@ -17,9 +17,10 @@ void ccd_cases(Rows& rows) {
     std::array<Vector3<double>, 4> x0, x1;
     for (std::size_t p = 0; p < 4; ++p)
       for (int axis = 0; axis < 3; ++axis) {
-        const std::string point = "p" + std::to_string(p) + "_t", suffix = std::string("_") + "xyz"[axis];
-        x0[p][axis] = reference.number(row, point + "0" + suffix);
-        x1[p][axis] = reference.number(row, point + "1" + suffix);
+        const std::string start{'p', static_cast<char>('0' + p), '_', 't', '0', '_', "xyz"[axis]},
+            end{'p', static_cast<char>('0' + p), '_', 't', '1', '_', "xyz"[axis]};
+        x0[p][axis] = reference.number(row, start);
+        x1[p][axis] = reference.number(row, end);
       }
     const std::string& kind = reference.text(row, "kind");
     const std::string& name = reference.text(row, "name");
@@ -32,8 +33,9 @@ void ccd_cases(Rows& rows) {
     // plane or line, by the last subdivision of time.
     const double exact = reference.number(row, "toi");
     const bool along_a_line = name == "parallel_hit" || name == "degenerate_face_segment";
-    rows.at_most("time of contact, " + kind + " " + name, *found, exact, "1", source);
-    rows.near("the same", *found, exact, along_a_line ? 1e-3 : 1e-6, "1", source);
+    rows.at_most("not later, " + kind + " " + name, *found, exact, "1", source);
+    rows.near("time of contact, " + kind + " " + name, *found, exact, along_a_line ? 1e-3 : 1e-6, "1",
+              source);
   }
   rows.near("contacts missed", missed, 0, 0, "1", source);
   rows.near("contacts reported where there is none", invented, 0, 0, "1", source);

@@ -78,16 +78,18 @@ TEST(Surface, NothingThatSlidesOverAFlatPlaneFeelsItsEdges) {
     for (int run = 0; run < 6; ++run) {
       const Shape body = random_shape(Kind(kind), dice, 0.4);
       const bool upright = run % 2 == 0;
-      const Quat q = upright ? Quat(Eigen::AngleAxis<Real>(Real(dice.uniform()), Vec3::UnitY()))
-                             : dice.rotation();
-      const Point start(dice.between(-1, 0), 0, dice.between(-1, 0)), along(dice.between(0.2, 1), 0, dice.uniform());
+      const Quat q =
+          upright ? Quat(Eigen::AngleAxis<Real>(Real(dice.uniform()), Vec3::UnitY())) : dice.rotation();
+      const Point start(dice.between(-1, 0), 0, dice.between(-1, 0)),
+          along(dice.between(0.2, 1), 0, dice.uniform());
       const double gap = dice.between(-0.004, 0.004);
       const double low = solid_of(body, {Vec3::Zero(), q}).support(-Point::UnitY())[1];
       for (int i = 0; i < 60; ++i) {
         Pose pose{(start + i / 60.0 * along).cast<Real>(), q};
         pose.position[1] = static_cast<Real>(0.25 + gap - low);
         for (const Shape* surface : {&field, &mesh, &slope}) {
-          SCOPED_TRACE(std::string(name_of(Kind(kind))) + " " + std::to_string(run) + " " + std::to_string(i));
+          SCOPED_TRACE(std::string(name_of(Kind(kind))) + " " + std::to_string(run) + " " +
+                       std::to_string(i));
           Pose placed = pose;
           Point up = Point::UnitY();
           if (surface == &slope) {
@@ -140,7 +142,8 @@ TEST(Surface, BallOverARidgeAndInAValleyAgreesWithTheWedge) {
   Dice dice(52);
   for (const double slope : {0.3, 1.0, 3.0})
     for (const bool is_ridge : {true, false}) {
-      const Shape field = ground(41, 0.1, [&](double x, double) { return (is_ridge ? -slope : slope) * std::abs(x); });
+      const Shape field =
+          ground(41, 0.1, [&](double x, double) { return (is_ridge ? -slope : slope) * std::abs(x); });
       const Shape mesh = solid(mesh_of(field));
       const double steep = std::hypot(1, slope);
       for (int i = 0; i < 400; ++i) {
@@ -187,7 +190,8 @@ TEST(Surface, BallOverARidgeAndInAValleyAgreesWithTheWedge) {
               bool found = false;
               for (int m = 0; m < s.count; ++m)
                 found |= (s.manifolds[m].normal.cast<double>() - n[side]).norm() < 1e-4 &&
-                         std::abs(static_cast<double>(s.manifolds[m].points[0].separation) - (plane[side] - r)) < 3e-6;
+                         std::abs(static_cast<double>(s.manifolds[m].points[0].separation) -
+                                  (plane[side] - r)) < 3e-6;
               EXPECT_TRUE(found || unsure);
             }
             if (!unsure) {
@@ -212,7 +216,8 @@ TEST(Surface, ConvexMeshesAgreeWithTheirHulls) {
     for (const Vec3& v : mesh.x) x.push_back(v.cast<double>());
     Solid a;
     a.support = [&](const Point& d) {
-      return *std::max_element(x.begin(), x.end(), [&](const Point& p, const Point& q) { return p.dot(d) < q.dot(d); });
+      return *std::max_element(x.begin(), x.end(),
+                               [&](const Point& p, const Point& q) { return p.dot(d) < q.dot(d); });
     };
     for (int kind = 0; kind < num_kinds; ++kind)
       for (int i = 0; i < 60; ++i) {
@@ -253,7 +258,8 @@ TEST(Surface, ConvexMeshesAgreeWithTheirHulls) {
             // Points are midway between the surfaces; capsules count as level up to a sine of 0.1, and the
             // points of one manifold have normals within 5 degrees of each other.
             const double slack = 3e-3 * least + (kind == capsule ? 5e-3 : 0) + 0.1 * half + 1e-5;
-            EXPECT_LE(std::abs(static_cast<double>(body.signed_distance(pose.to_local(p)).distance)), half + slack);
+            EXPECT_LE(std::abs(static_cast<double>(body.signed_distance(pose.to_local(p)).distance)),
+                      half + slack);
             EXPECT_LE(std::abs(static_cast<double>(hull_shape.signed_distance(p).distance)), half + slack);
           }
         }
@@ -338,13 +344,15 @@ TEST(Surface, BoxTippingOverTheEdgeOfATable) {
 }
 
 TEST(Surface, BoxBesideAWallOfATableIsNotLifted) {
-  // 1 mm into the side of the table, its top far above the box's bottom: the top's triangles must not lift it.
+  // 1 mm into the side of the table, its top far above the box's bottom: the top's triangles must not lift
+  // it.
   const Shape table = solid(box_mesh({1, Real(0.5), 1}, Index3(6, 3, 6)));
   Dice dice(55);
   for (int i = 0; i < 400; ++i) {
     const double y = dice.between(0.1, 1.0);
     // Now and then the box's side all but coincides with an inner edge of the mesh.
-    const double z = i % 2 ? dice.between(-0.9, 0.9) : dice.below(4) / 3.0 - 0.6333 + dice.between(-1e-3, 1e-3);
+    const double z =
+        i % 2 ? dice.between(-0.9, 0.9) : dice.below(4) / 3.0 - 0.6333 + dice.between(-1e-3, 1e-3);
     const Pose pose{{Real(1.299), Real(y), Real(z)}, Quat::Identity()};
     const SurfaceManifolds s = touch(table, BoxShape{{Real(0.3), Real(0.6), Real(0.3)}}, pose, 0.01);
     ASSERT_EQ(s.count, 1);
@@ -379,7 +387,8 @@ TEST(Surface, IsOneSidedAndPushesOutWhatIsInside) {
   }
   // A closed mesh: inside, the nearest face pushes; the far side of a thin plate never does.
   const Shape block = solid(box_mesh({1, 1, 1}, Index3(4, 4, 4)));
-  const SurfaceManifolds inside = touch(block, SphereShape{Real(0.05)}, {{Real(0.1), Real(0.8), 0}, Quat::Identity()}, 0);
+  const SurfaceManifolds inside =
+      touch(block, SphereShape{Real(0.05)}, {{Real(0.1), Real(0.8), 0}, Quat::Identity()}, 0);
   ASSERT_EQ(inside.count, 1);
   EXPECT_LT((inside.manifolds[0].normal - Vec3::UnitY()).norm(), 1e-4);
   EXPECT_NEAR(deepest_of(inside).separation, -0.25, 1e-5);

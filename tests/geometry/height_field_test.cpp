@@ -63,7 +63,8 @@ TEST(HeightField, TrianglesKnowTheirNeighbours) {
       ASSERT_EQ(field.opposite(t, side), features.opposite[std::size_t(t)][side]) << t << " " << side;
     // The middle of a triangle lies over it.
     const Index3& v = mesh.triangles[std::size_t(t)];
-    const Vec3 middle = (mesh.x[std::size_t(v[0])] + mesh.x[std::size_t(v[1])] + mesh.x[std::size_t(v[2])]) / 3;
+    const Vec3 middle =
+        (mesh.x[std::size_t(v[0])] + mesh.x[std::size_t(v[1])] + mesh.x[std::size_t(v[2])]) / 3;
     ASSERT_EQ(field.triangle_at(middle[0], middle[2]), t);
   }
 }
@@ -100,7 +101,8 @@ TEST(HeightField, IsAShape) {
     ASSERT_NEAR(distance[i], field->signed_distance(pose.to_local(x[i])).distance, 1e-5);
   for (Index v = 0; v < 81; ++v)
     ASSERT_TRUE(shape.bounds(pose).grown(Real(1e-5)).contains(pose * field->vertex(v)));
-  const auto hit = shape.intersect(pose, {pose * Vec3(Real(0.1), 5, Real(0.2)), pose.rotation * Vec3(0, -1, 0)});
+  const auto hit =
+      shape.intersect(pose, {pose * Vec3(Real(0.1), 5, Real(0.2)), pose.rotation * Vec3(0, -1, 0)});
   ASSERT_TRUE(hit);
   EXPECT_NEAR(field->signed_distance(Vec3(Real(0.1), 5 - hit->t, Real(0.2))).distance, 0, 1e-5);
   EXPECT_THROW(Shape(HeightFieldShape{}), Error);
@@ -124,8 +126,8 @@ TEST(SurfaceFeatures, OfABoxAreItsTwelveEdges) {
   int convex = 0;
   for (std::size_t t = 0; t < mesh.triangles.size(); ++t)
     for (int k = 0; k < 3; ++k) {
-      const Vec3 middle =
-          Real(0.5) * (mesh.x[std::size_t(mesh.triangles[t][k])] + mesh.x[std::size_t(mesh.triangles[t][(k + 1) % 3])]);
+      const Vec3 middle = Real(0.5) * (mesh.x[std::size_t(mesh.triangles[t][k])] +
+                                       mesh.x[std::size_t(mesh.triangles[t][(k + 1) % 3])]);
       const bool is_edge = (middle.cwiseAbs().array() > Real(0.999)).count() >= 2;
       ASSERT_EQ(features.sides[t] >> k & 1, int(is_edge));
       ASSERT_EQ(features.sides[t] >> (3 + k) & 1, 0);

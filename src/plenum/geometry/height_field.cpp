@@ -46,8 +46,7 @@ HeightField::HeightField(Index columns, Index rows, Real spacing, std::span<cons
     for (Index i = 0; i + 1 < columns; ++i) {
       const Real a = vertex(i, k)[1], b = vertex(i + 1, k)[1], c = vertex(i, k + 1)[1],
                  d = vertex(i + 1, k + 1)[1];
-      extremes_[std::size_t(k * (columns - 1) + i)] =
-          Vec2(std::min({a, b, c, d}), std::max({a, b, c, d}));
+      extremes_[std::size_t(k * (columns - 1) + i)] = Vec2(std::min({a, b, c, d}), std::max({a, b, c, d}));
     }
   for (Index level = 1; level < Index(levels_.size()); ++level) {
     const Level &here = levels_[std::size_t(level)], &below = levels_[std::size_t(level - 1)];
@@ -67,7 +66,8 @@ Aabb HeightField::box_of(const Cell& c) const {
   const Level& level = levels_[std::size_t(c.level)];
   const Vec2& e = extremes_[level.first + std::size_t(c.k * level.columns + c.i)];
   const Index i0 = c.i << c.level, k0 = c.k << c.level;
-  const Index i1 = std::min((c.i + 1) << c.level, columns_ - 1), k1 = std::min((c.k + 1) << c.level, rows_ - 1);
+  const Index i1 = std::min((c.i + 1) << c.level, columns_ - 1),
+              k1 = std::min((c.k + 1) << c.level, rows_ - 1);
   const Vec3 low = vertex(i0, k0), high = vertex(i1, k1);
   return {{low[0], e[0], low[2]}, {high[0], e[1], high[2]}};
 }
@@ -107,7 +107,8 @@ SideBits HeightField::sides(Index triangle) const {
 }
 
 bool HeightField::covers(Real x, Real z) const {
-  const Real half_x = Real(0.5) * Real(columns_ - 1) * spacing_, half_z = Real(0.5) * Real(rows_ - 1) * spacing_;
+  const Real half_x = Real(0.5) * Real(columns_ - 1) * spacing_,
+             half_z = Real(0.5) * Real(rows_ - 1) * spacing_;
   return std::abs(x) <= half_x && std::abs(z) <= half_z;
 }
 

@@ -87,8 +87,7 @@ class HeightField {
   void each_child(const Cell& c, Visit&& visit) const {
     const Level& below = levels_[std::size_t(c.level - 1)];
     for (Index k = 2 * c.k; k < std::min(2 * c.k + 2, below.rows); ++k)
-      for (Index i = 2 * c.i; i < std::min(2 * c.i + 2, below.columns); ++i)
-        visit(Cell{c.level - 1, i, k});
+      for (Index i = 2 * c.i; i < std::min(2 * c.i + 2, below.columns); ++i) visit(Cell{c.level - 1, i, k});
   }
 
   Index columns_, rows_;

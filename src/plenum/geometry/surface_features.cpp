@@ -6,8 +6,7 @@ namespace plenum::inline PLENUM_ABI {
 
 SideBits detail::side_bits(const Vec3 (&x)[3], const Vec3 (&q)[3], const bool (&has)[3]) {
   const Vector3<double> p0 = x[0].cast<double>();
-  const Vector3<double> n =
-      (x[1].cast<double>() - p0).cross(x[2].cast<double>() - p0).normalized();
+  const Vector3<double> n = (x[1].cast<double>() - p0).cross(x[2].cast<double>() - p0).normalized();
   unsigned bits = 0;
   for (unsigned k = 0; k < 3; ++k) {
     if (!has[k]) {

@@ -33,7 +33,9 @@ struct MeshSource {
   }
   Index3 corners(Index t) const { return solid.mesh.triangles[static_cast<std::size_t>(t)]; }
   Point vertex(Index v) const { return solid.mesh.x[static_cast<std::size_t>(v)].cast<double>(); }
-  Index opposite(Index t, int side) const { return solid.features.opposite[static_cast<std::size_t>(t)][side]; }
+  Index opposite(Index t, int side) const {
+    return solid.features.opposite[static_cast<std::size_t>(t)][side];
+  }
   SideBits sides(Index t) const { return solid.features.sides[static_cast<std::size_t>(t)]; }
   Point outward(Index v) const { return solid.features.normals[static_cast<std::size_t>(v)].cast<double>(); }
   template <class Test>
@@ -182,7 +184,8 @@ class Collision {
       default: {
         // The lowest point of a pit has all of the surface on one side, too.
         const int k = std::countr_zero(corners);
-        return d.dot(source_.outward(t.v[k])) > 0 && source_.all_neighbours(t.v[k], [&](Index q) { return is_behind(t.x[k], q); });
+        return d.dot(source_.outward(t.v[k])) > 0 &&
+               source_.all_neighbours(t.v[k], [&](Index q) { return is_behind(t.x[k], q); });
       }
     }
   }
@@ -288,11 +291,12 @@ class Collision {
     const double deep = along - radius_;
     if (deep > margin_) return;
     if ((on_b - on_a - along * d).norm() > slop_) find_witnesses(t, d, along, on_a, on_b);
-    clusters_.add(d, 0.5 * (on_a + on_b - radius_ * d), deep, mix(id_of(t, corners), scratch_.id), Clusters::other);
+    clusters_.add(d, 0.5 * (on_a + on_b - radius_ * d), deep, mix(id_of(t, corners), scratch_.id),
+                  Clusters::other);
   }
 
-  /// Deep in the surface: the best direction between the faces of a convex side. True if it is better than the
-  /// face's own; then B touches the side, or what the side's neighbours answer for.
+  /// Deep in the surface: the best direction between the faces of a convex side. True if it is better than
+  /// the face's own; then B touches the side, or what the side's neighbours answer for.
   bool over_a_ridge(const Triangle& t) {
     const auto along = [&](const Point& n) { return n.dot(b_.support(-n)) - top(t, n); };
     double best = along(t.normal) + slop_;
@@ -332,9 +336,9 @@ class Collision {
   /// finds these points well, whereas EPA's last face need not hold the origin's foot.
   void find_witnesses(const Triangle& t, const Point& d, double along, Point& on_a, Point& on_b) const {
     const Point shift = (slop_ - along) * d;
-    const auto g = gjk<double>([&](const Point& n) { return corner_along(t, n); },
-                               [&](const Point& n) { return Point(b_.support(n) + shift); }, d, 1e-6,
-                               1e-3 * slop_);
+    const auto g =
+        gjk<double>([&](const Point& n) { return corner_along(t, n); },
+                    [&](const Point& n) { return Point(b_.support(n) + shift); }, d, 1e-6, 1e-3 * slop_);
     on_b = g.b - shift;
     on_a = on_b - along * d;
   }
@@ -379,8 +383,7 @@ class Collision {
   bool over_face(const Triangle& t) {
     look_along(t.normal);
     ClipVertex<double> buffer[2][2 * CoreFeature::most_corners];
-    const int count =
-        clip<double>(t.x, 3, incident_.x, incident_.count, t.normal, slop_, buffer, t.beyond);
+    const int count = clip<double>(t.x, 3, incident_.x, incident_.count, t.normal, slop_, buffer, t.beyond);
     bool any = false;
     for (int i = 0; i < count; ++i) {
       const ClipVertex<double>& v = buffer[0][i];
@@ -388,9 +391,10 @@ class Collision {
       if (gap > margin_) continue;
       // A corner of B keeps its id from triangle to triangle.
       const bool is_corner = (v.id & 0x80008000u) == 0;
-      const std::uint32_t id = mix(is_corner ? 24 : mix(25, static_cast<std::uint32_t>(t.number)),
-                                   mix(incident_.id, v.id));
-      clusters_.add(t.normal, v.x + (0.5 * gap - height) * t.normal, gap, id, is_corner ? Clusters::corner : Clusters::face);
+      const std::uint32_t id =
+          mix(is_corner ? 24 : mix(25, static_cast<std::uint32_t>(t.number)), mix(incident_.id, v.id));
+      clusters_.add(t.normal, v.x + (0.5 * gap - height) * t.normal, gap, id,
+                    is_corner ? Clusters::corner : Clusters::face);
       any = true;
     }
     return any;

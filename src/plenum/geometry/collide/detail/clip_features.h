@@ -16,8 +16,9 @@ struct Collector {
 
 /// Points of `incident` over the face `reference`, whose unit outward normal is n. `radius` of the
 /// reference's and of the incident core; `sign` is +1 if n points from A to B.
-inline void clip_to_face(const Feature& reference, const Feature& incident, const Point& n, double reference_radius,
-                  double incident_radius, double margin, double slop, std::uint32_t tag, Collector& out) {
+inline void clip_to_face(const Feature& reference, const Feature& incident, const Point& n,
+                         double reference_radius, double incident_radius, double margin, double slop,
+                         std::uint32_t tag, Collector& out) {
   ClipVertex<double> buffer[2][2 * Feature::most_corners];
   const int count = clip<double>(reference.x, reference.count, incident.x, incident.count, n, slop, buffer);
   const ClipVertex<double>* v = buffer[0];
@@ -44,8 +45,8 @@ inline void keep_deeper_end(const Point& n, double radius, Feature& f) {
 }
 
 /// Two points where nearly parallel segments run beside each other; none if they do not.
-inline void pair_segments(const Feature& fa, const Feature& fb, const Point& n, double ra, double rb, double margin,
-                   std::uint32_t tag, Collector& out) {
+inline void pair_segments(const Feature& fa, const Feature& fb, const Point& n, double ra, double rb,
+                          double margin, std::uint32_t tag, Collector& out) {
   const Point along = fa.x[1] - fa.x[0], other = fb.x[1] - fb.x[0];
   const double length2 = along.squaredNorm();
   constexpr double most_sine = 0.02;  // lateral offsets of the ends stay within a fiftieth of the overlap

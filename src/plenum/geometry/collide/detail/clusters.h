@@ -18,7 +18,8 @@ class Clusters {
   /// Whether test(normal, separation of the deepest point) holds for one of the manifolds.
   template <class Test>
   bool any(Test&& test) const {
-    return std::any_of(clusters_, clusters_ + count_, [&](const Cluster& c) { return test(c.normal, c.deepest); });
+    return std::any_of(clusters_, clusters_ + count_,
+                       [&](const Cluster& c) { return test(c.normal, c.deepest); });
   }
 
   /// Two points at one place become one: that of higher rank, unless the other is clearly deeper, with the id
@@ -29,7 +30,8 @@ class Clusters {
     const Vec3 at = x.cast<Real>();
     // Directions touched at once may share a corner of B: the normal makes the difference.
     std::uint32_t direction = 0;
-    for (int i = 0; i < 3; ++i) direction = 9 * direction + static_cast<std::uint32_t>(std::lround(4 * normal[i]) + 4);
+    for (int i = 0; i < 3; ++i)
+      direction = 9 * direction + static_cast<std::uint32_t>(std::lround(4 * normal[i]) + 4);
     const Item item{{at, static_cast<Real>(gap), mix(id, direction)}, rank};
     if (Item* known = find(*c, item)) {
       const std::uint32_t name = rank > known->rank ? item.point.id : known->point.id;
