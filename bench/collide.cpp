@@ -133,14 +133,11 @@ void on_ground(Session& session) {
     pose.rotation = i % 3
                         ? Quat(Eigen::AngleAxis<Real>(6 * r[2], Vec3::UnitY()))
                         : Quat(Quat(q[0] - Real(0.5), q[1] - Real(0.5), q[2] - Real(0.5), q[3]).normalized());
-    Real low = -1, high = 1;
-    for (int k = 0; k < 16; ++k) {
-      pose.position = Vec3(8 * r[0] - 4, Real(0.5) * (low + high), 8 * r[1] - 4);
-      SurfaceManifolds m;
-      collide_surface(ground, body, pose, 0, m);
-      (m.count > 0 ? low : high) = pose.position[1];
-    }
-    pose.position[1] = low - Real(0.005) * r[3];
+    // Let down until it touches, then up to 5 mm more.
+    pose.position = Vec3(8 * r[0] - 4, 1, 8 * r[1] - 4);
+    SurfaceManifolds m;
+    while (collide_surface(ground, body, pose, 0, m), m.count == 0) pose.position[1] -= Real(0.005);
+    pose.position[1] += Real(0.005) * r[3];
   }
   int manifolds = 0;
   const double seconds = Session::best_of(10, [&] {

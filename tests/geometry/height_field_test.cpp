@@ -139,7 +139,7 @@ TEST(SurfaceFeatures, OfABoxAreItsTwelveEdges) {
   for (Index3& t : room.triangles) std::swap(t[1], t[2]);
   int concave = 0;
   for (const SideBits bits : SurfaceFeatures(room).sides) {
-    ASSERT_EQ(bits & convex_sides, 0);
+    ASSERT_EQ(bits & 7, 0);
     for (int k = 3; k < 6; ++k) concave += bits >> k & 1;
   }
   EXPECT_EQ(concave, 48);

@@ -82,6 +82,16 @@ Index3 HeightField::corners(Index triangle) const {
   return triangle % 2 == 0 ? Index3(a, a + columns_, far) : Index3(a, far, a + 1);
 }
 
+void HeightField::fetch(Index triangle, Index3& v, Vec3 (&x)[3]) const {
+  const Index cell = triangle / 2, k = cell / (columns_ - 1), i = cell - k * (columns_ - 1);
+  const bool lower = triangle % 2 == 0;
+  const Index a = k * columns_ + i;
+  v = lower ? Index3(a, a + columns_, a + columns_ + 1) : Index3(a, a + columns_ + 1, a + 1);
+  x[0] = vertex(i, k);
+  x[1] = lower ? vertex(i, k + 1) : vertex(i + 1, k + 1);
+  x[2] = lower ? vertex(i + 1, k + 1) : vertex(i + 1, k);
+}
+
 Index HeightField::opposite(Index triangle, int side) const {
   const Index cell = triangle / 2, i = cell % (columns_ - 1), k = cell / (columns_ - 1);
   const auto at = [&](Index column, Index row) {
@@ -94,11 +104,11 @@ Index HeightField::opposite(Index triangle, int side) const {
 }
 
 SideBits HeightField::sides(Index triangle) const {
-  const Index3 v = corners(triangle);
+  Index3 v;
   Vec3 x[3], q[3];
+  fetch(triangle, v, x);
   bool has[3];
   for (int k = 0; k < 3; ++k) {
-    x[k] = vertex(v[k]);
     const Index other = opposite(triangle, k);
     has[k] = other >= 0;
     q[k] = has[k] ? vertex(other) : Vec3(Vec3::Zero());

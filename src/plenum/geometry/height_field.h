@@ -37,6 +37,8 @@ class HeightField {
   Vec3 vertex(Index number) const { return vertex(number % columns_, number / columns_); }
   /// Numbers of a triangle's corners, counter-clockwise from above.
   Index3 corners(Index triangle) const;
+  /// The corners' numbers and places.
+  void fetch(Index triangle, Index3& v, Vec3 (&x)[3]) const;
   /// Corner of the neighbour across side `side`; -1 on the border.
   Index opposite(Index triangle, int side) const;
   SideBits sides(Index triangle) const;

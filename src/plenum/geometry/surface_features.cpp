@@ -13,10 +13,13 @@ SideBits detail::side_bits(const Vec3 (&x)[3], const Vec3 (&q)[3], const bool (&
       bits |= 1u << k;
       continue;
     }
-    const Vector3<double> d = (q[k] - x[k]).cast<double>();
-    const double rise = n.dot(d), flat = flat_angle * d.norm();
-    if (rise < -flat) bits |= 1u << k;
-    if (rise > flat) bits |= 8u << k;
+    const Vector3<double> d = (q[k] - x[k]).cast<double>(), side = (x[(k + 1) % 3] - x[k]).cast<double>();
+    // The sine of the angle between the faces.
+    const double bend = n.dot(d) * side.norm() / side.cross(d).norm();
+    if (bend > flat_angle) bits |= 8u << k;
+    if (!(bend >= -flat_angle)) bits |= 1u << k;  // a neighbour without area, too
+    // Folded by more than a right angle, the sine is small again.
+    if (bend < -flat_angle && bend >= -slight_angle && n.dot(side.cross(d)) < 0) bits |= 64u << k;
   }
   return static_cast<SideBits>(bits);
 }

@@ -13,10 +13,10 @@ namespace plenum::inline PLENUM_ABI {
 constexpr double flat_angle = 1e-3;
 
 /// What a triangle's sides are, as bits: 1 << k if side k, from corner k to the next, is convex (seen from
-/// outside) or a border; 1 << (3 + k) if it is concave; else it is flat. Nothing can touch a triangle without
-/// a convex side without touching a face as well.
-using SideBits = std::uint8_t;
-constexpr SideBits convex_sides = 7;
+/// outside) or a border; 1 << (3 + k) if it is concave; else it is flat; 1 << (6 + k) if it is convex, but by
+/// no more than `slight_angle`.
+using SideBits = std::uint16_t;
+constexpr double slight_angle = 0.05;  ///< [rad]
 
 /// Topology around the triangles of a mesh.
 struct SurfaceFeatures {
@@ -27,9 +27,8 @@ struct SurfaceFeatures {
                                  ///< than two triangles meet there
   std::vector<SideBits> sides;   ///< [T]
   Rows neighbours;               ///< of each vertex, joined to it by an edge
-  std::vector<Vec3>
-      normals;             ///< [V] out of the surface at each vertex: the sum of its triangles' unit normals
-  bool is_closed = false;  ///< no side is a border
+  std::vector<Vec3> normals;     ///< [V] outward: the sum of the unit normals of the triangles around
+  bool is_closed = false;        ///< no side is a border
 };
 
 namespace detail {

@@ -17,6 +17,67 @@ double separation(const Core& a, const Core& b, const Point& n) {
   return n.dot(b.support(-n)) - n.dot(a.support(n));
 }
 
+/// A direction from A to B, the separation along it, and the points that face each other there.
+struct Axis {
+  Point n;
+  double gap;
+  Point on_a, on_b;
+};
+
+/// Climbs from axis.n to a direction of locally greatest separation: B moved along the direction until a
+/// small gap is left has a closest point, whose normal is the next direction. (Where A and B are apart the
+/// greatest is the distance, and there is one.) False if that does not settle.
+bool climb(const Core& a, const Core& b, double least, Axis& axis) {
+  const double gap = 0.02 * least, enough = 0.1 * preference * least;
+  axis.gap = separation(a, b, axis.n);
+  for (int k = 0; k < 5; ++k) {
+    const Point shift = (gap - axis.gap) * axis.n;
+    const auto g = gjk<double>([&](const Point& d) { return a.support(d); },
+                               [&](const Point& d) { return Point(b.support(d) + shift); }, axis.n, 1e-6);
+    if (g.overlap) return false;
+    const double next = g.lower_bound - shift.dot(g.normal), gain = next - axis.gap;
+    const bool has_settled = gain <= enough && axis.n.dot(g.normal) > 1 - 2e-5;
+    if (gain > 0) {
+      axis.n = g.normal;
+      axis.gap = next;
+    }
+    axis.on_a = g.a;
+    axis.on_b = g.b - shift;
+    if (has_settled) return true;
+  }
+  return false;
+}
+
+/// The direction between the cores shrunk about their centres; false if they overlap still.
+bool guess(const Core& a, const Core& b, Point& n) {
+  constexpr double size = 0.85;
+  const Point ca = a.centre(), cb = b.centre();
+  const auto g =
+      gjk<double>([&](const Point& d) { return Point(ca + size * (a.support(d) - ca)); },
+                  [&](const Point& d) { return Point(cb + size * (b.support(d) - cb)); }, cb - ca, 1e-2);
+  n = g.normal;
+  return !g.overlap;
+}
+
+// A direction as three 16-bit integers.
+void remember(const Point& n, ManifoldCache& cache) {
+  const auto put = [](std::uint8_t* to, double x) {
+    const auto v = static_cast<std::uint16_t>(static_cast<std::int16_t>(std::lround(32767 * x)));
+    to[0] = static_cast<std::uint8_t>(v & 0xff);
+    to[1] = static_cast<std::uint8_t>(v >> 8);
+  };
+  put(cache.a, n[0]);
+  put(cache.a + 2, n[1]);
+  put(cache.b, n[2]);
+}
+
+Point remembered(const ManifoldCache& cache) {
+  const auto get = [](const std::uint8_t* from) {
+    return static_cast<double>(static_cast<std::int16_t>(static_cast<std::uint16_t>(from[0] | from[1] << 8)));
+  };
+  return {get(cache.a), get(cache.a + 2), get(cache.b)};
+}
+
 }  // namespace
 
 void collide_cores(const Shape& shape_a, const Shape& shape_b, const Pose& b_in_a, Real margin_real,
@@ -61,6 +122,8 @@ void collide_cores(const Shape& shape_a, const Shape& shape_b, const Pose& b_in_
       std::uint8_t* to = kind == 2 ? cache.a : cache.b;
       to[0] = static_cast<std::uint8_t>(face & 0xff);
       to[1] = static_cast<std::uint8_t>(face >> 8);
+    } else {
+      remember(n, cache);
     }
     keep_four(out.points, out.count, n.cast<Real>(), static_cast<Real>(2 * slop), m);
   };
@@ -87,23 +150,43 @@ void collide_cores(const Shape& shape_a, const Shape& shape_b, const Pose& b_in_
                   static_cast<std::int8_t>(cache.a[2]));
     if (separation(a, b, n) > (margin + radius) * n.norm()) return;
   }
-  const auto g = gjk<double>(support_a, support_b, b.centre() - a.centre(), 1e-6, fine, margin + radius);
-  if (!g.overlap && g.lower_bound > margin + radius) {
-    cache = {};
-    cache.kind = 8;
-    for (int i = 0; i < 3; ++i)
-      cache.a[i] = static_cast<std::uint8_t>(static_cast<std::int8_t>(std::lround(127 * g.normal[i])));
-    return;
+  Axis axis;
+  bool is_known = false;
+  // Where cores overlap, the last direction is kept like a face while it is shallow.
+  const auto is_shallow = [&](double depth) { return axis.gap - radius > -depth * least; };
+  Point start = b.centre() - a.centre();
+  if (cache.kind == 9) {  // the direction of the last contact without a face
+    const Point n = remembered(cache);
+    if (const double norm = n.norm(); norm > 1) {
+      axis.n = start = n / norm;
+      const double gap = separation(a, b, axis.n);
+      if (gap > margin + radius) return;
+      if (gap < 0.02 * least)
+        is_known = climb(a, b, least, axis) && is_shallow(static_cast<double>(steady_depth(1)));
+      if (is_known && axis.gap > margin + radius) return remember(axis.n, cache);
+    }
   }
-  Point n = g.normal, on_a = g.a, on_b = g.b;
-  double gap = g.distance;
-  if (g.overlap || g.distance < fine) {
-    const auto e = epa<double>(support_a, support_b, g.simplex, 1e-4, fine);
-    n = e.normal;
-    on_a = e.a;
-    on_b = e.b;
-    gap = -e.depth;
+  if (!is_known) {
+    const auto g = gjk<double>(support_a, support_b, start, 1e-6, fine, margin + radius);
+    if (!g.overlap && g.lower_bound > margin + radius) {
+      cache = {};
+      cache.kind = 8;
+      for (int i = 0; i < 3; ++i)
+        cache.a[i] = static_cast<std::uint8_t>(static_cast<std::int8_t>(std::lround(127 * g.normal[i])));
+      return;
+    }
+    axis = {g.normal, g.distance, g.a, g.b};
+    if (g.overlap || g.distance < fine) {
+      // Shallow overlaps of shapes that are apart once they are shrunk; EPA for the others.
+      if (!guess(a, b, axis.n) || !climb(a, b, least, axis) ||
+          !is_shallow(static_cast<double>(steady_depth(3)))) {
+        const auto e = epa<double>(support_a, support_b, g.simplex, 1e-4, fine);
+        axis = {e.normal, -e.depth, e.a, e.b};
+      }
+    }
   }
+  const Point n = axis.n, on_a = axis.on_a, on_b = axis.on_b;
+  const double gap = axis.gap;
 
   // A face whose own axis separates as well as the best makes the manifold; the last choice is preferred.
   const auto face_a = a.face_normal(n), face_b = b.face_normal(-n);
@@ -127,7 +210,7 @@ void collide_cores(const Shape& shape_a, const Shape& shape_b, const Pose& b_in_
     out.points[out.count++] = {(0.5 * (pa + pb)).cast<Real>(), static_cast<Real>(gap - radius),
                                mix(5, mix(fa.id, fb.id))};
   }
-  finish(4, n);
+  finish(9, n);
 }
 
 }  // namespace plenum::inline PLENUM_ABI::detail

@@ -148,15 +148,13 @@ SubSimplex<T> nearest_in_tetrahedron(const Simplex<T>& simplex) {
 
 /// support_a, support_b: Vector3<T>(const Vector3<T>& direction), points of the sets farthest along it, in
 /// one frame. Stops when distance - lower bound <= relative * distance + absolute [m], or as soon as the
-/// lower bound exceeds `enough` [m]. `start`: simplex of a similar query (its points must belong to the sets
-/// as they are now), or empty.
+/// lower bound exceeds `enough` [m].
 template <class T, class SupportA, class SupportB>
 GjkResult<T> gjk(const SupportA& support_a, const SupportB& support_b, const Vector3<T>& first_direction,
-                 T relative = T(1e-6), T absolute = T(0), T enough = std::numeric_limits<T>::infinity(),
-                 const Simplex<T>& start = {}) {
+                 T relative = T(1e-6), T absolute = T(0), T enough = std::numeric_limits<T>::infinity()) {
   constexpr int most_iterations = 64;
   constexpr T epsilon = std::numeric_limits<T>::epsilon();
-  GjkResult<T> r{false, 0, 0, Vector3<T>::UnitY(), Vector3<T>::Zero(), Vector3<T>::Zero(), start, 0};
+  GjkResult<T> r{false, 0, 0, Vector3<T>::UnitY(), Vector3<T>::Zero(), Vector3<T>::Zero(), {}, 0};
   Simplex<T>& s = r.simplex;
   const auto sample = [&](const Vector3<T>& direction) {
     SimplexVertex<T> v;
@@ -165,16 +163,12 @@ GjkResult<T> gjk(const SupportA& support_a, const SupportB& support_b, const Vec
     v.w = v.a - v.b;
     return v;
   };
-  if (s.count == 0) {
-    s.v[0] = sample(first_direction.squaredNorm() > 0 ? first_direction : Vector3<T>::UnitX());
-    s.weight[0] = 1;
-    s.count = 1;
-  }
-  T best = std::numeric_limits<T>::infinity(), largest = 0;
+  s.v[0] = sample(first_direction.squaredNorm() > 0 ? first_direction : Vector3<T>::UnitX());
+  s.weight[0] = 1;
+  s.count = 1;
   Vector3<T> v = s.v[0].w;
-  bool solve = s.count > 1;
-  if (!solve) best = v.squaredNorm();
-  for (int i = 0; i < s.count; ++i) largest = std::max(largest, s.v[i].w.squaredNorm());
+  T best = v.squaredNorm(), largest = best;
+  bool solve = false;
   Simplex<T> last = s;
   for (r.iterations = 0; r.iterations < most_iterations; ++r.iterations) {
     if (solve) {

@@ -31,7 +31,10 @@ struct MeshSource {
   void overlapping(const Aabb& box, Visit&& visit) const {
     solid.exact.bvh().overlapping(box, visit);
   }
-  Index3 corners(Index t) const { return solid.mesh.triangles[static_cast<std::size_t>(t)]; }
+  void fetch(Index t, Index3& v, Vec3 (&x)[3]) const {
+    v = solid.mesh.triangles[static_cast<std::size_t>(t)];
+    for (int k = 0; k < 3; ++k) x[k] = solid.mesh.x[static_cast<std::size_t>(v[k])];
+  }
   Point vertex(Index v) const { return solid.mesh.x[static_cast<std::size_t>(v)].cast<double>(); }
   Index opposite(Index t, int side) const {
     return solid.features.opposite[static_cast<std::size_t>(t)][side];
@@ -65,7 +68,7 @@ struct HeightSource {
   void overlapping(const Aabb& box, Visit&& visit) const {
     field.overlapping(box, visit);
   }
-  Index3 corners(Index t) const { return field.corners(t); }
+  void fetch(Index t, Index3& v, Vec3 (&x)[3]) const { field.fetch(t, v, x); }
   Point vertex(Index v) const { return field.vertex(v).cast<double>(); }
   Index opposite(Index t, int side) const { return field.opposite(t, side); }
   SideBits sides(Index t) const { return field.sides(t); }
@@ -85,7 +88,7 @@ struct HeightSource {
   bool way_out(const Point& x, Point& surface, Point& normal) const {
     const Real east = static_cast<Real>(x[0]), south = static_cast<Real>(x[2]);
     if (!field.covers(east, south)) return false;
-    const Index3 v = corners(field.triangle_at(east, south));
+    const Index3 v = field.corners(field.triangle_at(east, south));
     surface = vertex(v[0]);
     normal = (vertex(v[1]) - surface).cross(vertex(v[2]) - surface).normalized();
     return normal.dot(x - surface) < 0;
@@ -100,7 +103,9 @@ struct Triangle {
   /// How far the face reaches beyond its sides [m]. Beyond a concave one the solid goes on above the face's
   /// plane, so that the plane still bounds it there; a corner of B that is behind both faces counts for both.
   double beyond[3] = {0, 0, 0};
-  bool has_edges = true;
+  SideBits sides = 0;
+  /// Whether a side is convex by more than a little.
+  bool has_edges() const { return (sides & 7u) & ~(sides >> 6); }
 };
 
 template <class Source>
@@ -116,16 +121,21 @@ class Collision {
         clusters_(slop_) {}
 
   void run(const Aabb& box, SurfaceManifolds& out) {
+    // A ball around the box's middle that holds B and the margin; rounding makes it a little larger.
+    const Vec3 middle = box.centre();
+    const double reach = b_.kind() == Core::Kind::point ? radius_ + margin_
+                                                        : static_cast<double>(Real(0.5) * box.size().norm());
+    const Real farthest2 = static_cast<Real>(1.00001 * reach * reach);
     source_.overlapping(box, [&](Index t) {
       Triangle triangle;
       triangle.number = t;
-      triangle.v = source_.corners(t);
-      for (int k = 0; k < 3; ++k) triangle.x[k] = source_.vertex(triangle.v[k]);
+      Vec3 corner[3];
+      source_.fetch(t, triangle.v, corner);
+      Aabb bounds;
+      for (const Vec3& x : corner) bounds.extend(x);
+      if (!bounds.overlaps(box) || bounds.squared_distance(middle) > farthest2) return;
+      for (int k = 0; k < 3; ++k) triangle.x[k] = corner[k].cast<double>();
       const auto& x = triangle.x;
-      const Point low = x[0].cwiseMin(x[1]).cwiseMin(x[2]), high = x[0].cwiseMax(x[1]).cwiseMax(x[2]);
-      if ((low.array() > box.high.array().cast<double>()).any() ||
-          (high.array() < box.low.array().cast<double>()).any())
-        return;
       triangle.normal = (x[1] - x[0]).cross(x[2] - x[0]);
       const double area = triangle.normal.norm();
       if (!(area > 0)) return;  // its sides are those of its neighbours
@@ -225,16 +235,17 @@ class Collision {
     look_along(t.normal);
     const double height = t.normal.dot(deepest_ - t.x[0]), gap = height - radius_;
     if (gap > margin_) return;
-    const SideBits sides = source_.sides(t.number);
-    t.has_edges = sides & convex_sides;
+    t.sides = source_.sides(t.number);
     for (int k = 0; k < 3; ++k)
-      if (sides & (8u << k)) t.beyond[k] = margin_ + 0.1 * b_.least_extent();
+      if (t.sides & (8u << k)) t.beyond[k] = margin_ + 0.1 * b_.least_extent();
     const double shallow = -static_cast<double>(steady_depth(3)) * b_.least_extent();
     if (gap > shallow) {
       if (covers(t, deepest_)) {
         if (over_face(t)) return;
-      } else if (!t.has_edges) {
+      } else if (!t.has_edges()) {
         over_face(t);
+        for (int k = 0; k < 3; ++k)
+          if (t.sides & (64u << k)) over_slight_edge(t, k);
         return;
       }
     }
@@ -305,7 +316,7 @@ class Collision {
     for (int side = 0; side < 3; ++side) {
       const Index q = source_.opposite(t.number, side);
       const Point &x = t.x[side], &y = t.x[(side + 1) % 3];
-      if (q < 0 || !(source_.sides(t.number) & (1u << side))) continue;
+      if (q < 0 || !(t.sides & (1u << side))) continue;
       const Point other = (x - y).cross(source_.vertex(q) - y).normalized();  // the neighbour's normal
       // Golden section over the arc.
       const auto at = [&](double s) { return Point((t.normal + s * (other - t.normal)).normalized()); };
@@ -368,6 +379,22 @@ class Collision {
       if (side.cross(p - t.x[k]).dot(t.normal) < -t.beyond[k] * side.norm()) return false;
     }
     return true;
+  }
+
+  /// Between the normals of a slightly convex side's faces is a wedge over neither face. What is deepest
+  /// there touches the edge; the face's normal is near enough.
+  void over_slight_edge(const Triangle& t, int side) {
+    const Point &x = t.x[side], &y = t.x[(side + 1) % 3];
+    const Point edge = (y - x).normalized(), from = deepest_ - x;
+    const double along = edge.dot(from), length = (y - x).norm();
+    const double reach = 2 * slight_angle * (std::abs(t.normal.dot(from)) + slop_);
+    const double beyond = edge.cross(t.normal).dot(from);
+    if (beyond < 0 || beyond > reach || along < -reach || along > length + reach) return;
+    const Point other = source_.vertex(source_.opposite(t.number, side)) - x;
+    if ((other - edge.dot(other) * edge).dot(from) > 0) return;  // over the neighbour
+    const double height = t.normal.dot(from), gap = height - radius_;
+    clusters_.add(t.normal, deepest_ + (0.5 * gap - height) * t.normal, gap,
+                  mix(24, mix(incident_.id, 0xffffu)), Clusters::face);
   }
 
   static unsigned corners_towards(const Triangle& t, const Point& d) {

@@ -2,6 +2,7 @@
 // Gathers contact points of many triangles into manifolds by their normals.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "plenum/geometry/collide/detail/core.h"
 #include "plenum/geometry/collide/detail/reduce.h"
@@ -22,43 +23,75 @@ class Clusters {
                        [&](const Cluster& c) { return test(c.normal, c.deepest); });
   }
 
-  /// Two points at one place become one: that of higher rank, unless the other is clearly deeper, with the id
-  /// of the higher rank, so that a corner is known by the same id whichever triangle is found first.
+  /// A point over a corner of B is known by its id and kept while there is room; of the others only those
+  /// that are outermost in one of eight directions, and the deepest.
   void add(const Point& normal, const Point& x, double gap, std::uint32_t id, Rank rank) {
     Cluster* c = find(normal, gap);
     if (!c) return;
-    const Vec3 at = x.cast<Real>();
     // Directions touched at once may share a corner of B: the normal makes the difference.
     std::uint32_t direction = 0;
     for (int i = 0; i < 3; ++i)
       direction = 9 * direction + static_cast<std::uint32_t>(std::lround(4 * normal[i]) + 4);
-    const Item item{{at, static_cast<Real>(gap), mix(id, direction)}, rank};
-    if (Item* known = find(*c, item)) {
-      const std::uint32_t name = rank > known->rank ? item.point.id : known->point.id;
-      const Real lower = item.point.separation - known->point.separation, slop = static_cast<Real>(slop_);
-      if (rank > known->rank ? lower < slop : lower < -slop) known->point = item.point;
-      known->point.id = name;
-      known->rank = std::max(known->rank, rank);
-      return update(*c, normal, gap);
+    const Item item{{x.cast<Real>(), static_cast<Real>(gap), mix(id, direction)}, rank};
+    if (gap < c->deepest) {
+      c->deepest = gap;
+      c->normal = normal;
     }
-    if (c->count == room) reduce(*c);
-    c->items[c->count++] = item;
-    update(*c, normal, gap);
+    if (rank == corner) {
+      for (int i = 0; i < c->corners; ++i) {
+        Item& known = c->items[outermost + i];
+        if (known.point.id != item.point.id) continue;
+        if (item.point.separation < known.point.separation) known = item;
+        return;
+      }
+      if (c->corners < most_corners) {
+        c->items[outermost + c->corners++] = item;
+        return;
+      }
+    }
+    const Real depth = -item.point.separation;
+    Real score[outermost];
+    for (int i = 0; i < 4; ++i) {
+      score[i] = c->direction[i].dot(item.point.x);
+      score[i + 4] = -score[i];
+    }
+    score[8] = depth;
+    for (int i = 0; i < outermost; ++i)
+      if (score[i] > c->score[i]) {
+        c->score[i] = score[i];
+        c->items[i] = item;
+      }
   }
 
   void write(SurfaceManifolds& out) {
     out.count = 0;
     for (int i = 0; i < count_; ++i) {
-      Cluster& c = clusters_[i];
-      Manifold::Point points[room];
-      for (int k = 0; k < c.count; ++k) points[k] = c.items[k].point;
-      Manifold& m = out.manifolds[out.count++];
-      keep_four(points, c.count, c.normal.cast<Real>(), static_cast<Real>(2 * slop_), m, true);
+      const Cluster& c = clusters_[i];
+      // Corners first, then faces: of points at one place the first is kept, unless another is clearly
+      // deeper.
+      Item unique[outermost + most_corners];
+      int count = 0;
+      for (const Rank rank : {corner, face, other})
+        for (int k = 0; k < outermost + c.corners; ++k) {
+          if (k < outermost && !(c.score[k] > lowest)) continue;
+          const Item& item = c.items[k];
+          if (item.rank != rank) continue;
+          Item* same = find(unique, count, item);
+          if (!same)
+            unique[count++] = item;
+          else if (item.point.separation < same->point.separation - static_cast<Real>(slop_))
+            *same = item;
+        }
+      Manifold::Point points[outermost + most_corners];
+      for (int k = 0; k < count; ++k) points[k] = unique[k].point;
+      keep_four(points, count, c.normal.cast<Real>(), static_cast<Real>(2 * slop_),
+                out.manifolds[out.count++], true);
     }
   }
 
  private:
-  static constexpr int room = 48;
+  static constexpr int outermost = 9, most_corners = 16;
+  static constexpr Real lowest = -std::numeric_limits<Real>::max();
   static constexpr double least_cosine = 0.99619470;  // 5 degrees
   struct Item {
     Manifold::Point point;
@@ -67,8 +100,10 @@ class Clusters {
   struct Cluster {
     Point normal;
     double deepest;
-    Item items[room];
-    int count;
+    Vec3 direction[4];
+    Real score[outermost];
+    Item items[outermost + most_corners];
+    int corners;
   };
 
   Cluster* find(const Point& normal, double gap) {
@@ -89,46 +124,25 @@ class Clusters {
     }
     best->normal = normal;
     best->deepest = gap;
-    best->count = 0;
+    best->corners = 0;
+    for (Real& s : best->score) s = lowest;
+    const Vec3 u = normal.unitOrthogonal().cast<Real>(), v = normal.cast<Real>().cross(u);
+    constexpr Real c = Real(0.92387953), s = Real(0.38268343);  // of 22.5 degrees
+    best->direction[0] = c * u + s * v;
+    best->direction[1] = s * u + c * v;
+    best->direction[2] = c * v - s * u;
+    best->direction[3] = s * v - c * u;
     return best;
   }
 
   /// The point of the same id, or else at the same place.
-  Item* find(Cluster& c, const Item& item) const {
-    for (int i = 0; i < c.count; ++i)
-      if (c.items[i].point.id == item.point.id) return &c.items[i];
-    for (int i = 0; i < c.count; ++i)
-      if ((c.items[i].point.x - item.point.x).squaredNorm() <= static_cast<Real>(slop_ * slop_))
-        return &c.items[i];
+  Item* find(Item* items, int count, const Item& item) const {
+    for (int i = 0; i < count; ++i)
+      if (items[i].point.id == item.point.id) return &items[i];
+    for (int i = 0; i < count; ++i)
+      if ((items[i].point.x - item.point.x).squaredNorm() <= static_cast<Real>(slop_ * slop_))
+        return &items[i];
     return nullptr;
-  }
-
-  void update(Cluster& c, const Point& normal, double gap) {
-    if (gap >= c.deepest) return;
-    c.deepest = gap;
-    c.normal = normal;
-  }
-
-  /// Makes room: keeps corners of B, the deepest point, and the outermost in eight directions.
-  void reduce(Cluster& c) {
-    bool keep[room] = {};
-    const Vec3 n = c.normal.cast<Real>();
-    const Vec3 u = n.unitOrthogonal(), v = n.cross(u);
-    for (int i = 0; i <= 8; ++i) {
-      const Real angle = Real(0.78539816) * Real(i);
-      const Vec3 direction = std::cos(angle) * u + std::sin(angle) * v;
-      int best = 0;
-      const auto score = [&](int k) {
-        return i == 8 ? -c.items[k].point.separation : direction.dot(c.items[k].point.x);
-      };
-      for (int k = 1; k < c.count; ++k)
-        if (score(k) > score(best)) best = k;
-      keep[best] = true;
-    }
-    int kept = 0;
-    for (int k = 0; k < c.count; ++k)
-      if (keep[k] || (c.items[k].rank == corner && kept < room / 2)) c.items[kept++] = c.items[k];
-    c.count = kept;
   }
 
   double slop_;

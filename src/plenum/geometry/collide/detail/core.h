@@ -29,7 +29,8 @@ class Core {
   /// The core of a sphere, box, capsule, cylinder, cone or hull placed at `pose`; none of other shapes.
   static std::optional<Core> of(const Shape& shape, const Pose& pose) {
     Core c;
-    c.rotation_ = pose.rotation.cast<double>().toRotationMatrix();
+    c.is_turned_ = !pose.rotation.vec().isZero(0);
+    if (c.is_turned_) c.rotation_ = pose.rotation.cast<double>().toRotationMatrix();
     c.position_ = pose.position.cast<double>();
     struct Take {
       Core& c;
@@ -60,6 +61,7 @@ class Core {
 
   /// Moves the core elsewhere.
   void place(const Quaternion<double>& rotation, const Point& position) {
+    is_turned_ = true;
     rotation_ = rotation.toRotationMatrix();
     position_ = position;
   }
@@ -85,7 +87,7 @@ class Core {
   }
 
   Point support(const Point& direction) const {
-    const Point d = rotation_.transpose() * direction;
+    const Point d = is_turned_ ? Point(rotation_.transpose() * direction) : direction;
     Point x = Point::Zero();
     switch (kind_) {
       case Kind::point:
@@ -109,7 +111,7 @@ class Core {
         x = hull_support(d);
         break;
     }
-    return rotation_ * x + position_;
+    return is_turned_ ? Point(rotation_ * x + position_) : Point(x + position_);
   }
 
   /// Unit outward normal of the flat face that looks most along `direction`; none if the core has no face.
@@ -222,9 +224,10 @@ class Core {
   }
 
   Point rim(const Point& d, double y) const {
-    const double across = std::hypot(d[0], d[2]);
-    if (!(across > 0)) return Point(half_[0], y, 0);
-    return Point(half_[0] * d[0] / across, y, half_[0] * d[2] / across);
+    const double across2 = d[0] * d[0] + d[2] * d[2];
+    if (!(across2 > 0)) return Point(half_[0], y, 0);
+    const double scale = half_[0] / std::sqrt(across2);
+    return Point(scale * d[0], y, scale * d[2]);
   }
 
   Point hull_support(const Point& d) const {
@@ -310,6 +313,7 @@ class Core {
   double radius_ = 0;
   Point half_ = Point::Zero();
   const ConvexHull* hull_ = nullptr;
+  bool is_turned_ = false;
   Matrix3<double> rotation_ = Matrix3<double>::Identity();
   Point position_ = Point::Zero();
 };
