@@ -62,6 +62,16 @@ HeightField::HeightField(Index columns, Index rows, Real spacing, std::span<cons
   }
 }
 
+Index2 HeightField::cells_between(Real low, Real high, Index points) const {
+  const Real middle = Real(0.5) * Real(points - 1), last = Real(points - 1);
+  // Rounding of the grid's coordinates must not lose a cell.
+  const Real slack = 4 * std::numeric_limits<Real>::epsilon() * last;
+  const Real from = std::clamp(low / spacing_ + middle - slack, Real(0), last),
+             to = std::clamp(high / spacing_ + middle + slack, Real(0), last);
+  const Index first = std::min(static_cast<Index>(from), points - 2);
+  return {first, std::max(std::min(static_cast<Index>(to) + 1, points - 1), first)};
+}
+
 Aabb HeightField::box_of(const Cell& c) const {
   const Level& level = levels_[std::size_t(c.level)];
   const Vec2& e = extremes_[level.first + std::size_t(c.k * level.columns + c.i)];

@@ -49,6 +49,21 @@ class HeightField {
   /// Calls visit(triangle) for the triangles of all cells whose box overlaps `box`, in a fixed order.
   template <class Visit>
   void overlapping(const Aabb& box, Visit&& visit) const {
+    // A few cells are walked one by one.
+    const Index2 i = cells_between(box.low[0], box.high[0], columns_),
+                 k = cells_between(box.low[2], box.high[2], rows_);
+    constexpr std::int64_t few = 1024;
+    if (std::int64_t(i[1] - i[0]) * (k[1] - k[0]) <= few) {
+      for (Index row = k[0]; row < k[1]; ++row)
+        for (Index column = i[0]; column < i[1]; ++column) {
+          const Index cell = row * (columns_ - 1) + column;
+          const Vec2& e = extremes_[std::size_t(cell)];
+          if (e[0] > box.high[1] || e[1] < box.low[1]) continue;
+          visit(2 * cell);
+          visit(2 * cell + 1);
+        }
+      return;
+    }
     Stack stack;
     stack.push({Index(levels_.size()) - 1, 0, 0});
     while (stack.size > 0) {
@@ -84,6 +99,8 @@ class HeightField {
     void push(const Cell& c) { cells[size++] = c; }
     Cell pop() { return cells[--size]; }
   };
+  /// First cell, and one past the last, of those between two coordinates, which may be infinite.
+  Index2 cells_between(Real low, Real high, Index points) const;
   Aabb box_of(const Cell& c) const;
   template <class Visit>
   void each_child(const Cell& c, Visit&& visit) const {

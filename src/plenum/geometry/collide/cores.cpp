@@ -28,12 +28,12 @@ struct Axis {
 /// small gap is left has a closest point, whose normal is the next direction. (Where A and B are apart the
 /// greatest is the distance, and there is one.) False if that does not settle.
 bool climb(const Core& a, const Core& b, double least, Axis& axis) {
-  const double gap = 0.02 * least, enough = 0.1 * preference * least;
+  const double gap = 0.2 * least, enough = 0.1 * preference * least;
   axis.gap = separation(a, b, axis.n);
   for (int k = 0; k < 5; ++k) {
     const Point shift = (gap - axis.gap) * axis.n;
     const auto g = gjk<double>([&](const Point& d) { return a.support(d); },
-                               [&](const Point& d) { return Point(b.support(d) + shift); }, axis.n, 1e-6);
+                               [&](const Point& d) { return Point(b.support(d) + shift); }, axis.n, 3e-6);
     if (g.overlap) return false;
     const double next = g.lower_bound - shift.dot(g.normal), gain = next - axis.gap;
     const bool has_settled = gain <= enough && axis.n.dot(g.normal) > 1 - 2e-5;
@@ -46,17 +46,6 @@ bool climb(const Core& a, const Core& b, double least, Axis& axis) {
     if (has_settled) return true;
   }
   return false;
-}
-
-/// The direction between the cores shrunk about their centres; false if they overlap still.
-bool guess(const Core& a, const Core& b, Point& n) {
-  constexpr double size = 0.85;
-  const Point ca = a.centre(), cb = b.centre();
-  const auto g =
-      gjk<double>([&](const Point& d) { return Point(ca + size * (a.support(d) - ca)); },
-                  [&](const Point& d) { return Point(cb + size * (b.support(d) - cb)); }, cb - ca, 1e-2);
-  n = g.normal;
-  return !g.overlap;
 }
 
 // A direction as three 16-bit integers.
@@ -162,7 +151,7 @@ void collide_cores(const Shape& shape_a, const Shape& shape_b, const Pose& b_in_
       const double gap = separation(a, b, axis.n);
       if (gap > margin + radius) return;
       if (gap < 0.02 * least)
-        is_known = climb(a, b, least, axis) && is_shallow(static_cast<double>(steady_depth(1)));
+        is_known = climb(a, b, least, axis) && is_shallow(static_cast<double>(steady_depth(3)));
       if (is_known && axis.gap > margin + radius) return remember(axis.n, cache);
     }
   }
@@ -178,11 +167,8 @@ void collide_cores(const Shape& shape_a, const Shape& shape_b, const Pose& b_in_
     axis = {g.normal, g.distance, g.a, g.b};
     if (g.overlap || g.distance < fine) {
       // Shallow overlaps of shapes that are apart once they are shrunk; EPA for the others.
-      if (!guess(a, b, axis.n) || !climb(a, b, least, axis) ||
-          !is_shallow(static_cast<double>(steady_depth(3)))) {
-        const auto e = epa<double>(support_a, support_b, g.simplex, 1e-4, fine);
-        axis = {e.normal, -e.depth, e.a, e.b};
-      }
+      const auto e = epa<double>(support_a, support_b, g.simplex, 1e-4, fine);
+      axis = {e.normal, -e.depth, e.a, e.b};
     }
   }
   const Point n = axis.n, on_a = axis.on_a, on_b = axis.on_b;

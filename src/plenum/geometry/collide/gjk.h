@@ -55,6 +55,9 @@ void evaluate(SubSimplex<T>& s, const Simplex<T>& simplex) {
   s.squared = p.squaredNorm();
 }
 
+// The vertex added last is part of the nearest feature, or the search has ended: only features that hold it
+// are looked at. It has the highest number.
+
 /// S1D of the paper, between vertices i and j.
 template <class T>
 SubSimplex<T> nearest_on_segment(const Simplex<T>& simplex, int i, int j) {
@@ -65,13 +68,8 @@ SubSimplex<T> nearest_on_segment(const Simplex<T>& simplex, int i, int j) {
   const T t = length2 > 0 ? std::clamp(along / length2, T(0), T(1)) : T(0);
   s.weight[i] = 1 - t;
   s.weight[j] = t;
-  evaluate(s, simplex);
+  s.squared = (s.weight[i] * a + s.weight[j] * b).squaredNorm();
   return s;
-}
-
-template <class T>
-const SubSimplex<T>& nearer(const SubSimplex<T>& a, const SubSimplex<T>& b) {
-  return b.squared < a.squared ? b : a;
 }
 
 template <class T>
@@ -79,39 +77,45 @@ bool same_sign(T a, T b) {
   return (a > 0 && b > 0) || (a < 0 && b < 0);
 }
 
-/// S2D: the origin's foot in the plane, by areas in the coordinate plane where the triangle is largest.
+/// S2D: the origin's foot in the plane of vertices i, j and k, by areas in the coordinate plane where the
+/// triangle is largest. If the foot is not inside, no distance, but the sides (bits 1 << the vertex opposite)
+/// that it is beyond.
 template <class T>
-SubSimplex<T> nearest_on_triangle(const Simplex<T>& simplex, int i, int j, int k) {
+SubSimplex<T> foot_in_triangle(const Simplex<T>& simplex, int i, int j, int k, unsigned& beyond) {
   const Vector3<T>&a = simplex.v[i].w, &b = simplex.v[j].w, &c = simplex.v[k].w;
   const Vector3<T> n = (b - a).cross(c - a);
   const T n2 = n.squaredNorm();
-  T area[3] = {0, 0, 0}, total = 0;
-  if (n2 > 0) {
-    const Vector3<T> foot = n * (a.dot(n) / n2);
-    int axis;
-    n.cwiseAbs().maxCoeff(&axis);
-    const int x = (axis + 1) % 3, y = (axis + 2) % 3;
-    const auto twice = [&](const Vector3<T>& p, const Vector3<T>& q, const Vector3<T>& r) {
-      return (q[x] - p[x]) * (r[y] - p[y]) - (q[y] - p[y]) * (r[x] - p[x]);
-    };
-    total = n[axis];
-    area[0] = twice(foot, b, c);
-    area[1] = twice(a, foot, c);
-    area[2] = twice(a, b, foot);
-    if (same_sign(total, area[0]) && same_sign(total, area[1]) && same_sign(total, area[2])) {
-      SubSimplex<T> s;
-      const T sum = area[0] + area[1] + area[2];
-      s.weight[i] = area[0] / sum;
-      s.weight[j] = area[1] / sum;
-      s.weight[k] = area[2] / sum;
-      evaluate(s, simplex);
-      return s;
+  SubSimplex<T> s;
+  beyond = 1u << i | 1u << j | 1u << k;
+  if (!(n2 > 0)) return s;
+  const Vector3<T> foot = n * (a.dot(n) / n2);
+  int axis;
+  n.cwiseAbs().maxCoeff(&axis);
+  const int x = (axis + 1) % 3, y = (axis + 2) % 3;
+  const auto twice = [&](const Vector3<T>& p, const Vector3<T>& q, const Vector3<T>& r) {
+    return (q[x] - p[x]) * (r[y] - p[y]) - (q[y] - p[y]) * (r[x] - p[x]);
+  };
+  const T total = n[axis], area[3] = {twice(foot, b, c), twice(a, foot, c), twice(a, b, foot)};
+  beyond = (same_sign(total, area[0]) ? 0u : 1u << i) | (same_sign(total, area[1]) ? 0u : 1u << j) |
+           (same_sign(total, area[2]) ? 0u : 1u << k);
+  if (beyond != 0) return s;
+  const T sum = area[0] + area[1] + area[2];
+  s.weight[i] = area[0] / sum;
+  s.weight[j] = area[1] / sum;
+  s.weight[k] = area[2] / sum;
+  evaluate(s, simplex);
+  return s;
+}
+
+template <class T>
+SubSimplex<T> nearest_on_triangle(const Simplex<T>& simplex) {
+  unsigned beyond;
+  SubSimplex<T> best = foot_in_triangle(simplex, 0, 1, 2, beyond);
+  for (int i = 0; i < 2; ++i)
+    if (beyond & (1u << (1 - i))) {
+      const SubSimplex<T> s = nearest_on_segment(simplex, i, 2);
+      if (s.squared < best.squared) best = s;
     }
-  }
-  SubSimplex<T> best;
-  if (!same_sign(total, area[0])) best = nearer(best, nearest_on_segment(simplex, j, k));
-  if (!same_sign(total, area[1])) best = nearer(best, nearest_on_segment(simplex, i, k));
-  if (!same_sign(total, area[2])) best = nearer(best, nearest_on_segment(simplex, i, j));
   return best;
 }
 
@@ -137,10 +141,21 @@ SubSimplex<T> nearest_in_tetrahedron(const Simplex<T>& simplex) {
     best.squared = 0;
     return best;
   }
-  constexpr int opposite[4][3] = {{1, 2, 3}, {0, 2, 3}, {0, 1, 3}, {0, 1, 2}};
-  for (int i = 0; i < 4; ++i)
-    if (!same_sign(total, part[i]))
-      best = nearer(best, nearest_on_triangle(simplex, opposite[i][0], opposite[i][1], opposite[i][2]));
+  bool edge[3] = {false, false, false};  // from i to the last vertex
+  for (int i = 0; i < 3; ++i) {
+    if (same_sign(total, part[i])) continue;
+    const int j = i == 0 ? 1 : 0, k = i == 2 ? 1 : 2;
+    unsigned beyond;
+    const SubSimplex<T> s = foot_in_triangle(simplex, j, k, 3, beyond);
+    if (s.squared < best.squared) best = s;
+    edge[k] |= (beyond >> j & 1u) != 0;
+    edge[j] |= (beyond >> k & 1u) != 0;
+  }
+  for (int i = 0; i < 3; ++i)
+    if (edge[i]) {
+      const SubSimplex<T> s = nearest_on_segment(simplex, i, 3);
+      if (s.squared < best.squared) best = s;
+    }
   return best;
 }
 
@@ -173,7 +188,7 @@ GjkResult<T> gjk(const SupportA& support_a, const SupportB& support_b, const Vec
   for (r.iterations = 0; r.iterations < most_iterations; ++r.iterations) {
     if (solve) {
       const detail::SubSimplex<T> sub = s.count == 2   ? detail::nearest_on_segment(s, 0, 1)
-                                        : s.count == 3 ? detail::nearest_on_triangle(s, 0, 1, 2)
+                                        : s.count == 3 ? detail::nearest_on_triangle(s)
                                                        : detail::nearest_in_tetrahedron(s);
       if (s.count == 4 && sub.squared == 0) {
         r.overlap = true;

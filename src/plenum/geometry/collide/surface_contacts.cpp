@@ -136,6 +136,7 @@ class Collision {
       if (!bounds.overlaps(box) || bounds.squared_distance(middle) > farthest2) return;
       for (int k = 0; k < 3; ++k) triangle.x[k] = corner[k].cast<double>();
       const auto& x = triangle.x;
+      if (b_.kind() != Core::Kind::point && b_.is_beyond(x, 3, margin_)) return;
       triangle.normal = (x[1] - x[0]).cross(x[2] - x[0]);
       const double area = triangle.normal.norm();
       if (!(area > 0)) return;  // its sides are those of its neighbours

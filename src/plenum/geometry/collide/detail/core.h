@@ -86,6 +86,22 @@ class Core {
     return kind_ == Kind::hull ? Point(rotation_ * hull_->centre.cast<double>() + position_) : position_;
   }
 
+  /// Whether points lie beyond one side of the shape's box in its own frame by more than `margin` [m].
+  bool is_beyond(const Point* x, int count, double margin) const {
+    const Point middle =
+        kind_ == Kind::hull ? Point(hull_->bounds.centre().cast<double>()) : Point(Point::Zero());
+    Point half = half_;
+    if (kind_ == Kind::segment) half = Point(0, half_[1], 0);
+    half.array() += radius_ + margin;
+    Point low = Point::Constant(std::numeric_limits<double>::infinity()), high = -low;
+    for (int i = 0; i < count; ++i) {
+      const Point local = rotation_.transpose() * (x[i] - position_) - middle;
+      low = low.cwiseMin(local);
+      high = high.cwiseMax(local);
+    }
+    return (low.array() > half.array()).any() || (high.array() < -half.array()).any();
+  }
+
   Point support(const Point& direction) const {
     const Point d = is_turned_ ? Point(rotation_.transpose() * direction) : direction;
     Point x = Point::Zero();
