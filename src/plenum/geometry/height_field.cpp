@@ -35,6 +35,20 @@ HeightField::HeightField(Index columns, Index rows, Real spacing, std::span<cons
                           .value = fmt::format("{}", heights[i]),
                           .allowed = "finite"});
 
+  const Index triangles = 2 * (columns - 1) * (rows - 1);
+  sides_.reserve(std::size_t(triangles));
+  for (Index t = 0; t < triangles; ++t) {
+    Index3 v;
+    Vec3 x[3], q[3];
+    fetch(t, v, x);
+    bool has[3];
+    for (int k = 0; k < 3; ++k) {
+      const Index other = opposite(t, k);
+      has[k] = other >= 0;
+      q[k] = has[k] ? vertex(other) : Vec3(Vec3::Zero());
+    }
+    sides_.push_back(detail::side_bits(x, q, has));
+  }
   std::size_t total = 0;
   for (Index c = columns - 1, r = rows - 1;; c = (c + 1) / 2, r = (r + 1) / 2) {
     levels_.push_back({c, r, total});
@@ -111,19 +125,6 @@ Index HeightField::opposite(Index triangle, int side) const {
   // (i+1,k+1)-(i+1,k), (i+1,k)-(i,k).
   if (triangle % 2 == 0) return side == 0 ? at(i - 1, k) : side == 1 ? at(i + 1, k + 2) : at(i + 1, k);
   return side == 0 ? at(i, k + 1) : side == 1 ? at(i + 2, k + 1) : at(i, k - 1);
-}
-
-SideBits HeightField::sides(Index triangle) const {
-  Index3 v;
-  Vec3 x[3], q[3];
-  fetch(triangle, v, x);
-  bool has[3];
-  for (int k = 0; k < 3; ++k) {
-    const Index other = opposite(triangle, k);
-    has[k] = other >= 0;
-    q[k] = has[k] ? vertex(other) : Vec3(Vec3::Zero());
-  }
-  return detail::side_bits(x, q, has);
 }
 
 bool HeightField::covers(Real x, Real z) const {

@@ -41,7 +41,7 @@ class HeightField {
   void fetch(Index triangle, Index3& v, Vec3 (&x)[3]) const;
   /// Corner of the neighbour across side `side`; -1 on the border.
   Index opposite(Index triangle, int side) const;
-  SideBits sides(Index triangle) const;
+  SideBits sides(Index triangle) const { return sides_[std::size_t(triangle)]; }
   /// The triangle above or below (x, z), the nearest one outside the rectangle.
   Index triangle_at(Real x, Real z) const;
   bool covers(Real x, Real z) const;
@@ -114,6 +114,7 @@ class HeightField {
   std::vector<Real> heights_;
   std::vector<Level> levels_;  // of the pyramid, cells first
   std::vector<Vec2> extremes_;
+  std::vector<SideBits> sides_;
 };
 
 /// Its surface as triangles, numbered as above.

@@ -30,13 +30,13 @@ struct Axis {
 bool climb(const Core& a, const Core& b, double least, Axis& axis) {
   const double gap = 0.2 * least, enough = 0.1 * preference * least;
   axis.gap = separation(a, b, axis.n);
-  for (int k = 0; k < 5; ++k) {
+  for (int k = 0; k < 8; ++k) {
     const Point shift = (gap - axis.gap) * axis.n;
     const auto g = gjk<double>([&](const Point& d) { return a.support(d); },
-                               [&](const Point& d) { return Point(b.support(d) + shift); }, axis.n, 3e-6);
+                               [&](const Point& d) { return Point(b.support(d) + shift); }, axis.n, 1e-5);
     if (g.overlap) return false;
     const double next = g.lower_bound - shift.dot(g.normal), gain = next - axis.gap;
-    const bool has_settled = gain <= enough && axis.n.dot(g.normal) > 1 - 2e-5;
+    const bool has_settled = gain <= enough && axis.n.dot(g.normal) > 1 - 5e-5;
     if (gain > 0) {
       axis.n = g.normal;
       axis.gap = next;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "plenum/geometry/collide/detail/clip_features.h"
 #include "plenum/geometry/collide/detail/clusters.h"
@@ -161,6 +162,7 @@ class Collision {
   // Angles [rad] up to which a corner belongs to the feature that looks along a direction: for directions
   // that come from iterations, and for exact ones.
   static constexpr double loose = 2e-3, tight = 1e-9;
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
 
   /// Whether a much shallower contact, once resolved, leaves B clear of the triangle.
   bool is_resolved(const Triangle& t) {
@@ -240,16 +242,17 @@ class Collision {
     for (int k = 0; k < 3; ++k)
       if (t.sides & (8u << k)) t.beyond[k] = margin_ + 0.1 * b_.least_extent();
     const double shallow = -static_cast<double>(steady_depth(3)) * b_.least_extent();
-    if (gap > shallow) {
-      if (covers(t, deepest_)) {
-        if (over_face(t)) return;
-      } else if (!t.has_edges()) {
+    if (!t.has_edges()) {
+      // Only the face can be touched, or a side bent by so little that the face's normal will do.
+      if (gap > shallow)
         over_face(t);
-        for (int k = 0; k < 3; ++k)
-          if (t.sides & (64u << k)) over_slight_edge(t, k);
-        return;
-      }
+      else
+        defer(t);
+      for (int k = 0; k < 3; ++k)
+        if (t.sides & (64u << k)) over_slight_edge(t, k);
+      return;
     }
+    if (gap > shallow && covers(t, deepest_) && over_face(t)) return;
     const auto support_a = [&](const Point& d) { return corner_along(t, d); };
     const auto support_b = [&](const Point& d) { return b_.support(d); };
     const double fine = 1e-7 * b_.least_extent();
@@ -265,17 +268,26 @@ class Collision {
       along = -e.depth;
     }
     // The face, where its own normal separates as well as the best.
-    if (height >= along - slop_ && over_face(t)) return;
+    if (height >= along - slop_ && over_face(t, along - radius_ + 2 * slop_)) return;
     const unsigned corners = corners_towards(t, d);
     if (!is_outermost(t, d, corners, loose)) {
-      // An inner edge. Deep below the face another direction may be the way out: wait for the others.
-      if (gap > shallow || num_deferred_ == most_deferred)
+      // An inner edge.
+      if (gap > shallow)
         over_face(t);
       else
-        deferred_[num_deferred_++] = t;
+        defer(t);
       return;
     }
     edge_or_corner(t, d, corners, along, on_a, on_b);
+  }
+
+  /// Deep below a face another direction may be the way out: its contact waits for the others.
+  void defer(const Triangle& t) {
+    if (!clip_over_face(t)) return;
+    if (num_deferred_ == most_deferred)
+      over_face(t);
+    else
+      deferred_[num_deferred_++] = t;
   }
 
   /// Contact of the triangle's side or corner that looks along d, which separates by `along` at these points.
@@ -286,7 +298,8 @@ class Collision {
       const Point n = -*face;
       const double separates = n.dot(b_.support(-n)) - top(t, n);
       const unsigned facing = corners_towards(t, n);
-      if (separates >= along - slop_ && is_outermost(t, n, facing, loose) && over_face_of_b(t, n, facing))
+      if (separates >= along - slop_ && is_outermost(t, n, facing, loose) &&
+          over_face_of_b(t, n, facing, along - radius_ + 2 * slop_))
         return;
     }
     b_.feature(-d, false, scratch_);
@@ -298,7 +311,10 @@ class Collision {
       edge.x[1] = t.x[(side + 1) % 3];
       collected_.count = 0;
       pair_segments(edge, scratch_, d, 0, radius_, margin_, id_of(t, corners), collected_);
-      if (collected_.count > 0) return add_collected(d);
+      double least = infinite;
+      for (int i = 0; i < collected_.count; ++i)
+        least = std::min(least, static_cast<double>(collected_.points[i].separation));
+      if (least <= along - radius_ + 2 * slop_) return add_collected(d);
     }
     const double deep = along - radius_;
     if (deep > margin_) return;
@@ -317,7 +333,7 @@ class Collision {
     for (int side = 0; side < 3; ++side) {
       const Index q = source_.opposite(t.number, side);
       const Point &x = t.x[side], &y = t.x[(side + 1) % 3];
-      if (q < 0 || !(t.sides & (1u << side))) continue;
+      if (q < 0 || !(t.sides & (1u << side)) || (t.sides & (64u << side))) continue;
       const Point other = (x - y).cross(source_.vertex(q) - y).normalized();  // the neighbour's normal
       // Golden section over the arc.
       const auto at = [&](double s) { return Point((t.normal + s * (other - t.normal)).normalized()); };
@@ -364,14 +380,23 @@ class Collision {
     return std::max({n.dot(t.x[0]), n.dot(t.x[1]), n.dot(t.x[2])});
   }
 
-  /// B's deepest point and feature along -n.
+  /// B's deepest point along -n.
   void look_along(const Point& n) {
     if (looked_ && n == looked_along_) return;
     looked_ = true;
+    has_incident_ = false;
     looked_along_ = n;
     deepest_ = b_.support(-n);
-    b_.feature(-n, false, incident_);
-    keep_deeper_end(n, radius_, incident_);
+  }
+
+  /// B's feature around it.
+  const CoreFeature& incident() {
+    if (!has_incident_) {
+      has_incident_ = true;
+      b_.feature(-looked_along_, false, incident_);
+      keep_deeper_end(looked_along_, radius_, incident_);
+    }
+    return incident_;
   }
 
   static bool covers(const Triangle& t, const Point& p) {
@@ -395,7 +420,7 @@ class Collision {
     if ((other - edge.dot(other) * edge).dot(from) > 0) return;  // over the neighbour
     const double height = t.normal.dot(from), gap = height - radius_;
     clusters_.add(t.normal, deepest_ + (0.5 * gap - height) * t.normal, gap,
-                  mix(24, mix(incident_.id, 0xffffu)), Clusters::face);
+                  mix(24, mix(incident().id, 0xffffu)), Clusters::face);
   }
 
   static unsigned corners_towards(const Triangle& t, const Point& d) {
@@ -407,14 +432,27 @@ class Collision {
     return corners;
   }
 
-  /// Points of B's facing feature over the triangle. False if there are none.
-  bool over_face(const Triangle& t) {
+  /// B's facing feature over the triangle, in clipped_. False if none of it is within the margin.
+  bool clip_over_face(const Triangle& t) {
     look_along(t.normal);
-    ClipVertex<double> buffer[2][2 * CoreFeature::most_corners];
-    const int count = clip<double>(t.x, 3, incident_.x, incident_.count, t.normal, slop_, buffer, t.beyond);
-    bool any = false;
-    for (int i = 0; i < count; ++i) {
-      const ClipVertex<double>& v = buffer[0][i];
+    const CoreFeature& f = incident();
+    num_clipped_ = clip<double>(t.x, 3, f.x, f.count, t.normal, slop_, clipped_, t.beyond);
+    return deepest_of_clipped(t.x[0], t.normal) - radius_ <= margin_;
+  }
+
+  /// Least height of the clipped points over a plane through x.
+  double deepest_of_clipped(const Point& x, const Point& n) const {
+    double least = infinite;
+    for (int i = 0; i < num_clipped_; ++i) least = std::min(least, n.dot(clipped_[0][i].x - x));
+    return least;
+  }
+
+  /// Contact of B's facing feature with the face. False if there is none.
+  /// `most` [m]: none counts unless one is at least this deep.
+  bool over_face(const Triangle& t, double most = infinite) {
+    if (!clip_over_face(t) || deepest_of_clipped(t.x[0], t.normal) - radius_ > most) return false;
+    for (int i = 0; i < num_clipped_; ++i) {
+      const ClipVertex<double>& v = clipped_[0][i];
       const double height = t.normal.dot(v.x - t.x[0]), gap = height - radius_;
       if (gap > margin_) continue;
       // A corner of B keeps its id from triangle to triangle.
@@ -423,14 +461,13 @@ class Collision {
           mix(is_corner ? 24 : mix(25, static_cast<std::uint32_t>(t.number)), mix(incident_.id, v.id));
       clusters_.add(t.normal, v.x + (0.5 * gap - height) * t.normal, gap, id,
                     is_corner ? Clusters::corner : Clusters::face);
-      any = true;
     }
-    return any;
+    return true;
   }
 
   /// Points of the triangle's feature that looks along n over B's face, whose outward normal is -n. False if
   /// there are none.
-  bool over_face_of_b(const Triangle& t, const Point& n, unsigned corners) {
+  bool over_face_of_b(const Triangle& t, const Point& n, unsigned corners, double most) {
     b_.feature(-n, true, reference_);
     Point feature[3];
     int corner_of[3], count = 0;
@@ -439,20 +476,19 @@ class Collision {
         feature[count] = t.x[k];
         corner_of[count++] = k;
       }
-    ClipVertex<double> buffer[2][2 * CoreFeature::most_corners];
-    const int points = clip<double>(reference_.x, reference_.count, feature, count, Point(-n), slop_, buffer);
-    bool any = false;
-    for (int i = 0; i < points; ++i) {
-      const ClipVertex<double>& v = buffer[0][i];
+    num_clipped_ = clip<double>(reference_.x, reference_.count, feature, count, Point(-n), slop_, clipped_);
+    // The face of a round cap is an octagon: what it leaves out may be the deepest.
+    if (deepest_of_clipped(reference_.x[0], -n) - radius_ > std::min(margin_, most)) return false;
+    for (int i = 0; i < num_clipped_; ++i) {
+      const ClipVertex<double>& v = clipped_[0][i];
       const double gap = n.dot(reference_.x[0] - v.x) - radius_;
       if (gap > margin_) continue;
       const bool is_corner = (v.id & 0x80008000u) == 0;
       const std::uint32_t id =
           is_corner ? id_of(t, 1u << corner_of[v.id & 0xffffu]) : mix(id_of(t, corners), v.id);
       clusters_.add(n, v.x + 0.5 * gap * n, gap, mix(id, reference_.id), Clusters::other);
-      any = true;
     }
-    return any;
+    return true;
   }
 
   void add_collected(const Point& n) {
@@ -475,11 +511,13 @@ class Collision {
   Point centre_;
   double radius_, margin_, slop_;
   Clusters clusters_;
-  bool looked_ = false;
+  bool looked_ = false, has_incident_ = false;
   Point looked_along_, deepest_;
   static constexpr int most_deferred = 32;
   int num_deferred_ = 0;
   Triangle deferred_[most_deferred];
+  ClipVertex<double> clipped_[2][2 * CoreFeature::most_corners];
+  int num_clipped_ = 0;
   CoreFeature incident_, reference_, scratch_;
   Collector collected_;
 };
