@@ -18,22 +18,6 @@ std::span<Vec3> as_vectors(std::span<Real> flat) {
   return {reinterpret_cast<Vec3*>(flat.data()), flat.size() / 3};
 }
 
-/// w.rhs = forces of springs, air and penalties at (x, v) [N].
-void add_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
-                const Springs::Params& params, SpringsWorkspace& w) {
-  w.system.forces(x, v, params.stiffness_scale, params.damping_scale, w.rhs);
-  if (has_air(model, params)) {
-    blow(model, x, v, params, w);
-    parallel_for(model.mass.size(), block, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) w.rhs[i] += air_on(w, i);
-    });
-  }
-  if (has_penalty(model, params))
-    for_each_bead_constraint(model, x, [&](std::size_t i, Real value, const Vec3& gradient) {
-      w.rhs[i] -= params.penalty_stiffness * value * gradient;
-    });
-}
-
 /// The method's row in the table of integrators.
 plenum::Integrator method_of(Springs::Integrator integrator) {
   switch (integrator) {
@@ -57,6 +41,21 @@ plenum::Integrator method_of(Springs::Integrator integrator) {
 }
 
 }  // namespace
+
+void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
+                 const Springs::Params& params, SpringsWorkspace& w) {
+  w.system.forces(x, v, params.stiffness_scale, params.damping_scale, w.rhs);
+  if (has_air(model, params)) {
+    blow(model, x, v, params, w);
+    parallel_for(model.mass.size(), block, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) w.rhs[i] += air_on(w, i);
+    });
+  }
+  if (has_penalty(model, params))
+    for_each_bead_constraint(model, x, [&](std::size_t i, Real value, const Vec3& gradient) {
+      w.rhs[i] -= params.penalty_stiffness * value * gradient;
+    });
+}
 
 Real explicit_limit(Springs::Integrator integrator, double omega, double highest_rate, double lowest_rate) {
   const IntegratorInfo& method = info(method_of(integrator));
@@ -99,7 +98,7 @@ void explicit_net_step(const Springs::Model& model, Springs::State& state, const
   };
   const auto free_acceleration = [&](std::span<const Vec3> at, std::span<const Vec3> moving,
                                      std::span<Vec3> a) {
-    add_forces(model, at, moving, params, w);
+    find_forces(model, at, moving, params, w);
     parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) a[i] = acceleration_of(i, moving[i]);
     });
@@ -149,7 +148,7 @@ void explicit_net_step(const Springs::Model& model, Springs::State& state, const
       state.velocity_lag = h / 2;
     } else if (params.integrator == Springs::Integrator::symplectic_euler && !exact) {
       // The same as below in fewer passes over memory.
-      add_forces(model, x, v, params, w);
+      find_forces(model, x, v, params, w);
       parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
           v[i] += h * acceleration_of(i, v[i]);

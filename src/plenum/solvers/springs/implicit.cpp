@@ -1,5 +1,8 @@
 // Linearly implicit Euler: one Newton step of backward Euler, solved by filtered conjugate gradients.
-// Source: Baraff & Witkin 1998, "Large steps in cloth simulation", eq. 6 and section 5.
+// Source: Baraff & Witkin 1998, "Large steps in cloth simulation", eq. 6 and section 5. Strict constraints
+// are part of the solve, with the stiffness of their forces, as in Tournier, Nesme, Gilles & Faure 2015,
+// "Stable constrained dynamics"; the same for rigid bodies in Andrews, Teichmann & Kry 2017, "Geometric
+// stiffness for real-time constrained multibody dynamics".
 #include <algorithm>
 #include <limits>
 
@@ -55,7 +58,7 @@ NetMultigrid<Real>& multigrid_of(const Springs::Model& model, std::span<const Re
   if (same) return *w.multigrid;
   w.multigrid_held.resize(inverse_mass.size());
   for (std::size_t i = 0; i < inverse_mass.size(); ++i) w.multigrid_held[i] = is_held(i);
-  const SpringPairs pairs(model, w.penalty_stiffness);
+  const SpringPairs pairs(model, w.penalty_stiffness, true);
   std::vector<Real> strength = pairs.stiffness;
   for (Real& k : strength) k = std::max(k, std::numeric_limits<Real>::min());
   w.multigrid = std::make_unique<NetMultigrid<Real>>(Index(inverse_mass.size()), pairs.edges,
@@ -71,18 +74,93 @@ Real largest_stiffness(Real heaviest, Real h) {
   return heaviest / (8 * std::numeric_limits<Real>::epsilon() * h * h);
 }
 
+std::span<Vec3> as_vectors(std::span<Real> flat) {
+  return {reinterpret_cast<Vec3*>(flat.data()), flat.size() / 3};
+}
+
+/// Where the step is linearized for strict constraints: where inertia and pins alone would take it, at
+/// w.ahead with velocities w.towards, on the constraints. For a net at rest this is where it is, so that it
+/// rests in equilibrium; and where pins come together, a straight rope has already bent. Finds the forces
+/// of the constraints there, and gives the system the stiffness that the rods' tension has against turning.
+void look_ahead(const Springs::Model& model, const Springs::State& state, const Springs::Params& params,
+                SpringsWorkspace& w, Real h) {
+  // Named one by one: clang 14 captures no structured bindings.
+  const auto& x = state.particles.x;
+  const auto& v = state.particles.v;
+  const auto& inverse_mass = state.particles.inverse_mass;
+  const std::size_t n = model.mass.size();
+  const auto for_all = [&](auto&& of) {
+    parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) of(i);
+    });
+  };
+  for_all([&](std::size_t i) {
+    w.ahead[i] = x[i] + h * v[i];
+    w.moved[i].setZero();
+  });
+  w.multipliers.project_positions(w.ahead, inverse_mass, 8, w.moved);
+  for_all([&](std::size_t i) { w.towards[i] = v[i] + w.moved[i] / h; });
+
+  find_forces(model, x, v, params, w);
+  for_all([&](std::size_t i) {
+    w.moved[i] = inverse_mass[i] > 0
+                     ? Vec3(params.gravity - params.point_damping * v[i] + inverse_mass[i] * w.rhs[i])
+                     : Vec3(Vec3::Zero());
+  });
+  w.multipliers.accelerate(w.ahead, w.towards, inverse_mass, 0, w.moved);
+  w.multipliers.rod_stiffness(w.rod_stiffness);
+  const Real limit = largest_stiffness(w.heaviest, h);
+  for (Real& k : w.rod_stiffness) k = std::min(k, limit);
+  if (!w.rod_stiffness.empty()) w.system.set_turning(w.rod_stiffness);
+}
+
+/// The constraints' forces turn with the points: -h K (x + h v - ahead) = -h^2 K (v - towards) on the
+/// right-hand side, of which the system has -h^2 K v for rods already; and h^2 K of beads in the matrix.
+void add_turning(const Springs::Model& model, const Springs::State& state, SpringsWorkspace& w, Real h) {
+  const auto& rods = model.constraints.rods;
+  for (std::size_t r = 0; r < rods.size(); ++r) {
+    const auto i = std::size_t(rods[r][0]), j = std::size_t(rods[r][1]);
+    const Vec3 impulse = h * h * w.rod_stiffness[r] * (w.towards[j] - w.towards[i]);
+    w.rhs[i] -= impulse;
+    w.rhs[j] += impulse;
+  }
+  w.multipliers.for_each_bead_stiffness(w.ahead, [&](Index point, const Mat3& stiffness) {
+    const auto i = std::size_t(point);
+    w.rhs[i] -= h * h * (stiffness * (state.particles.v[i] - w.towards[i]));
+    w.system.matrix().add_diagonal(point, h * h * stiffness);
+  });
+}
+
 }  // namespace
 
 SolveReport solve_linear(const Springs::Model& model, const Springs::Params& params,
                          std::span<const Real> inverse_mass, SpringsWorkspace& w, std::span<const Real> b,
-                         std::span<Real> x) {
-  const auto filter = [&](std::span<Real> y) {
+                         std::span<Real> x, Multipliers<Real>* strict) {
+  const auto hold = [&](std::span<Real> y) {
     for (const Index i : model.pinned)
       if (inverse_mass[std::size_t(i)] == 0) y[3 * i] = y[3 * i + 1] = y[3 * i + 2] = 0;
   };
-  const SolveOptions options{.relative_tolerance = double(params.tolerance),
-                             .max_iterations = params.max_iterations};
+  // An orthogonal projection on what pins and constraints leave free.
+  const auto filter = [&](std::span<Real> y) {
+    hold(y);
+    if (strict) strict->filter(as_vectors(y));
+  };
+  SolveOptions options{.relative_tolerance = double(params.tolerance),
+                       .max_iterations = params.max_iterations};
   const auto& matrix = w.system.matrix();
+  if (strict) {
+    // Constraints may carry nearly all of b, and then what is left of it is rounding: of Real, or in double
+    // that of the filter, whose own solve ends at 1e-13 and which errs by as much times the number of rods
+    // in a chain.
+    constexpr double rounding = std::max(4 * double(std::numeric_limits<Real>::epsilon()), 1e-10);
+    const std::span<Real> rest = flat(w.moved);
+    copy(b, rest);
+    hold(rest);
+    const double whole = norm(flat(std::as_const(w.moved)));
+    matrix.residual(b, std::span<const Real>(x), rest);
+    hold(rest);
+    options.absolute_tolerance = rounding * (whole + norm(flat(std::as_const(w.moved))));
+  }
   switch (params.preconditioner) {
     case Springs::Preconditioner::none:
       break;
@@ -114,8 +192,10 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
   auto& x = state.particles.x;
   auto& v = state.particles.v;
   const auto& inverse_mass = state.particles.inverse_mass;
+  const bool strict = !w.multipliers.empty();
   {
     const StageTimer timer(report.stages, "assemble");
+    if (strict) look_ahead(model, state, params, w, h);
     parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) w.base[i] = model.mass[i] * (1 + h * params.point_damping);
     });
@@ -135,6 +215,7 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
         w.rhs[i] -= hk * (value + h * gradient.dot(v[i])) * gradient;
         w.system.matrix().add_diagonal(Index(i), h * hk * gradient * gradient.transpose());
       });
+    if (strict) add_turning(model, state, w, h);
   }
   SolveReport solve;
   {
@@ -142,8 +223,21 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
     // Held particles already have their velocity: it does not change.
     for (const Index i : model.pinned)
       if (inverse_mass[std::size_t(i)] == 0) state.velocity_change[std::size_t(i)].setZero();
-    solve =
-        solve_linear(model, params, inverse_mass, w, flat(std::as_const(w.rhs)), flat(state.velocity_change));
+    if (strict) {
+      // The guess must meet J (x + h (v + dv) - ahead) = 0, which the solve then keeps.
+      auto& change = state.velocity_change;
+      w.multipliers.prepare_filter(w.ahead, inverse_mass);
+      for (std::size_t i = 0; i < n; ++i) w.moved[i] = inverse_mass[i] > 0 ? w.towards[i] - v[i] : change[i];
+      for (std::size_t i = 0; i < n; ++i) change[i] -= w.moved[i];
+      w.multipliers.filter(change);
+      for (std::size_t i = 0; i < n; ++i) change[i] += w.moved[i];
+    }
+    solve = solve_linear(model, params, inverse_mass, w, flat(std::as_const(w.rhs)),
+                         flat(state.velocity_change), strict ? &w.multipliers : nullptr);
+    // Constraints that contradict each other can leave the solve worse off than without it.
+    if (strict && !solve.converged() && !(solve.residual <= 1))
+      for (std::size_t i = 0; i < n; ++i)
+        if (inverse_mass[i] > 0) state.velocity_change[i] = w.towards[i] - v[i];
   }
   report.iterations += solve.iterations;
   report.measure("residual", solve.residual);
@@ -158,9 +252,8 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
       x[i] += h * v[i];
     }
   });
-  if (w.multipliers.empty()) return;
-  // The step went where the springs wanted; the constraints' impulses take it to the nearest place they
-  // allow.
+  if (!strict) return;
+  // The step ended on tangents to the constraints; the rest of the way is of second order.
   set_zero(flat(w.moved));
   w.multipliers.project_positions(x, inverse_mass, 8, w.moved);
   axpy<Real>(1 / h, flat(std::as_const(w.moved)), flat(v));

@@ -184,7 +184,7 @@ void local_global_step(const Springs::Model& model, Springs::State& state, const
     const StageTimer timer(report.stages, "factor");
     std::vector<Real> inverse_mass = state.particles.inverse_mass;
     for (Real& inverse : inverse_mass) inverse /= heavier;
-    SpringPairs pairs(model, w.penalty_stiffness);
+    SpringPairs pairs(model, w.penalty_stiffness, false);
     for (std::size_t e = 0; e < model.edges.size(); ++e) pairs.stiffness[e] *= params.stiffness_scale;
     for (Real& c : pairs.damping) c *= params.damping_scale;
     w.projective = ProjectiveSprings<Real>(inverse_mass, pairs.edges, pairs.rest_length, pairs.stiffness,

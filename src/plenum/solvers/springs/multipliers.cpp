@@ -14,6 +14,18 @@ Multipliers<T>::Multipliers(std::size_t num_points, ConstraintSet<T> set) : set_
   for (std::size_t r = 0; r < row_.size(); ++r)
     for (const Index i : {row_[r].first, row_[r].second})
       if (i >= 0) rows_at[std::size_t(i)].push_back(Index(r));
+  std::vector<Index> place(num_points, -1);
+  for (std::size_t i = 0; i < num_points; ++i) {
+    if (rows_at[i].empty()) continue;
+    place[i] = Index(points_.size());
+    points_.push_back(Index(i));
+  }
+  for (Row& row : row_) {
+    if (row.first >= 0) row.first_at = place[std::size_t(row.first)];
+    row.second_at = place[std::size_t(row.second)];
+  }
+  weight_.resize(points_.size());
+  sum_.resize(points_.size());
   row_begin_ = {0};
   for (std::size_t r = 0; r < row_.size(); ++r) {
     for (const Index i : {row_[r].first, row_[r].second}) {
@@ -21,7 +33,7 @@ Multipliers<T>::Multipliers(std::size_t num_points, ConstraintSet<T> set) : set_
       for (const Index other : rows_at[std::size_t(i)])
         if (other != Index(r)) {
           const auto sign_at = [&](Index row) { return row_[std::size_t(row)].second == i ? 1.0 : -1.0; };
-          entries_.push_back({other, i, sign_at(Index(r)) * sign_at(other), 0});
+          entries_.push_back({other, place[std::size_t(i)], sign_at(Index(r)) * sign_at(other), 0});
         }
     }
     row_begin_.push_back(entries_.size());
@@ -62,19 +74,29 @@ double Multipliers<T>::rate_of(const Row& row, std::span<const Vector3<T>> v) co
 }
 
 template <class T>
-int Multipliers<T>::solve_and_apply(std::span<const T> inverse_mass, std::span<Vector3<T>> out,
-                                    std::span<Vector3<T>> also) {
-  const auto w = [&](Index i) { return double(inverse_mass[std::size_t(i)]); };
+void Multipliers<T>::couple(std::span<const T> inverse_mass, bool unit) {
+  for (std::size_t k = 0; k < points_.size(); ++k) {
+    const double inverse = double(inverse_mass[std::size_t(points_[k])]);
+    weight_[k] = unit && inverse > 0 ? 1.0 : inverse;
+  }
   for (std::size_t r = 0; r < row_.size(); ++r) {
     const Row& row = row_[r];
-    const double sum = w(row.second) + (row.first >= 0 ? w(row.first) : 0);
+    const double sum =
+        weight_[std::size_t(row.second_at)] + (row.first >= 0 ? weight_[std::size_t(row.first_at)] : 0);
     diagonal_[r] = sum * row.gradient.squaredNorm();
     for (std::size_t e = row_begin_[r]; e < row_begin_[r + 1]; ++e) {
       Entry& entry = entries_[e];
-      entry.value = entry.sign * w(entry.point) * row.gradient.dot(row_[std::size_t(entry.column)].gradient);
+      entry.value = entry.sign * weight_[std::size_t(entry.at)] *
+                    row.gradient.dot(row_[std::size_t(entry.column)].gradient);
     }
+  }
+}
+
+template <class T>
+int Multipliers<T>::solve() {
+  for (std::size_t r = 0; r < row_.size(); ++r) {
     // A constraint between points that cannot move, or with no direction, is left alone.
-    if (!(diagonal_[r] > 0)) diagonal_[r] = 1, rhs_[r] = 0;
+    if (!(diagonal_[r] > 0)) rhs_[r] = 0;
     lambda_[r] = 0;
   }
   const auto multiply = [&](std::span<const double> p, std::span<double> q) {
@@ -86,22 +108,37 @@ int Multipliers<T>::solve_and_apply(std::span<const T> inverse_mass, std::span<V
     }
   };
   const auto divide = [&](std::span<const double> p, std::span<double> q) {
-    for (std::size_t r = 0; r < row_.size(); ++r) q[r] = p[r] / diagonal_[r];
+    for (std::size_t r = 0; r < row_.size(); ++r) q[r] = diagonal_[r] > 0 ? p[r] / diagonal_[r] : 0;
   };
-  const SolveReport solve =
-      pcg<double>(multiply, divide, std::span<const double>(rhs_), std::span<double>(lambda_), pcg_,
-                  {.relative_tolerance = 1e-13,
-                   .max_iterations = 20 + 4 * static_cast<int>(std::min<std::size_t>(row_.size(), 1000))});
+  return pcg<double>(multiply, divide, std::span<const double>(rhs_), std::span<double>(lambda_), pcg_,
+                     {.relative_tolerance = 1e-13,
+                      .max_iterations = 20 + 4 * static_cast<int>(std::min<std::size_t>(row_.size(), 1000))})
+      .iterations;
+}
+
+template <class T>
+void Multipliers<T>::apply(std::span<Vector3<T>> out) {
+  for (Vector& sum : sum_) sum.setZero();
   for (std::size_t r = 0; r < row_.size(); ++r) {
     const Row& row = row_[r];
     const Vector impulse = lambda_[r] * row.gradient;
-    for (const auto& target : {out, also}) {
-      if (target.empty()) continue;
-      target[std::size_t(row.second)] += (w(row.second) * impulse).template cast<T>();
-      if (row.first >= 0) target[std::size_t(row.first)] -= (w(row.first) * impulse).template cast<T>();
-    }
+    sum_[std::size_t(row.second_at)] += impulse;
+    if (row.first >= 0) sum_[std::size_t(row.first_at)] -= impulse;
   }
-  return solve.iterations;
+  for (std::size_t k = 0; k < points_.size(); ++k) {
+    Vector3<T>& to = out[std::size_t(points_[k])];
+    to = (to.template cast<double>() + weight_[k] * sum_[k]).template cast<T>();
+  }
+}
+
+template <class T>
+int Multipliers<T>::solve_and_apply(std::span<const T> inverse_mass, std::span<Vector3<T>> out,
+                                    std::span<Vector3<T>> also) {
+  couple(inverse_mass);
+  const int iterations = solve();
+  apply(out);
+  if (!also.empty()) apply(also);
+  return iterations;
 }
 
 template <class T>
@@ -158,6 +195,26 @@ double Multipliers<T>::largest_error(std::span<const Vector3<T>> x) {
   double error = 0;
   for (const Row& row : row_) error = std::max(error, std::abs(row.value));
   return error;
+}
+
+template <class T>
+void Multipliers<T>::prepare_filter(std::span<const Vector3<T>> x, std::span<const T> inverse_mass) {
+  evaluate(x, {});
+  couple(inverse_mass, true);
+}
+
+template <class T>
+void Multipliers<T>::filter(std::span<Vector3<T>> y) {
+  for (std::size_t r = 0; r < row_.size(); ++r) rhs_[r] = -rate_of(row_[r], y);
+  solve();
+  apply(y);
+}
+
+template <class T>
+void Multipliers<T>::rod_stiffness(std::span<T> out) const {
+  // lambda along the gradient pushes; C has the second derivative I / L by either end.
+  for (std::size_t r = 0; r < set_.rods.size(); ++r)
+    out[r] = static_cast<T>(std::max(0.0, -lambda_[r] / double(set_.rod_length[r])));
 }
 
 template class Multipliers<float>;

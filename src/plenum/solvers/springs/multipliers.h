@@ -51,6 +51,35 @@ class Multipliers {
 
   double largest_error(std::span<const Vector3<T>> x);  ///< max |C| [m]
 
+  /// Prepares filter() for points at x [N] m, of which those with an inverse mass above 0 are free.
+  void prepare_filter(std::span<const Vector3<T>> x, std::span<const T> inverse_mass);
+  /// The nearest motion y [N] of the free points that J y = 0 allows: y -= J^T (J J^T)^-1 J y, the orthogonal
+  /// projection by which conjugate gradients stay within the constraints. y of held points must be zero.
+  /// Source: Gould, Hribar & Nocedal 2001, "On the solution of equality constrained quadratic programming
+  /// problems arising in optimization", algorithm 2.1.
+  void filter(std::span<Vector3<T>> y);
+
+  /// Geometric stiffness T/L [N/m] of the rods [R] by their tensions T in the last accelerate(): the force of
+  /// a rod turns with it, which resists motion across it like springs of that stiffness. Zero for rods that
+  /// are pushed, so that it is positive semi-definite. Source: Tournier, Nesme, Gilles & Faure 2015, "Stable
+  /// constrained dynamics", section 4 (d(J^T lambda)/dx).
+  void rod_stiffness(std::span<T> out) const;
+  /// The same of the wires, on the beads that feel it: adds add(point, K [N/m]), K = k t t^T with the wire's
+  /// direction t and k = -lambda t^T H t of its constraints' second derivatives H. x [N] m, where
+  /// accelerate() was called.
+  template <class Add>
+  void for_each_bead_stiffness(std::span<const Vector3<T>> x, Add&& add) const {
+    for (std::size_t b = 0; b < set_.beads.size(); ++b) {
+      const std::size_t r = set_.rods.size() + 2 * b;
+      const Vector t = row_[r].gradient.cross(row_[r + 1].gradient).normalized();
+      const auto terms =
+          wire_constraints<double>(set_.wires[std::size_t(set_.bead_wire[b])].template cast<double>(),
+                                   x[std::size_t(set_.beads[b])].template cast<double>(), t);
+      const double k = -lambda_[r] * terms[0].curvature - lambda_[r + 1] * terms[1].curvature;
+      if (k > 0) add(set_.beads[b], Matrix3<T>((k * t * t.transpose()).template cast<T>()));
+    }
+  }
+
  private:
   using Vector = Vector3<double>;
   struct Row {
@@ -58,10 +87,11 @@ class Multipliers {
     Index second;  ///< the gradient is +g here and -g at `first`
     Vector gradient;
     double value, curvature;
+    Index first_at = -1, second_at = -1;  ///< where points_ holds them
   };
-  /// Coupling of two rows through a point they share.
+  /// Coupling of two rows through a point they share, at points_[at].
   struct Entry {
-    Index column, point;
+    Index column, at;
     double sign, value;
   };
   void evaluate(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, bool keep_gradients = false);
@@ -69,6 +99,12 @@ class Multipliers {
   double project(std::span<const Vector3<T>> before, std::span<Vector3<T>> x, std::span<const T> inverse_mass,
                  int max_steps, std::span<Vector3<T>> moved);
   double rate_of(const Row& row, std::span<const Vector3<T>> v) const;  ///< J v of a row
+  /// Fills J W J^T from the gradients. W: the inverse masses, or 1 where they are not zero.
+  void couple(std::span<const T> inverse_mass, bool unit = false);
+  /// Solves J W J^T lambda = rhs_.
+  int solve();
+  /// Adds W J^T lambda to `out`, rounded once for each point.
+  void apply(std::span<Vector3<T>> out);
   /// Solves J W J^T lambda = rhs_ and adds W J^T lambda to `out`, and to `also` if it is not empty.
   int solve_and_apply(std::span<const T> inverse_mass, std::span<Vector3<T>> out,
                       std::span<Vector3<T>> also = {});
@@ -78,6 +114,9 @@ class Multipliers {
   std::vector<std::size_t> row_begin_;  // [rows + 1] into entries_
   std::vector<Entry> entries_;          // off the diagonal of J W J^T
   std::vector<double> diagonal_, rhs_, lambda_;
+  std::vector<Index> points_;   // that rows act on
+  std::vector<double> weight_;  // of them, on the diagonal of W
+  std::vector<Vector> sum_;     // J^T lambda on them
   PcgWorkspace<double> pcg_;
 };
 

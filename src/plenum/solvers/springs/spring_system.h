@@ -42,7 +42,7 @@ class SpringSystem {
   /// with K the projected tangents (spring.h), C = sum of c n n^T, f the forces of stretch and damping. The
   /// dependence of the damping force on x is left out: it is not symmetric (Choi & Ko 2002, "Stable but
   /// responsive cloth", section 4.2). Springs stiffer than `limit` [N/m] act as if they had that stiffness.
-  /// x, v [N]; base [N]; b [N] out.
+  /// K holds the stiffness of set_turning() too. x, v [N]; base [N]; b [N] out.
   void assemble(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, std::span<const T> base, T h,
                 T stiffness_scale, T damping_scale, std::span<Vector3<T>> b,
                 T limit = std::numeric_limits<T>::max()) {
@@ -52,24 +52,43 @@ class SpringSystem {
     constexpr T none = std::numeric_limits<T>::max();
     const T stiffest =
         stiffness_scale > T(1) || limit < stiffness_scale * none ? limit / stiffness_scale : none;
-    matrix_.assemble_springs(
-        x, v, base, b, [=](std::size_t s, T d0, T d1, T d2, T v0, T v1, T v2) -> SpringTerm<T> {
-          const T inverse = inverse_length(d0 * d0 + d1 * d1 + d2 * d2);
-          const T across = T(1) - l0[s] * inverse, clamped = std::max(T(0), across);
-          const T ks = std::min(k[s], stiffest);
-          const T a = hhk * ks * clamped, along = hhk * ks * (T(1) - clamped) + hc * c[s];
-          const T scale = std::sqrt(along) * inverse;
-          const T w0 = scale * d0, w1 = scale * d1, w2 = scale * d2;
-          // h f + h^2 K (v_j - v_i): the stretch, and everything that acts along v_j - v_i.
-          const T pull = hk * ks * across, slide = w0 * v0 + w1 * v1 + w2 * v2;
-          return {a,
-                  w0,
-                  w1,
-                  w2,
-                  pull * d0 + a * v0 + slide * w0,
-                  pull * d1 + a * v1 + slide * w1,
-                  pull * d2 + a * v2 + slide * w2};
-        });
+    const auto assemble_with = [&](auto turning) {
+      matrix_.assemble_springs(x, v, base, b,
+                               [=](std::size_t s, T d0, T d1, T d2, T v0, T v1, T v2) -> SpringTerm<T> {
+                                 const T inverse = inverse_length(d0 * d0 + d1 * d1 + d2 * d2);
+                                 const T across = T(1) - l0[s] * inverse, clamped = std::max(T(0), across);
+                                 const T ks = std::min(k[s], stiffest);
+                                 const T a = hhk * ks * clamped + h * h * turning(s),
+                                         along = hhk * ks * (T(1) - clamped) + hc * c[s];
+                                 const T scale = std::sqrt(along) * inverse;
+                                 const T w0 = scale * d0, w1 = scale * d1, w2 = scale * d2;
+                                 // h f + h^2 K (v_j - v_i): the stretch, and everything that acts along v_j -
+                                 // v_i.
+                                 const T pull = hk * ks * across, slide = w0 * v0 + w1 * v1 + w2 * v2;
+                                 return {a,
+                                         w0,
+                                         w1,
+                                         w2,
+                                         pull * d0 + a * v0 + slide * w0,
+                                         pull * d1 + a * v1 + slide * w1,
+                                         pull * d2 + a * v2 + slide * w2};
+                               });
+    };
+    if (turning_.empty())
+      assemble_with([](std::size_t) { return T(0); });
+    else
+      assemble_with([turning = turning_.data()](std::size_t s) { return turning[s]; });
+  }
+
+  /// Sets the stiffness against turning [N/m] >= 0 of the last edges, as many as there are numbers: it acts
+  /// on differences of velocity in assemble() and exerts no force. Allocates the first time.
+  void set_turning(std::span<const T> stiffness) {
+    const BlockPattern& pattern = matrix_.pattern();
+    turning_.resize(pattern.num_slots());
+    const Index first = pattern.num_pairs() - static_cast<Index>(stiffness.size());
+    for (std::size_t e = 0; e < stiffness.size(); ++e)
+      for (const int side : {0, 1})
+        turning_[pattern.slot(first + static_cast<Index>(e), side)] = stiffness[e];
   }
 
   /// f = forces of all springs [N]; f [N] N, out. Each spring is evaluated from both its ends, so no thread
@@ -182,6 +201,7 @@ class SpringSystem {
   AlignedVector<T> components_;  // [3 or 6][padded rows]
   Matrix matrix_;
   AlignedVector<T> stiffness_, rest_length_, damping_;  // [slots]
+  AlignedVector<T> turning_;                            // [slots] N/m, or empty
   bool damped_ = false;
 };
 

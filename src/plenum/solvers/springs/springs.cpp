@@ -80,7 +80,7 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   const Real penalty = has_penalty(model, params) ? params.penalty_stiffness : 0;
   const std::size_t n = model.mass.size();
   if (w.revision == model.revision && w.x0.size() == n && w.penalty_stiffness == penalty) return w;
-  const SpringPairs pairs(model, penalty);
+  const SpringPairs pairs(model, penalty, true);
   w.system =
       SpringSystem<Real>(n, pairs.edges, std::span<const Real>(pairs.stiffness),
                          std::span<const Real>(pairs.rest_length), std::span<const Real>(pairs.damping));
@@ -90,7 +90,9 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   w.stiffest = largest(pairs.stiffness);
   w.heaviest = largest(model.mass);
   w.multipliers = penalty > 0 ? Multipliers<Real>() : Multipliers<Real>(n, model.constraints);
-  w.moved.resize(w.multipliers.empty() ? 0 : n);
+  for (auto* vectors : {&w.moved, &w.ahead, &w.towards}) vectors->resize(w.multipliers.empty() ? 0 : n);
+  w.rod_stiffness.resize(w.multipliers.empty() ? 0 : model.constraints.rods.size());
+  if (!w.rod_stiffness.empty()) w.system.set_turning(w.rod_stiffness);
   w.penalty_stiffness = penalty;
   w.multigrid.reset();
   w.incomplete_cholesky.reset();

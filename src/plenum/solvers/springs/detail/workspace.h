@@ -24,14 +24,15 @@ struct ProjectiveKey {
   bool operator==(const ProjectiveKey&) const = default;
 };
 
-/// The springs of a model, and its rods as springs if they are kept by penalty.
+/// The springs of a model, then its rods: as springs if they are kept by penalty; and if they are kept by
+/// multipliers either with no stiffness but a place in the matrix for that of their tension, or not at all.
 struct SpringPairs {
-  SpringPairs(const Springs::Model& model, Real penalty_stiffness)
+  SpringPairs(const Springs::Model& model, Real penalty_stiffness, bool places_for_rods)
       : edges(model.edges),
         stiffness(model.stiffness),
         rest_length(model.rest_length),
         damping(model.damping) {
-    if (!(penalty_stiffness > 0)) return;
+    if (!(penalty_stiffness > 0 || places_for_rods)) return;
     const ConstraintSet<Real>& set = model.constraints;
     edges.insert(edges.end(), set.rods.begin(), set.rods.end());
     rest_length.insert(rest_length.end(), set.rod_length.begin(), set.rod_length.end());
@@ -46,7 +47,10 @@ struct SpringsWorkspace {
   Index revision = -1;          ///< of the model this was laid out for
   Real penalty_stiffness = -1;  ///< of its rods, which are springs of the system if it is positive
   Multipliers<Real> multipliers;
-  std::vector<Vec3> moved;  ///< [N] m by constraints
+  std::vector<Vec3> moved;          ///< [N] m by constraints, and scratch
+  std::vector<Real> rod_stiffness;  ///< [R] N/m by tension
+  std::vector<Vec3> ahead;          ///< [N] m where implicit steps are linearized for constraints
+  std::vector<Vec3> towards;        ///< [N] m/s that leads there
   SpringSystem<Real> system;
   Real stiffest = 0;                ///< [N/m] of its springs
   Real heaviest = 0;                ///< [kg] of the particles
@@ -76,10 +80,15 @@ struct SpringsWorkspace {
 };
 
 /// Solves A x = b from the guess x, with A the matrix of w.system, for the particles that are not held; the
-/// others keep their x.
+/// others keep their x. strict: constraints, prepared to filter, whose J x stays that of the guess; b is then
+/// met by x and forces of the constraints.
 SolveReport solve_linear(const Springs::Model& model, const Springs::Params& params,
                          std::span<const Real> inverse_mass, SpringsWorkspace& w, std::span<const Real> b,
-                         std::span<Real> x);
+                         std::span<Real> x, Multipliers<Real>* strict = nullptr);
+
+/// w.rhs = forces of springs, air and penalties at (x, v) [N].
+void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
+                 const Springs::Params& params, SpringsWorkspace& w);
 
 /// Whether air pushes on anything.
 inline bool has_air(const Springs::Model& model, const Springs::Params& params) {
