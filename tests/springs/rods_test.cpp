@@ -76,7 +76,8 @@ TEST(SpringsRods, ARopeComesToRestWhereAChainHangsAtSixtyHertz) {
     const std::vector<test::Vector> chain = hanging_chain(n, length);
     double off = 0;
     for (int i = 0; i <= n; ++i)
-      off = std::max(off, (net.state.particles.x[std::size_t(i)].cast<double>() - chain[std::size_t(i)]).norm());
+      off = std::max(off,
+                     (net.state.particles.x[std::size_t(i)].cast<double>() - chain[std::size_t(i)]).norm());
     EXPECT_LT(off, std::max(n * rounding, 1e-6)) << length;
   }
 }
@@ -121,14 +122,14 @@ TEST(SpringsRods, ASpinningRopeLosesWhatBackwardEulerTakes) {
   const Springs::Params params = test::isolated(Integrator::implicit_euler);
   const test::Vector centre(0.5, 0, 0);
   for (std::size_t i = 0; i < net.model.mass.size(); ++i)
-    net.state.particles.v[i] = Vec3(0, static_cast<Real>(omega * (double(net.state.particles.x[i][0]) - 0.5)), 0);
+    net.state.particles.v[i] =
+        Vec3(0, static_cast<Real>(omega * (double(net.state.particles.x[i][0]) - 0.5)), 0);
   const double start = test::angular_momentum(net)[2];
   for (int k = 0; k < 60; ++k) net.step(params, static_cast<Real>(h));
   EXPECT_NEAR(test::momentum(net).norm(), 0, 60 * 1e-6 * test::total_mass(net));
   // Of the next order, theta^2 = 0.4 %; and the last velocity is that of a chord, a half step behind.
   EXPECT_NEAR(test::angular_momentum(net)[2] / start, 1 / std::sqrt(1 + 2 * h * omega * omega), 0.01);
-  for (const Vec3& x : net.state.particles.x)
-    EXPECT_LT((x.cast<double>() - centre).norm(), 0.5 + 1e-4);
+  for (const Vec3& x : net.state.particles.x) EXPECT_LT((x.cast<double>() - centre).norm(), 0.5 + 1e-4);
 }
 
 TEST(SpringsRods, StepsAndStiffnessesOfEverySizeStayBounded) {

@@ -25,7 +25,10 @@ struct SurfaceManifolds {
 ///
 /// Inner edges are not felt: a direction is a contact's normal only if the surface around the triangle's
 /// feature lies behind it, which is to say in the feature's normal cone. Where the triangle alone would
-/// answer with another, its face's normal is taken, and only over the face. Allocates nothing, never throws.
+/// answer with another, its face's normal is taken, and only over the face. A side bent by less than
+/// `slight_angle` counts as part of its faces, but to balls, for which every direction is exact. Where B is
+/// deeper than a twentieth of its least half extent the direction found separates, but may not be the one
+/// that does so soonest. Allocates nothing, never throws.
 void collide_surface(const Shape& a, const Shape& b, const Pose& b_in_a, Real margin, SurfaceManifolds& out);
 
 /// Whether collide_surface() knows the pair, in this order: a surface, and a convex shape but a plane.
