@@ -17,7 +17,7 @@
 // - threads, same bits: laws/scenes_test, laws/impact_test, each solver's tests
 // - disk full, unwritable, reported, old file stands: io/checkpoint_file_test, app/program_test
 // - kill -9 while saving, one of two checkpoints loads: io/checkpoint_file_test
-// - damaged checkpoints, refused: world/world_test
+// - damaged checkpoints, refused: world/world_test; whole but inconsistent ones: laws/restore_test
 // - resumption, same bits, in contact too: laws/scenes_test, laws/impact_test
 // - malloc fails, told, nothing half-built: scene/allocation_test
 // - create and destroy, memory stays flat: here

@@ -34,8 +34,10 @@ concept Buildable = Solver<S> && Described<typename S::Spec> &&
   S::build(spec, model, state);
 };
 
-// What a solver may offer besides; World looks for each. One has no concept: place(model, state, params) puts
-// what parameters place (obstacles) where they say before the first step.
+// What a solver may offer besides; World looks for each. Two have no concept: place(model, state, params)
+// puts what parameters place (obstacles) where they say before the first step; check(model, state) throws
+// Error if stored fields, as a checkpoint may hold them, do not fit together. Without it no array of the
+// state but those of edges may change its length.
 
 /// Samples of its surface after a step, and what to do with impulses on them.
 template <class S>

@@ -22,7 +22,11 @@ class System {
   virtual void model_fields(FieldVisitor&) {}  ///< what edits change in the model
   virtual void geometry(DrawableSink&) const = 0;
   virtual void params(Describer&) = 0;
-  virtual void place() {}               ///< puts what parameters place where they say, without motion
+  virtual void place() {}  ///< puts what parameters place where they say, without motion
+  /// Throws Error, with the field as key, if stored fields were restored that do not fit together or the
+  /// model.
+  virtual void check() const {}
+  virtual bool has_check() const { return false; }
   virtual void poison_workspace() = 0;  ///< forgets all scratch memory; results must not change
   virtual Boundary* boundary() { return nullptr; }
   virtual Medium* medium() { return nullptr; }
@@ -46,6 +50,10 @@ class SystemOf final : public System, private Boundary {
   typename S::Params parameters;
   typename S::Workspace workspace;
 
+  static constexpr bool checked = requires(const typename S::Model& m, const typename S::State& s) {
+    S::check(m, s);
+  };
+
   SystemOf(std::string name, typename S::Model m, typename S::State s, typename S::Params p)
       : System(std::move(name)), model(std::move(m)), state(std::move(s)), parameters(std::move(p)) {}
 
@@ -66,6 +74,10 @@ class SystemOf final : public System, private Boundary {
   void place() override {
     if constexpr (requires { S::place(model, state, parameters); }) S::place(model, state, parameters);
   }
+  void check() const override {
+    if constexpr (checked) S::check(model, state);
+  }
+  bool has_check() const override { return checked; }
   void poison_workspace() override { workspace = {}; }
   Boundary* boundary() override {
     if constexpr (HasSamples<S> || HasBodies<S>)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -15,6 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t scan_block = 1 << 16;
+constexpr std::size_t num_centrings = static_cast<std::size_t>(Centring::cell) + 1;
+constexpr std::int64_t last_frame = std::int64_t{1} << 53;  // numbers beyond are not exact in times
 
 /// Index of the first scalar that is infinite or not a number, or `count`.
 template <class T, class Bits>
@@ -41,6 +44,21 @@ std::size_t first_not_finite(const FieldRef& field) {
   else if (field.type == ScalarType::f64)
     at = first_not_finite<double, std::uint64_t>(field.data, scalars, 0x7ff0000000000000ull);
   return at == scalars ? field.count : at / static_cast<std::size_t>(field.components);
+}
+
+/// The same of a block, which need not be aligned.
+std::size_t first_not_finite(const CheckpointBlock& block) {
+  const auto components = static_cast<std::size_t>(block.components);
+  const auto scan = [&]<class T>(T value) {
+    for (std::size_t k = 0; k < block.count * components; ++k) {
+      std::memcpy(&value, block.data.data() + k * sizeof value, sizeof value);
+      if (!std::isfinite(value)) return k / components;
+    }
+    return block.count;
+  };
+  return block.type == ScalarType::f32   ? scan(float{})
+         : block.type == ScalarType::f64 ? scan(double{})
+                                         : block.count;
 }
 
 std::vector<Leaf> params_of(System& system) {
@@ -440,22 +458,76 @@ void World::restore(std::span<const std::byte> bytes, const std::string& name) {
     throw other("the scene's text differs");
   const CheckpointBlock& frame = expect("frame", ScalarType::i64, 1);
   if (frame.count != 1) throw other("frame is not one number");
-  const std::size_t first_system = at;
+  const auto inconsistent = [&](const std::string& key, std::string what, std::string value,
+                                std::string allowed) {
+    return Error(Problem{.file = name,
+                         .key = key,
+                         .what = std::move(what),
+                         .value = std::move(value),
+                         .allowed = std::move(allowed)});
+  };
+  std::int64_t number = 0;
+  std::memcpy(&number, frame.data.data(), sizeof number);
+  if (number < 0 || number > last_frame)
+    throw inconsistent("frame", "is not the number of a frame", fmt::format("{}", number),
+                       fmt::format("0 to {}", last_frame));
   for (auto& system : systems_) {
     const std::size_t numbers = numbers_of(params_of(*system)).size();
-    if (expect(system->name() + "/params", ScalarType::f64, 1).count != numbers)
-      throw other(system->name() + " has other parameters");
-    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
-                    [&](const FieldRef& field) {
-                      const std::string block = system->name() + "/" + field.info.name;
-                      const CheckpointBlock& b = expect(block, field.type, field.components);
-                      if (!field.resizable && b.count != field.count)
-                        throw other(block + " is of another size");
-                    });
+    const CheckpointBlock& params = expect(system->name() + "/params", ScalarType::f64, 1);
+    if (params.count != numbers) throw other(system->name() + " has other parameters");
+    if (const std::size_t bad = first_not_finite(params); bad < params.count)
+      throw inconsistent(params.name, "holds a value that is not finite", fmt::format("number {}", bad), "");
+    std::array<const CheckpointBlock*, num_centrings> first = {};  // of each centring
+    for_each_stored(
+        [&](FieldVisitor& visit) { system->stored_fields(visit); },
+        [&](const FieldRef& field) {
+          const std::string block = system->name() + "/" + field.info.name;
+          const CheckpointBlock& b = expect(block, field.type, field.components);
+          const auto refuse_count = [&](std::size_t wanted) {
+            throw inconsistent(block, "has a wrong number of items", fmt::format("{}", b.count),
+                               fmt::format("{}", wanted));
+          };
+          const bool of_samples =
+              field.info.centring != Centring::global && field.info.centring != Centring::edge;
+          if (!field.resizable || (!system->has_check() && field.info.centring != Centring::edge)) {
+            if (b.count != field.count) refuse_count(field.count);
+          }
+          if (of_samples) {
+            const CheckpointBlock*& leader = first[static_cast<std::size_t>(field.info.centring)];
+            if (!leader) leader = &b;
+            if (b.count != leader->count) refuse_count(leader->count);
+          }
+          if (const std::size_t bad = first_not_finite(b); bad < b.count)
+            throw inconsistent(block, "holds a value that is not finite", fmt::format("item {}", bad), "");
+        });
   }
   if (at != blocks.size()) throw other("it holds more systems");
-  at = first_system;
-  std::memcpy(&frame_, frame.data.data(), sizeof frame_);
+
+  // What only a solver knows is checked in place, with the way back open.
+  const std::vector<std::byte> before = snapshot();
+  try {
+    load(blocks);
+    for (const auto& system : systems_) {
+      try {
+        system->check();
+      } catch (const Error& error) {
+        Problem problem = error.problem();
+        problem.file = name;
+        problem.key = system->name() + "/" + problem.key;
+        throw Error(std::move(problem));
+      }
+    }
+  } catch (...) {
+    load(read_checkpoint(before, name));
+    throw;
+  }
+  failed_ = false;
+  accumulator_ = 0;
+}
+
+void World::load(std::span<const CheckpointBlock> blocks) {
+  std::size_t at = 1;  // after the identity
+  std::memcpy(&frame_, blocks[at++].data.data(), sizeof frame_);
   for (auto& system : systems_) {
     const CheckpointBlock& params = blocks[at++];
     std::vector<double> numbers(params.count);
@@ -469,8 +541,6 @@ void World::restore(std::span<const std::byte> bytes, const std::string& name) {
                     });
     system->poison_workspace();
   }
-  failed_ = false;
-  accumulator_ = 0;
 }
 
 Hash128 World::hash() {

@@ -61,6 +61,8 @@ struct FrameReport {
   std::size_t contacts = 0;
 };
 
+struct CheckpointBlock;
+
 class World {
  public:
   explicit World(WorldSettings settings = {});
@@ -112,7 +114,7 @@ class World {
   bool dragging() const { return drag_.system >= 0; }
 
   /// Everything needed to resume: clock, parameters, states, edited models. restore() throws Error, and
-  /// leaves the world as it was, if the bytes are damaged or of another scene.
+  /// leaves the world as it was, if the bytes are damaged, of another scene, or do not fit together.
   std::vector<std::byte> snapshot();
   void restore(std::span<const std::byte> bytes, const std::string& name = {});
   /// 128 bits over clock, parameters, states and edited models.
@@ -131,6 +133,7 @@ class World {
   int contact_parts(System& system, Real h, Report& report);
   bool apply_keyframes(std::size_t system, double time);  ///< true if the system has any
   bool all_finite(NotFinite& where);
+  void load(std::span<const CheckpointBlock> blocks);
   void pull(Real h);
   void remember();
   void recall();

@@ -324,4 +324,31 @@ void ParticleSystem::build(const Spec& spec, Model& model, State& state) {
   state.next_id = static_cast<std::int64_t>(n);
 }
 
+void ParticleSystem::check(const Model& model, const State& s) {
+  const std::size_t n = s.size();
+  const auto require = [](bool holds, const char* key, const char* what, std::size_t count,
+                          const std::string& allowed) {
+    if (!holds)
+      throw Error(Problem{.key = key, .what = what, .value = fmt::format("{}", count), .allowed = allowed});
+  };
+  require(n <= model.capacity, "position", "has more items than the system has room for", n,
+          fmt::format("at most {}", model.capacity));
+  const auto one_each = [&](const char* key, std::size_t count, bool or_none) {
+    require(count == n || (or_none && count == 0), key, "must hold one item for each particle", count,
+            fmt::format("{}{}", n, or_none ? " or none" : ""));
+  };
+  one_each("velocity", s.particles.v.size(), false);
+  one_each("inverse_mass", s.particles.inverse_mass.size(), false);
+  one_each("birth", s.birth.size(), false);
+  one_each("lifetime", s.lifetime.size(), false);
+  one_each("id", s.id.size(), false);
+  one_each("acceleration", s.acceleration.size(), true);
+  one_each("pair_origin", s.pair_origin.size(), true);
+  for (const auto& [key, count] : {std::pair("emitter_count", s.emitted.size()),
+                                   std::pair("emitter_position", s.emitter_position.size()),
+                                   std::pair("emitter_direction", s.emitter_direction.size())})
+    require(count == s.due.size(), key, "must hold one item for each emitter", count,
+            fmt::format("{}", s.due.size()));
+}
+
 }  // namespace plenum::inline PLENUM_ABI

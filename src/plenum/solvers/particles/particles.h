@@ -161,6 +161,8 @@ struct ParticleSystem {
 
   static std::size_t memory(const Spec& spec);
   static void build(const Spec& spec, Model& model, State& state);
+  /// Throws Error if arrays that checkpoints hold do not fit together.
+  static void check(const Model& model, const State& state);
   static Real max_dt(const Model& model, const State& state, const Params& params);
   static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
   static void fields(const Model& model, State& state, FieldVisitor& visit);

@@ -484,7 +484,10 @@ void Springs::build(const Spec& spec, Model& model, State& state) {
   update(model);
 }
 
-void Springs::update(Model& model) {
+namespace {
+
+/// That the arrays of a net name only what is there.
+void check_net(const Springs::Model& model) {
   const std::size_t n = model.mass.size(), edges = model.edges.size();
   require(model.stiffness.size() == edges && model.rest_length.size() == edges &&
               model.damping.size() == edges && model.kind.size() == edges,
@@ -495,7 +498,6 @@ void Springs::update(Model& model) {
   for (const Index i : model.pinned) require(i >= 0 && std::size_t(i) < n, "pinned", "must be particles", i);
   for (const Index3& t : model.triangles)
     require(t.minCoeff() >= 0 && std::size_t(t.maxCoeff()) < n, "triangles", "must join particles");
-  std::vector<double> stiffness(n, 0), damping(n, 0);
   for (std::size_t e = 0; e < edges; ++e) {
     const Index2 ends = model.edges[e];
     require(ends[0] != ends[1] && ends.minCoeff() >= 0 && std::size_t(ends.maxCoeff()) < n, "edges",
@@ -503,6 +505,62 @@ void Springs::update(Model& model) {
     require(model.stiffness[e] >= 0, "stiffness", "must not be negative", model.stiffness[e]);
     require(model.damping[e] >= 0, "damping", "must not be negative", model.damping[e]);
     require(model.rest_length[e] >= 0, "rest_length", "must not be negative", model.rest_length[e]);
+  }
+  const ConstraintSet<Real>& set = model.constraints;
+  require(set.rod_length.size() == set.rods.size() && set.bead_wire.size() == set.beads.size(), "constraints",
+          "and their arrays must have one length");
+  for (std::size_t r = 0; r < set.rods.size(); ++r) {
+    const Index2 ends = set.rods[r];
+    require(ends[0] != ends[1] && ends.minCoeff() >= 0 && std::size_t(ends.maxCoeff()) < n, "rods",
+            "must join two different particles", ends);
+    require(set.rod_length[r] > 0, "rod_length", "must be positive", set.rod_length[r]);
+  }
+  for (std::size_t b = 0; b < set.beads.size(); ++b) {
+    require(set.beads[b] >= 0 && std::size_t(set.beads[b]) < n, "beads", "must be particles", set.beads[b]);
+    require(set.bead_wire[b] >= 0 && std::size_t(set.bead_wire[b]) < set.wires.size(), "bead_wire",
+            "must be wires", set.bead_wire[b]);
+  }
+}
+
+bool within(Index first, Index count, std::size_t size) {
+  return first >= 0 && count >= 0 && std::size_t(first) + std::size_t(count) <= size;
+}
+
+}  // namespace
+
+void Springs::check(const Model& model, const State& state) {
+  const std::size_t n = model.mass.size();
+  require(state.particles.x.size() == n && state.particles.v.size() == n &&
+              state.particles.inverse_mass.size() == n && state.velocity_change.size() == n,
+          "position", "and the other arrays of particles must have one length", state.particles.x.size());
+  check_net(model);
+  for (const Real w : state.particles.inverse_mass)
+    require(w >= 0, "inverse_mass", "must not be negative", w);
+  for (const std::uint8_t kind : model.kind) require(kind <= user, "kind", "is not one of springs", kind);
+  require(model.part_edges.size() == model.parts.size(), "part_edges", "must be one for each part",
+          model.part_edges.size());
+  for (const Index3& p : model.part_edges)
+    require(within(p[0], p[1], model.edges.size()) && p[2] >= 0 && p[2] <= p[1], "part_edges",
+            "name edges that are not there");
+  for (const Part& part : model.parts) {
+    require(within(part.first_particle, part.num_particles, n), "position",
+            "has fewer items than the net was built with", n);
+    require(within(part.first_triangle, part.num_triangles, model.triangles.size()), "triangles",
+            "has fewer items than the net was built with", model.triangles.size());
+  }
+  for (const Index4& v : model.embedding.vertices)
+    require(v.minCoeff() >= 0 && std::size_t(v.maxCoeff()) < n, "position",
+            "has fewer items than the visual mesh rides on", n);
+  require(model.revision >= 0 && model.revision < std::numeric_limits<Index>::max(), "revision",
+          "is not the number of a revision", model.revision);
+}
+
+void Springs::update(Model& model) {
+  check_net(model);
+  const std::size_t n = model.mass.size(), edges = model.edges.size();
+  std::vector<double> stiffness(n, 0), damping(n, 0);
+  for (std::size_t e = 0; e < edges; ++e) {
+    const Index2 ends = model.edges[e];
     for (const Index i : ends) {
       stiffness[std::size_t(i)] += double(model.stiffness[e]);
       damping[std::size_t(i)] += double(model.damping[e]);
@@ -533,25 +591,15 @@ void Springs::update(Model& model) {
   model.reach = counted > 0 ? static_cast<Real>(length / double(counted)) : 0;
 
   const ConstraintSet<Real>& set = model.constraints;
-  require(set.rod_length.size() == set.rods.size() && set.bead_wire.size() == set.beads.size(), "constraints",
-          "and their arrays must have one length");
   std::fill(stiffness.begin(), stiffness.end(), 0);  // of penalties, for one of unit stiffness each
-  for (std::size_t r = 0; r < set.rods.size(); ++r) {
-    const Index2 ends = set.rods[r];
-    require(ends[0] != ends[1] && ends.minCoeff() >= 0 && std::size_t(ends.maxCoeff()) < n, "rods",
-            "must join two different particles", ends);
-    require(set.rod_length[r] > 0, "rod_length", "must be positive", set.rod_length[r]);
-    for (const Index i : ends) stiffness[std::size_t(i)] += 1;
-  }
+  for (const Index2& rod : set.rods)
+    for (const Index i : rod) stiffness[std::size_t(i)] += 1;
   double penalty = 0;
   for (const Index2& rod : set.rods)
     penalty = std::max(penalty, per_mass(stiffness, rod[0]) + per_mass(stiffness, rod[1]));
   double bead_penalty = 0;
   for (std::size_t b = 0; b < set.beads.size(); ++b) {
     const Index i = set.beads[b];
-    require(i >= 0 && std::size_t(i) < n, "beads", "must be particles", i);
-    require(set.bead_wire[b] >= 0 && std::size_t(set.bead_wire[b]) < set.wires.size(), "bead_wire",
-            "must be wires", set.bead_wire[b]);
     // The squared gradients of both constraints; the second of a helix is the longer, 1 + (2 pi R / pitch)^2.
     const Wire<Real>& wire = set.wires[std::size_t(set.bead_wire[b])];
     const double turn =

@@ -173,6 +173,8 @@ struct Springs {
   static void build(const Spec& spec, Model& model, State& state);
   /// Checks a model that was made or changed by hand (throws Error) and recomputes its bounds.
   static void update(Model& model);
+  /// Throws Error if arrays that checkpoints hold do not fit together.
+  static void check(const Model& model, const State& state);
 
   static Real max_dt(const Model& model, const State& state, const Params& params);
   static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);

@@ -1,0 +1,153 @@
+// Checkpoints that are whole and undamaged but do not fit together: refused with a sentence, or harmless.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "plenum/base/error.h"
+#include "plenum/io/checkpoint.h"
+#include "plenum/scene/scene.h"
+
+namespace plenum { namespace {
+
+/// Nets that tear, points on a wire, particles that come, die and push each other, and a moving obstacle.
+Scene every_array() {
+  return load_scene_text(R"({"systems": [
+    {"type": "obstacle", "name": "floor", "model": {"parts": [{"shape": "plane"}]}},
+    {"type": "springs", "name": "net", "model": {"parts": [
+      {"cells_x": 8, "cells_z": 8, "position": [0, 1, 0], "structural_stiffness": 50, "shear_stiffness": 50,
+       "areal_density": 5, "pins": [{"where": "back"}]},
+      {"type": "points", "points": [[0, 2, 0], [1, 2, 0]], "springs": [[0, 1]],
+       "wires": [{"shape": "line", "axis": [1, 0, 0], "origin": [0, 2, 0], "beads": [0]}]}]},
+     "params": {"tear_strain": 0.02}},
+    {"type": "particles", "name": "drops", "model": {"max_particles": 400, "radius": 0.01,
+      "blocks": [{"lattice": "random", "count": 40, "lifetime": 2}]},
+     "params": {"pair": {"epsilon": 1e-6, "sigma": 0.05}, "emitters": [{"rate": 200}, {"rate": 50}]}}]})",
+                         "s.json");
+}
+
+struct Block {
+  std::string name;
+  ScalarType type;
+  int components;
+  std::size_t count;
+  std::vector<std::byte> data;
+};
+
+std::vector<Block> blocks_of(std::span<const std::byte> bytes) {
+  std::vector<Block> blocks;
+  for (const CheckpointBlock& b : read_checkpoint(bytes, "test"))
+    blocks.push_back({b.name, b.type, b.components, b.count, {b.data.begin(), b.data.end()}});
+  return blocks;
+}
+
+/// An undamaged checkpoint of these blocks, with checksums that are right.
+std::vector<std::byte> bytes_of(const std::vector<Block>& blocks) {
+  std::vector<std::byte> buffer;
+  CheckpointWriter writer(buffer);
+  for (const Block& b : blocks) writer.add(b.name, b.type, b.components, b.count, b.data.data());
+  writer.finish();
+  return buffer;
+}
+
+void set_count(Block& block, std::size_t count) {
+  block.count = count;
+  block.data.resize(count * static_cast<std::size_t>(block.components) * size_of(block.type));
+}
+
+template <class T>
+void set_first(Block& block, T value) {
+  ASSERT_EQ(block.type, scalar_type_of<T>());
+  std::memcpy(block.data.data(), &value, sizeof value);
+}
+
+class Restore : public testing::Test {
+ protected:
+  Restore() {
+    for (int f = 0; f < 12; ++f) EXPECT_TRUE(scene.world.step_frame().ok);
+    saved = scene.world.snapshot();
+  }
+  Block& block(std::vector<Block>& blocks, const std::string& name) {
+    for (Block& b : blocks)
+      if (b.name == name) return b;
+    ADD_FAILURE() << "no block " << name;
+    return blocks.front();
+  }
+  /// Refused by one sentence that names the block, with the world as it was.
+  template <class Change>
+  void expect_refused(const std::string& name, Change&& change, const std::string& named = {}) {
+    std::vector<Block> blocks = blocks_of(saved);
+    change(block(blocks, name));
+    try {
+      scene.world.restore(bytes_of(blocks), "changed.ck");
+      ADD_FAILURE() << name << " is accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(std::string(error.what()).find("changed.ck"), 0u) << error.what();
+      EXPECT_NE(std::string(error.what()).find(named.empty() ? name : named), std::string::npos)
+          << error.what();
+    }
+    EXPECT_EQ(scene.world.snapshot(), saved) << name;
+  }
+
+  Scene scene = every_array();
+  std::vector<std::byte> saved;
+};
+
+TEST_F(Restore, CountsThatDisagreeAreRefused) {
+  expect_refused("net/velocity", [](Block& b) { set_count(b, 5); });
+  expect_refused("net/mass", [](Block& b) { set_count(b, b.count + 1); });
+  expect_refused("net/stiffness", [](Block& b) { set_count(b, 3); }, "net/edges");
+  expect_refused("net/triangles", [](Block& b) { set_count(b, 0); });
+  expect_refused("net/part_edges", [](Block& b) { set_count(b, 1); });
+  expect_refused("drops/velocity", [](Block& b) { set_count(b, 0); });
+  expect_refused("drops/acceleration", [](Block& b) { set_count(b, 2); });
+  expect_refused("drops/pair_origin", [](Block& b) { set_count(b, b.count - 1); });
+  expect_refused("drops/emitter_count", [](Block& b) { set_count(b, 1); });
+  expect_refused("floor/position", [](Block& b) { set_count(b, 2); });
+}
+
+TEST_F(Restore, ValuesThatNameNothingAreRefused) {
+  expect_refused("frame", [](Block& b) { set_first<std::int64_t>(b, -5); });
+  expect_refused("frame", [](Block& b) { set_first(b, std::numeric_limits<std::int64_t>::max()); });
+  expect_refused("net/edges", [](Block& b) { set_first<std::int32_t>(b, 1000000000); });
+  expect_refused("net/triangles", [](Block& b) { set_first<std::int32_t>(b, -1); });
+  expect_refused("net/part_edges", [](Block& b) { set_first<std::int32_t>(b, 1 << 20); });
+  expect_refused("net/mass", [](Block& b) { set_first<Real>(b, 0); });
+  expect_refused("net/position",
+                 [](Block& b) { set_first(b, std::numeric_limits<Real>::quiet_NaN()); });
+  expect_refused("net/params",
+                 [](Block& b) { set_first(b, std::numeric_limits<double>::infinity()); });
+}
+
+TEST_F(Restore, MoreParticlesThanThereIsRoomForAreRefused) {
+  std::vector<Block> blocks = blocks_of(saved);
+  for (const char* name :
+       {"position", "velocity", "inverse_mass", "birth", "lifetime", "id", "acceleration", "pair_origin"})
+    set_count(block(blocks, std::string("drops/") + name), 401);
+  EXPECT_THROW(scene.world.restore(bytes_of(blocks), "changed.ck"), Error);
+  EXPECT_EQ(scene.world.snapshot(), saved);
+}
+
+// Whatever array is cut short or made longer: what is accepted must run. Sanitizers see the rest.
+TEST_F(Restore, WhatIsAcceptedRuns) {
+  const std::vector<Block> good = blocks_of(saved);
+  std::size_t refused = 0;
+  for (std::size_t k = 0; k < good.size(); ++k)
+    for (const std::size_t count : {std::size_t{0}, good[k].count / 2, good[k].count + 1}) {
+      if (count == good[k].count) continue;
+      std::vector<Block> blocks = good;
+      set_count(blocks[k], count);
+      try {
+        scene.world.restore(bytes_of(blocks), "changed.ck");
+      } catch (const Error&) {
+        ++refused;
+        continue;
+      }
+      EXPECT_TRUE(scene.world.step_frame().ok) << good[k].name << " of " << count;
+    }
+  EXPECT_GT(refused, 2 * good.size());
+  scene.world.restore(saved);
+  EXPECT_EQ(scene.world.snapshot(), saved);
+}
+
+}}  // namespace plenum
