@@ -25,13 +25,14 @@ struct Orbits {
     }
   };
   struct Workspace {
-    std::vector<Vec3> x0;
+    std::vector<Vec3> x0, v0;
   };
   static Real max_dt(const Model&, const State&, const Params& p) { return p.limit; }
   static Report step(const Model&, State& s, const Params& p, Workspace& w, Real dt) {
     Report report;
     const StageTimer timer(report.stages, "orbit");
     w.x0 = s.particles.x;
+    w.v0 = s.particles.v;
     parallel_for(s.particles.size(), 16, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         s.particles.v[i] += dt * (p.gravity - p.stiffness * s.particles.x[i]);
@@ -55,6 +56,7 @@ struct Orbits {
     return {.x0 = w.x0.size() == s.particles.size() ? w.x0 : s.particles.x,
             .x = s.particles.x,
             .v = s.particles.v,
+            .v0 = w.v0.size() == s.particles.size() ? w.v0 : s.particles.v,
             .inverse_mass = s.particles.inverse_mass};
   }
   static void absorb(const Model&, State& s, std::span<const SampleImpulse> impulses) {

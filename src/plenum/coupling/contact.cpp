@@ -30,8 +30,38 @@ Mat3 inverse_mass_at(const SolidBody& body, const Vec3& point) {
 /// A sample on its way through the step; contacts change it one after the other.
 struct Traveller {
   Vec3 x0, x1, v;
+  Vec3 u, a;  // velocity at x1 and acceleration of the parabola through the positions
   Real inverse_mass, radius, friction, restitution;
 };
+
+/// A step as the parabola that it follows if the acceleration a [m/s^2] is constant: it ends at the velocity
+/// u = (x - x0)/h + h a/2. Methods of first order keep their positions on such a parabola too and merely
+/// report a velocity beside it (symplectic Euler v = u - h a/2, explicit Euler v = u + h a/2), so that
+/// |u|^2/2 - a . x is what each of them conserves exactly, and v - u what a bounce has to leave alone.
+void set_parabola(Traveller& p, const Vec3* v0, Real h) {
+  const Vec3 mean = (p.x1 - p.x0) / h;
+  p.a = v0 ? Vec3((p.v - *v0) / h) : Vec3(2 / h * (p.v - mean));
+  p.u = v0 ? Vec3(mean + h / 2 * p.a) : p.v;
+}
+
+/// A bounce off a plane in the midst of a step that ends `depth` [m] beyond it at the normal velocity u < 0
+/// under the normal acceleration a, all along the plane's normal and relative to it. With w the speed at the
+/// plane and t the time since,
+///
+///   u^2 = w^2 - 2 a depth,   depth = (w + |u|) t / 2,
+///
+/// and from there the point goes on at e w: to e w t + a t^2/2 at the velocity e w + a t. Its energy is then
+/// e^2 w^2/2 above the plane's for any a: a bounce with e = 1 changes none.
+struct Bounce {
+  Real speed;   // w [m/s]; 0: no bounce
+  Real height;  // [m] at the end of the step
+};
+Bounce bounce(Real depth, Real u, Real a, Real e, Real h) {
+  depth = std::max(depth, Real(0));
+  const Real w = std::sqrt(std::max(u * u + 2 * a * depth, Real(0)));
+  const Real t = depth > 0 ? std::min(2 * depth / (w - u), h) : Real(0);
+  return {w, e * w * t + a * t * t / 2};
+}
 
 struct Touch {
   Vec3 impulse, displacement, point;
@@ -83,7 +113,20 @@ bool touches(const Traveller& p, const SolidBody& body, Real h, Touch& touch) {
     const Real threshold = 2 * earth_gravity * h;
     const Real e = -vn > threshold ? std::max(p.restitution, body.restitution) : Real(0);
     const Real normal_mobility = n.dot(mobility * n);
-    const Real jn = -(1 + e) * vn / normal_mobility;
+    Real change = -vn;  // of the normal velocity: come to rest on the surface
+    if (e > 0) {
+      // Where the acceleration turned the point back before the step's end, the parabola says nothing of the
+      // way in: take the end's velocity for all of the step's.
+      const Real u = n.dot(p.u - body.velocity_at(point));
+      const bool on_parabola = u < 0;
+      const Bounce b = bounce(depth, on_parabola ? u : vn, on_parabola ? n.dot(p.a) : Real(0), e, h);
+      // One that would fall back within the step rests.
+      if (b.height >= 0) {
+        change = (1 + e) * b.speed;
+        if (depth > 0) dx += b.height * n;
+      }
+    }
+    const Real jn = change / normal_mobility;
     touch.impulse = jn * n;
     const Vec3 vt = slip - vn * n;
     const Real speed = vt.norm();
@@ -95,7 +138,6 @@ bool touches(const Traveller& p, const SolidBody& body, Real h, Touch& touch) {
       touch.impulse -= jt * t;
       dx -= left * h * p.inverse_mass * jt * t;
     }
-    if (depth > 0) dx += e * depth * n;  // what is left of the step is travelled back
   }
   if (depth > 0) dx += depth * n;
   // The tangent plane is not the surface: leave no rest.
@@ -166,11 +208,14 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
       Traveller p{samples.x0[i],
                   samples.x[i],
                   samples.v[i],
+                  Vec3::Zero(),
+                  Vec3::Zero(),
                   samples.inverse_mass[i],
                   samples.radii.empty() ? samples.radius : samples.radii[i],
                   samples.friction,
                   samples.restitution};
       if (!(p.inverse_mass > 0)) continue;
+      set_parabola(p, samples.v0.empty() ? nullptr : &samples.v0[i], h);
       // A sample pushed by one body may be pushed into another, as in a corner; a few rounds settle it.
       constexpr int rounds = 4;
       for (int round = 0; round < rounds; ++round) {
@@ -181,6 +226,7 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
           if (!w.obstacles[k].bounds.overlaps(path) || !touches(p, w.obstacles[k].body, h, touch)) continue;
           ++touched;
           p.v += p.inverse_mass * touch.impulse;
+          p.u += p.inverse_mass * touch.impulse;
           p.x1 += touch.displacement;
           found.push_back(
               {static_cast<Index>(i), static_cast<Index>(k), touch.impulse, touch.displacement, touch.point});

@@ -35,7 +35,8 @@ struct ContactResult {
 /// through, however thin or fast), and answers with a Coulomb impulse and the displacement that leaves it on
 /// the surface:
 ///
-///   normal    j_n = -(1 + e) v_n / W,  e = 0 below the restitution threshold 2 g h
+///   normal    j_n = (1 + e) w / W,  w the normal speed at the moment of touch (contact.cpp, Bounce); below
+///             the restitution threshold 2 g h, where e = 0, j_n = -v_n / W with v_n that at the step's end
 ///   tangent   |j_t| <= mu j_n, directed against the slip
 ///
 /// with W the sum of both sides' effective inverse masses, e and mu the larger restitution and the geometric

@@ -13,9 +13,11 @@ class Shape;
 
 /// Samples of a surface over the current substep, by reference. Arrays are [N], or empty where said.
 struct Samples {
-  std::span<const Vec3> x0;            ///< [m] at the start of the substep
-  std::span<const Vec3> x;             ///< [m] at its end
-  std::span<const Vec3> v;             ///< [m/s] at its end
+  std::span<const Vec3> x0;  ///< [m] at the start of the substep
+  std::span<const Vec3> x;   ///< [m] at its end
+  std::span<const Vec3> v;   ///< [m/s] at its end
+  /// [m/s] at the start; empty: x0, x and v lie on one parabola, as those of methods of second order do.
+  std::span<const Vec3> v0 = {};
   std::span<const Vec3> normal = {};   ///< unit, outward; empty: points without orientation
   std::span<const Real> area = {};     ///< [m^2]; empty: unknown
   std::span<const Real> inverse_mass;  ///< [1/kg]; zero: kinematic

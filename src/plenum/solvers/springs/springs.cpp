@@ -97,6 +97,7 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   w.multigrid.reset();
   w.incomplete_cholesky.reset();
   w.x0.resize(n);
+  w.v0.resize(n);
   w.base.resize(n);
   w.rhs.resize(n);
   w.pcg.resize(3 * n);
@@ -139,6 +140,7 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
   if (!(dt > 0) || model.mass.empty()) return report;
   SpringsWorkspace& w = prepare(workspace, model, params);
   w.x0 = state.particles.x;
+  w.v0 = state.particles.v;
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);
@@ -316,6 +318,7 @@ Samples Springs::samples(const Model& model, const State& state, const Params& p
   return {.x0 = stepped ? workspace.impl->x0 : state.particles.x,
           .x = state.particles.x,
           .v = state.particles.v,
+          .v0 = stepped ? workspace.impl->v0 : state.particles.v,
           .inverse_mass = state.particles.inverse_mass,
           .radius = params.thickness,
           .friction = params.friction,

@@ -55,6 +55,7 @@ struct SpringsWorkspace {
   Real stiffest = 0;                ///< [N/m] of its springs
   Real heaviest = 0;                ///< [kg] of the particles
   std::vector<Vec3> x0;             ///< [N] m at the start of the step
+  std::vector<Vec3> v0;             ///< [N] m/s there
   std::vector<Real> base;           ///< [N] kg on the diagonal
   std::vector<Real> diagonal;       ///< [3 N] of the matrix, for Jacobi
   std::vector<Vec3> rhs;            ///< [N]
