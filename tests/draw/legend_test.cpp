@@ -100,4 +100,14 @@ TEST(Legend, StaysInsideThePicture) {
   EXPECT_EQ(make_overlay({}, "", {}, 640, 360).width, 0);
 }
 
+TEST(Legend, BeginsRightOfWhatAPanelCovers) {
+  const std::vector<LegendEntry> entries = {{"speed", "m/s", 0, 5, ColourMap::viridis}};
+  const Overlay whole = make_overlay(entries, "t = 1.25 s", {}, 1280, 720);
+  const Overlay beside = make_overlay(entries, "t = 1.25 s", {}, 1280, 720, 0.3);
+  EXPECT_LT(whole.x, 0.3 * 1280);
+  EXPECT_GE(beside.x, 0.3 * 1280);
+  EXPECT_LE(beside.x + beside.width, 1280);
+  EXPECT_EQ(beside.rgba, whole.rgba);  // moved, not changed: 0.3 of 1280 is a whole number of pixels
+}
+
 }}  // namespace plenum

@@ -93,7 +93,7 @@ struct Painter {
 }  // namespace
 
 Overlay make_overlay(std::span<const LegendEntry> entries, std::string_view caption,
-                     std::span<const OverlayLabel> labels, int width, int height) {
+                     std::span<const OverlayLabel> labels, int width, int height, double covered) {
   Overlay overlay;
   if (entries.empty() && caption.empty() && labels.empty()) return overlay;
   overlay.width = width, overlay.height = height;
@@ -103,14 +103,15 @@ Overlay make_overlay(std::span<const LegendEntry> entries, std::string_view capt
   const double cap = std::max(7.0, height * 0.0145);
   const double margin = 2.9 * cap;
   const Rgb8 ink = {62, 66, 73}, soft_ink = {96, 101, 108};
-  if (!caption.empty()) paint.text(caption, margin, margin + cap, cap, ink, TextAnchor::left);
+  const double begin = covered * width + margin;
+  if (!caption.empty()) paint.text(caption, begin, margin + cap, cap, ink, TextAnchor::left);
   for (const OverlayLabel& label : labels)
     paint.text(label.text, label.x, label.y - 0.8 * cap, cap, ink, TextAnchor::centre);
 
   const int bar_width = std::max(60, static_cast<int>(std::lround(std::min(width * 0.21, 26.0 * cap))));
   const int bar_height = std::max(4, static_cast<int>(std::lround(0.82 * cap)));
   const double line_height = 6.6 * cap;
-  const int left = static_cast<int>(std::lround(margin));
+  const int left = static_cast<int>(std::lround(begin));
   for (std::size_t e = 0; e < entries.size(); ++e) {
     const LegendEntry& entry = entries[e];
     const double base =

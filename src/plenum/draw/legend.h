@@ -41,8 +41,9 @@ struct OverlayLabel {
 };
 
 /// The strips of `entries`, lower left in a picture of this size, `caption`, upper left, and `labels` where
-/// they are. Letters scale with the picture's height.
+/// they are. Letters scale with the picture's height. `covered`, from 0 to below 1: the share of the width on
+/// the left that a panel hides; strips and caption begin right of it.
 Overlay make_overlay(std::span<const LegendEntry> entries, std::string_view caption,
-                     std::span<const OverlayLabel> labels, int width, int height);
+                     std::span<const OverlayLabel> labels, int width, int height, double covered = 0);
 
 }  // namespace plenum::inline PLENUM_ABI

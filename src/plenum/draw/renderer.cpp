@@ -50,6 +50,7 @@ struct Renderer::Impl {
   std::string overlay_caption;
   std::vector<OverlayLabel> overlay_labels;
   int overlay_width = 0, overlay_height = 0;
+  double overlay_covered = 0;
   Overlay overlay;
 
   Impl();
@@ -301,10 +302,11 @@ void Renderer::Impl::draw_picture() {
 void Renderer::Impl::update_overlay() {
   std::vector<LegendEntry> entries;
   if (style.legend) entries = quantities.legend();
-  if (entries == overlay_entries && caption == overlay_caption && labels == overlay_labels &&
-      width == overlay_width && height == overlay_height)
+  const double covered = std::clamp(static_cast<double>(camera.shift), 0.0, 0.9);
+  if (covered == overlay_covered && entries == overlay_entries && caption == overlay_caption &&
+      labels == overlay_labels && width == overlay_width && height == overlay_height)
     return;
-  overlay = make_overlay(entries, caption, labels, width, height);
+  overlay = make_overlay(entries, caption, labels, width, height, covered);
   if (overlay.width > 0) {
     glActiveTexture(GL_TEXTURE0 + unit_overlay);
     overlay_texture = make_texture(GL_RGBA8, overlay.width, overlay.height, GL_RGBA, GL_UNSIGNED_BYTE,
@@ -314,6 +316,7 @@ void Renderer::Impl::update_overlay() {
   overlay_caption = caption;
   overlay_labels = labels;
   overlay_width = width, overlay_height = height;
+  overlay_covered = covered;
 }
 
 void Renderer::Impl::draw_finish() {
