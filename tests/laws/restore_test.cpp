@@ -96,7 +96,8 @@ class Restore : public testing::Test {
 TEST_F(Restore, CountsThatDisagreeAreRefused) {
   expect_refused("net/velocity", [](Block& b) { set_count(b, 5); });
   expect_refused("net/mass", [](Block& b) { set_count(b, b.count + 1); });
-  expect_refused("net/stiffness", [](Block& b) { set_count(b, 3); }, "net/edges");
+  expect_refused(
+      "net/stiffness", [](Block& b) { set_count(b, 3); }, "net/edges");
   expect_refused("net/triangles", [](Block& b) { set_count(b, 0); });
   expect_refused("net/part_edges", [](Block& b) { set_count(b, 1); });
   expect_refused("drops/velocity", [](Block& b) { set_count(b, 0); });
@@ -113,10 +114,8 @@ TEST_F(Restore, ValuesThatNameNothingAreRefused) {
   expect_refused("net/triangles", [](Block& b) { set_first<std::int32_t>(b, -1); });
   expect_refused("net/part_edges", [](Block& b) { set_first<std::int32_t>(b, 1 << 20); });
   expect_refused("net/mass", [](Block& b) { set_first<Real>(b, 0); });
-  expect_refused("net/position",
-                 [](Block& b) { set_first(b, std::numeric_limits<Real>::quiet_NaN()); });
-  expect_refused("net/params",
-                 [](Block& b) { set_first(b, std::numeric_limits<double>::infinity()); });
+  expect_refused("net/position", [](Block& b) { set_first(b, std::numeric_limits<Real>::quiet_NaN()); });
+  expect_refused("net/params", [](Block& b) { set_first(b, std::numeric_limits<double>::infinity()); });
 }
 
 TEST_F(Restore, MoreParticlesThanThereIsRoomForAreRefused) {

@@ -186,6 +186,24 @@ TEST_F(Fault, MaterialsOutOfRangeAreRefusedWithTheRange) {
   }
 }
 
+TEST_F(Fault, ValuesThatContradictEachOtherAreRefusedAtTheirKey) {
+  const auto particles = [](const std::string& params) {
+    return house_complaint(R"({"type": "particles", "name": "p", "params": {)" + params + "}}");
+  };
+  const auto holds = [](const std::string& complaint, const char* part) {
+    EXPECT_NE(complaint.find(part), std::string::npos) << complaint;
+  };
+  holds(particles(R"("pair": {"epsilon": 1, "n": 6, "m": 12})"), "systems[0].params.pair.n: ");
+  holds(particles(R"("pair": {"epsilon": 1, "n": 6})"), "systems[0].params.pair.n: ");
+  holds(particles(R"("emitters": [{}, {"shape": "mesh"}])"), "systems[0].params.emitters[1].surface: ");
+  holds(particles(R"("emitters": [{"direction": [0, 0, 0]}])"), "systems[0].params.emitters[0].direction: ");
+  EXPECT_EQ(
+      particles(R"("pair": {"epsilon": 1, "n": 12, "m": 6}, "emitters": [{"direction": [0, 0, 1e-9]}])"), "");
+  holds(house_complaint(R"({"type": "obstacle", "name": "o", "model": {"parts": [{"shape": "plane"},
+        {"shape": "torus", "radius": 1, "minor_radius": 2}]}})"),
+        "systems[0].model.parts[1].minor_radius: ");
+}
+
 TEST_F(Fault, TimeStepsAndCountsOutOfRangeAreRefused) {
   for (const char* extra :
        {"\"world\": {\"fps\": 0}", "\"world\": {\"fps\": -60}", "\"world\": {\"fps\": 1e-300}",

@@ -17,7 +17,8 @@ class SystemDraft {
   virtual void params(Describer&) = 0;
   /// Bytes that build() will take, estimated from the spec alone.
   virtual std::size_t memory() const = 0;
-  /// The system. Throws Error with a key relative to the spec. To be called once.
+  /// The system. Throws Error with a key relative to the spec, or from "params" on. To be called
+  /// once.
   virtual std::unique_ptr<System> build(std::string name) = 0;
 };
 
@@ -35,6 +36,7 @@ class DraftOf final : public SystemDraft {
   void params(Describer& d) override { params_.describe(d); }
   std::size_t memory() const override { return S::memory(spec_); }
   std::unique_ptr<System> build(std::string name) override {
+    if constexpr (requires { S::check(spec_, params_); }) S::check(spec_, params_);
     auto system = std::make_unique<SystemOf<S>>(std::move(name), typename S::Model{}, typename S::State{},
                                                 std::move(params_));
     S::build(spec_, system->model, system->state);

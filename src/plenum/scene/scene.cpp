@@ -402,7 +402,8 @@ class SceneReader {
   /// An error of build(), at the deepest value of the file that its key names.
   void add_build_error(const SystemRead& system, Problem problem) {
     JsonValue node = system.node;
-    if (const auto model = node.find("model")) node = *model;
+    const bool of_params = problem.key.starts_with("params.");
+    if (const auto model = node.find("model"); model && !of_params) node = *model;
     std::string_view rest = problem.key;
     while (!rest.empty()) {
       std::optional<JsonValue> child;
@@ -422,7 +423,7 @@ class SceneReader {
       node = *child;
     }
     const Problem place = node.problem();
-    problem.key = system.path + ".model" + (problem.key.empty() ? "" : "." + problem.key);
+    problem.key = system.path + (of_params ? "" : ".model") + (problem.key.empty() ? "" : "." + problem.key);
     problem.file = place.file;
     problem.line = place.line;
     context_.add(std::move(problem));

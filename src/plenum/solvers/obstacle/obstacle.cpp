@@ -1,5 +1,7 @@
 #include "plenum/solvers/obstacle/obstacle.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -141,10 +143,17 @@ std::size_t Obstacle::memory(const Spec& spec) {
 void Obstacle::build(const Spec& spec, Model& model, State& state) {
   model = {};
   state = {};
-  for (const Part& part : spec.parts) {
-    model.shapes.push_back(shape_of(part));
+  for (std::size_t p = 0; p < spec.parts.size(); ++p) {
+    const Part& part = spec.parts[p];
+    try {
+      model.shapes.push_back(shape_of(part));
+      model.meshes.push_back(drawn_mesh(part));
+    } catch (const Error& error) {
+      Problem problem = error.problem();
+      problem.key = fmt::format("parts[{}]{}{}", p, problem.key.empty() ? "" : ".", problem.key);
+      throw Error(std::move(problem));
+    }
     model.local.push_back({part.position, rotation_from_degrees(part.rotation)});
-    model.meshes.push_back(drawn_mesh(part));
     model.palette.push_back(part.palette);
   }
 }

@@ -324,6 +324,26 @@ void ParticleSystem::build(const Spec& spec, Model& model, State& state) {
   state.next_id = static_cast<std::int64_t>(n);
 }
 
+void ParticleSystem::check(const Spec& spec, const Params& params) {
+  if (!(params.pair.n > params.pair.m))
+    throw Error(Problem{.key = "params.pair.n",
+                        .what = "must be above the exponent of the attraction",
+                        .value = fmt::format("{}", params.pair.n),
+                        .allowed = fmt::format("above m, {}", params.pair.m)});
+  for (std::size_t e = 0; e < params.emitters.size(); ++e) {
+    const ParticleEmitter& emitter = params.emitters[e];
+    const std::string key = fmt::format("params.emitters[{}].", e);
+    const bool on_mesh = emitter.shape == ParticleEmitter::Shape::mesh;
+    if (on_mesh && static_cast<std::size_t>(emitter.surface) >= spec.surfaces.size())
+      throw Error(Problem{.key = key + "surface",
+                          .what = "is not one of the surfaces of the model",
+                          .value = fmt::format("{} of {}", emitter.surface, spec.surfaces.size()),
+                          .remedy = "add a mesh to model.surfaces"});
+    if (!on_mesh && emitter.direction == Vec3::Zero())
+      throw Error(Problem{.key = key + "direction", .what = "must not be the zero vector"});
+  }
+}
+
 void ParticleSystem::check(const Model& model, const State& s) {
   const std::size_t n = s.size();
   const auto require = [](bool holds, const char* key, const char* what, std::size_t count,

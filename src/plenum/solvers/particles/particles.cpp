@@ -331,6 +331,11 @@ Report ParticleSystem::step(const Model& model, State& s, const Params& params, 
   const bool pairs = has_pairs(params);
   if (params.pair.epsilon > 0 && !pairs)
     report.warn("pair.n must be above pair.m; there are no forces between particles");
+  const bool air_moves =
+      params.wind != Vec3::Zero() || params.turbulence.speed > 0 || !params.vortices.empty();
+  if (air_moves && params.linear_drag == 0 && params.quadratic_drag == 0)
+    report.warn(
+        "wind, turbulence and vortices are not felt without drag; raise linear_drag or quadratic_drag");
   reserve(model, s, w, params.emitters.size(), pairs);
   const Flight flight(params, s.time + static_cast<double>(h) / 2);
   std::size_t died = 0;

@@ -161,6 +161,8 @@ struct ParticleSystem {
 
   static std::size_t memory(const Spec& spec);
   static void build(const Spec& spec, Model& model, State& state);
+  /// Throws Error, with a key from "params" on, for parameters that contradict each other or the spec.
+  static void check(const Spec& spec, const Params& params);
   /// Throws Error if arrays that checkpoints hold do not fit together.
   static void check(const Model& model, const State& state);
   static Real max_dt(const Model& model, const State& state, const Params& params);
