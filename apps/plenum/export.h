@@ -1,5 +1,7 @@
 #pragma once
 // Geometry and fields of each frame as OBJ, PLY or VTU files, one for each set of points that a system shows.
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,13 +14,19 @@ class Exporter {
  public:
   /// format: obj, ply or vtu.
   Exporter(std::string folder, std::string format);
-  /// Files FOLDER/SYSTEM_FRAME.FORMAT (SYSTEM-2_FRAME.FORMAT for its second set of points, and so on).
+  /// Files FOLDER/SYSTEM_FRAME.FORMAT (SYSTEM-2_FRAME.FORMAT for its second set of points, and so
+  /// on, leaving out names of other systems).
   void add(World& world);
   /// Writes the ParaView collection of VTU files; returns a line that says what was written.
   std::string finish();
 
  private:
+  /// Of a set of points of a system: the same in every frame, and no other's.
+  const std::string& name_of(const World& world, std::size_t system, std::size_t set);
+
   std::string folder_, format_;
+  std::map<std::pair<std::size_t, std::size_t>, std::string> names_;
+  std::set<std::string> taken_;
   std::vector<TimedFile> files_;
 };
 

@@ -38,6 +38,20 @@ TEST(MeshWriter, ObjAndPlyReadBackToTheSameBits) {
   }
 }
 
+TEST(MeshWriter, LinesAreWritten) {
+  const std::vector<Vec3> x = {Vec3(0, 0, 0), Vec3(1, 0, 0), Vec3(2, 0, 0)};
+  const std::vector<Index2> lines = {Index2(0, 1), Index2(1, 2)};
+  EXPECT_EQ(format_obj(x, {}, {}, lines), "v 0 0 0\nv 1 0 0\nv 2 0 0\nl 1 2\nl 2 3\n");
+  const std::string ply = format_ply(x, {}, {}, PlyEncoding::ascii, lines);
+  EXPECT_NE(ply.find("element edge 2\nproperty int vertex1\nproperty int vertex2\nend_header\n"),
+            std::string::npos)
+      << ply;
+  EXPECT_TRUE(ply.ends_with("2 0 0\n0 1\n1 2\n")) << ply;
+  const std::vector<Index2> beyond = {Index2(0, 3)};
+  EXPECT_THROW(format_obj(x, {}, {}, beyond), Error);
+  EXPECT_THROW(format_ply(x, {}, {}, PlyEncoding::ascii, beyond), Error);
+}
+
 TEST(MeshWriter, PlyCarriesFieldsOfEveryType) {
   const TriangleMesh mesh = icosphere_mesh(1, 1);
   const std::size_t n = mesh.x.size();

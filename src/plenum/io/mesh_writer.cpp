@@ -46,11 +46,12 @@ void require_count(const NamedArray& array, std::size_t expected, const char* of
                         .allowed = fmt::format("{}", expected)});
 }
 
-void require_indices(std::span<const Index3> triangles, std::size_t num_points) {
-  for (const Index3& t : triangles)
-    for (int k = 0; k < 3; ++k)
+template <class T>
+void require_indices(const char* key, std::span<const T> cells, std::size_t num_points) {
+  for (const T& t : cells)
+    for (int k = 0; k < t.size(); ++k)
       if (t[k] < 0 || std::size_t(t[k]) >= num_points)
-        throw Error(Problem{.key = "triangles",
+        throw Error(Problem{.key = key,
                             .what = "name a vertex that is not there",
                             .value = fmt::format("{}", t[k]),
                             .allowed = fmt::format("0 to {}", std::int64_t(num_points) - 1)});
@@ -95,8 +96,9 @@ class PlyBody {
 }  // namespace
 
 std::string format_obj(std::span<const Vec3> x, std::span<const Index3> triangles,
-                       std::span<const Vec3> normals) {
-  require_indices(triangles, x.size());
+                       std::span<const Vec3> normals, std::span<const Index2> lines) {
+  require_indices("triangles", triangles, x.size());
+  require_indices("lines", lines, x.size());
   if (!normals.empty()) require_count(named_array("normals", normals), x.size(), "vertices");
   std::string out;
   out.reserve(40 * (x.size() + normals.size() + triangles.size()) + 64);
@@ -110,12 +112,16 @@ std::string format_obj(std::span<const Vec3> x, std::span<const Index3> triangle
     else
       fmt::format_to(end, "f {}//{} {}//{} {}//{}\n", a, a, b, b, c, c);
   }
+  for (const Index2& l : lines)
+    fmt::format_to(end, "l {} {}\n", std::int64_t{l[0]} + 1, std::int64_t{l[1]} + 1);
   return out;
 }
 
 std::string format_ply(std::span<const Vec3> x, std::span<const Index3> triangles,
-                       std::span<const NamedArray> point_data, PlyEncoding encoding) {
-  require_indices(triangles, x.size());
+                       std::span<const NamedArray> point_data, PlyEncoding encoding,
+                       std::span<const Index2> lines) {
+  require_indices("triangles", triangles, x.size());
+  require_indices("lines", lines, x.size());
   constexpr const char* encodings[] = {"ascii", "binary_little_endian", "binary_big_endian"};
   std::string out =
       fmt::format("ply\nformat {} 1.0\nelement vertex {}\n", encodings[static_cast<int>(encoding)], x.size());
@@ -136,6 +142,8 @@ std::string format_ply(std::span<const Vec3> x, std::span<const Index3> triangle
   }
   if (!triangles.empty())
     out += fmt::format("element face {}\nproperty list uchar int vertex_indices\n", triangles.size());
+  if (!lines.empty())
+    out += fmt::format("element edge {}\nproperty int vertex1\nproperty int vertex2\n", lines.size());
   out += "end_header\n";
   PlyBody body(out, encoding);
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -151,6 +159,10 @@ std::string format_ply(std::span<const Vec3> x, std::span<const Index3> triangle
   for (const Index3& t : triangles) {
     body.number(std::uint8_t{3});
     for (int k = 0; k < 3; ++k) body.number(t[k]);
+    body.end_line();
+  }
+  for (const Index2& l : lines) {
+    for (int k = 0; k < 2; ++k) body.number(l[k]);
     body.end_line();
   }
   return out;

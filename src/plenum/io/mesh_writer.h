@@ -34,15 +34,17 @@ NamedArray named_array(std::string_view name, const std::vector<T>& values) {
 enum class PlyEncoding { ascii, binary_little_endian, binary_big_endian };
 
 /// Wavefront OBJ. Numbers are written with the fewest digits that read back to the same bits. normals: per
-/// vertex, or empty.
+/// vertex, or empty. lines: written as elements `l`.
 std::string format_obj(std::span<const Vec3> x, std::span<const Index3> triangles,
-                       std::span<const Vec3> normals = {});
+                       std::span<const Vec3> normals = {}, std::span<const Index2> lines = {});
 
 /// Stanford PLY; point_data become properties of the vertices, vectors as name_0, name_1, ... (normals, an
-/// array of three components called "normal", as nx, ny, nz). Without triangles a point cloud.
+/// array of three components called "normal", as nx, ny, nz). lines become an element "edge" with
+/// vertex1 and vertex2. Without triangles and lines a point cloud.
 std::string format_ply(std::span<const Vec3> x, std::span<const Index3> triangles,
                        std::span<const NamedArray> point_data = {},
-                       PlyEncoding encoding = PlyEncoding::binary_little_endian);
+                       PlyEncoding encoding = PlyEncoding::binary_little_endian,
+                       std::span<const Index2> lines = {});
 
 /// What a VTU file holds. Cells are numbered triangles first, then tetrahedra, then lines; with none of them
 /// each point is a cell of its own.
