@@ -32,7 +32,9 @@ std::string description_of(const std::string& path) {
   const auto* const text = reinterpret_cast<const char*>(bytes.data());
   const nlohmann::json scene =
       nlohmann::json::parse(text, text + bytes.size(), nullptr, true, /*ignore_comments=*/true);
-  return scene.value("description", "");
+  const auto found = scene.is_object() ? scene.find("description") : scene.end();
+  if (!scene.is_object()) return "not a scene: it holds no object";
+  return found != scene.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 }  // namespace
@@ -106,6 +108,8 @@ int list(const std::string& what) {
       std::string description;
       try {
         description = description_of(find_scene(name));
+      } catch (const nlohmann::json::exception&) {
+        description = fmt::format("not a scene: see 'plenum check {}'", name);
       } catch (const std::exception& error) {
         description = error.what();
       }

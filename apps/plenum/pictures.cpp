@@ -134,10 +134,10 @@ Pictures::Pictures(const Scene& scene, const Options& options)
     : impl_(std::make_unique<Impl>(scene, options)) {}
 Pictures::~Pictures() = default;
 
-void Pictures::look_ahead(World& world, int frames) {
+void Pictures::look_ahead(World& world, int frames, FunctionRef<bool()> stop) {
   const std::vector<std::byte> start = world.snapshot();
   Aabb box = bounds_of(world);
-  while (world.frame() < frames && world.step_frame().ok) box.extend(bounds_of(world));
+  while (world.frame() < frames && !stop() && world.step_frame().ok) box.extend(bounds_of(world));
   world.restore(start);
   impl_->camera = camera_of(impl_->wanted, box, impl_->aspect());
 }

@@ -42,8 +42,9 @@ class Pictures {
   };
   Pictures(const Scene& scene, const Options& options);
   ~Pictures();
-  /// Simulates up to frame `frames` to see where the subject goes, frames all of it, and puts the world back.
-  void look_ahead(World& world, int frames);
+  /// Simulates up to frame `frames` to see where the subject goes, frames all of it, and puts the world back;
+  /// as far as that is known when `stop` says so.
+  void look_ahead(World& world, int frames, FunctionRef<bool()> stop);
   /// Draws the world as it is and adds it to everything asked for.
   void add(World& world);
   /// Writes what is complete only at the end; returns a line for each thing written.

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -78,6 +80,22 @@ void print_warnings(const Totals& totals, World& world) {
   for (std::size_t i = 0; i < totals.systems.size(); ++i)
     for (const Report::Warning& w : totals.systems[i].warnings())
       warn(fmt::format("{}: {} ({} times)", world.system(i).name(), w.text, w.count));
+}
+
+/// Says of each system whose stability divides the step far more than any accuracy asks for.
+void warn_of_small_steps(const World& world) {
+  constexpr double many = 10;
+  const WorldSettings& settings = world.settings();
+  const double h = 1 / (static_cast<double>(settings.fps) * settings.substeps);
+  for (std::size_t i = 0; i < world.size(); ++i) {
+    const auto limit = static_cast<double>(world.system(i).max_dt());
+    const double parts = limit > 0 ? std::ceil(h / limit) : std::numeric_limits<double>::infinity();
+    if (parts < many) continue;
+    warn(fmt::format(
+        "{}: each step of {:.3g} s is divided into {:.0f}, because its method is stable up to {:.2g} s "
+        "only; take an implicit method, lower the stiffness or raise the masses",
+        world.system(i).name(), h, std::min(parts, double(settings.max_substeps)), limit));
+  }
 }
 
 std::pair<int, int> size_of_pictures(const std::string& text) {
@@ -152,13 +170,14 @@ int run(const RunOptions& options) {
     if (exporter) exporter->add(world);
   };
 
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
   if (pictures && scene.settings.camera.automatic) {
     note(scene.settings.name + ": looking ahead to frame what moves");
-    pictures->look_ahead(world, frames);
+    pictures->look_ahead(world, frames, [] { return interrupted != 0; });
   }
   note(fmt::format("{}: {} frames of 1/{:g} s, {} threads", scene.settings.name, frames, fps,
                    options.threads > 0 ? options.threads : num_cores()));
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
+  warn_of_small_steps(world);
   Totals totals;
   FrameReport last;
   last.systems.resize(world.size());

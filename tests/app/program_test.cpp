@@ -111,6 +111,70 @@ TEST_F(Program, PicturesMovieAndExportsAreWritten) {
   EXPECT_TRUE(fs::exists(folder / "m.mp4") || r.err.find("ffmpeg is missing") != std::string::npos);
 }
 
+TEST_F(Program, ExportsLoseNothing) {
+  // Two wires, made one after the other; beads that are not drawn; names that would meet.
+  const std::string wires =
+      quoted(write("wires.json", R"({"systems": [{"type": "springs", "name": "w", "model":
+    {"parts": [{"type": "points", "points": [[1, 0, 0], [8, 0, 0]], "line_radius": 0.01, "wires": [
+      {"shape": "circle", "radius": 1, "axis": [0, 0, 1], "beads": [0]},
+      {"shape": "circle", "origin": [5, 0, 0], "radius": 3, "axis": [0, 0, 1], "beads": [1]}]}]}}]})"));
+  ASSERT_EQ(run("run " + wires + " --frames 1 --quiet --export obj " + out("wires")).status, 0);
+  const auto count = [&](const std::string& file, const std::string& what) {
+    std::istringstream text(read(folder / file));
+    int n = 0;
+    for (std::string line; std::getline(text, line);) n += line.starts_with(what);
+    return n;
+  };
+  for (const char* frame : {"_00000.obj", "_00001.obj"}) {
+    EXPECT_EQ(count(std::string("wires/w") + frame, "l "), 64) << frame;
+    EXPECT_EQ(count(std::string("wires/w-2") + frame, "l "), 64) << frame;
+    EXPECT_NE(read(folder / (std::string("wires/w") + frame)),
+              read(folder / (std::string("wires/w-2") + frame)));
+    EXPECT_EQ(count(std::string("wires/w-3") + frame, "v "), 2) << frame;  // the beads
+  }
+
+  const std::string balls = quoted(write("balls.json", R"({"systems": [
+    {"type": "obstacle", "name": "a", "model": {"parts": [{"shape": "sphere"},
+      {"shape": "sphere", "position": [3, 0, 0]}]}},
+    {"type": "obstacle", "name": "a-2", "model": {"parts": [{"shape": "box"}]}}]})"));
+  ASSERT_EQ(run("run " + balls + " --frames 0 --quiet --export obj " + out("balls")).status, 0);
+  EXPECT_EQ(count("balls/a_00000.obj", "v "), count("balls/a-3_00000.obj", "v "));
+  EXPECT_GT(count("balls/a_00000.obj", "v "), count("balls/a-2_00000.obj", "v "));
+}
+
+TEST_F(Program, AMethodThatDividesTheStepSaysSo) {
+  const Result r = run("run flag --frames 0 --set flag.integrator=rk4");
+  ASSERT_EQ(r.status, 0) << r.err;
+  EXPECT_NE(r.err.find("flag: each step of "), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("implicit"), std::string::npos) << r.err;
+  EXPECT_EQ(run("run flag --frames 0").err.find("each step of "), std::string::npos);
+}
+
+TEST_F(Program, ListSaysOfFilesThatAreNoScenesWhatTheyAre) {
+  write("array.json", "[1, 2]");
+  write("broken.json", "{");
+  write("drops.json", drops);
+  ASSERT_EQ(setenv("PLENUM_SCENES", folder.c_str(), 1), 0);
+  const Result r = run("list scenes");
+  unsetenv("PLENUM_SCENES");
+  EXPECT_EQ(r.status, 0);
+  EXPECT_EQ(r.out.find("json.exception"), std::string::npos) << r.out;
+  EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 3) << r.out;
+}
+
+TEST_F(Program, LookingAheadCanBeInterrupted) {
+  const std::string scene = write("drops.json", drops);
+  const std::string command = "timeout -s INT 1 " + quoted(PLENUM_BINARY_DIR "/bin/plenum") + " run " +
+                              quoted(scene) + " --frames 10000000 --images --size 32x18 --quality draft " +
+                              out("ahead") + " >" + quoted(folder / "stdout") + " 2>" +
+                              quoted(folder / "stderr");
+  const int status = std::system(command.c_str());
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 124);
+  EXPECT_NE(read(folder / "stderr").find("interrupted at frame"), std::string::npos)
+      << read(folder / "stderr");
+}
+
 TEST_F(Program, AShorterRunRemovesTheFramesOfALongerOneAndNothingElse) {
   const std::string scene = quoted(write("drops.json", drops));
   const fs::path pictures = folder / "pictures";
