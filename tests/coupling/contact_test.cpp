@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "plenum/geometry/shapes.h"
 #include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/particles/particles.h"
 #include "plenum/solvers/springs/springs.h"
@@ -176,6 +177,66 @@ TEST(Contact, NothingPassesAThinWallHoweverFast) {
     auto& drop = world.add<Drops>("drop", {}, point(Vec3(-3, 0, 0), Vec3(speed, 0, 0)), floating);
     for (int f = 0; f < 60; ++f) world.step_frame();
     EXPECT_LE(drop.state.particles.x[0].x(), -0.0105 + 1e-4) << speed;
+  }
+}
+
+/// Rains particles of radius r on what lies about y = 0; how many are below it after a second.
+int count_fallen(World& world, std::vector<Vec3> positions, Real speed, Real r) {
+  ParticleSystem::Model model;
+  ParticleSystem::State state;
+  const std::vector<Vec3> velocities(positions.size(), Vec3(0, -speed, 0));
+  ParticleSystem::build({.radius = r, .positions = std::move(positions), .velocities = velocities}, model,
+                        state);
+  auto& rain = world.add<ParticleSystem>("rain", model, state, {});
+  for (int f = 0; f < 60; ++f) world.step_frame();
+  int fallen = 0;
+  for (const Vec3& x : rain.state.particles.x) fallen += x.y() < 0;
+  return fallen;
+}
+
+TEST(Contact, NothingPassesAMeshHoweverThin) {
+  // 1 m at the default resolution of 64 has cells of 16 mm. The sheet is still, and the friction holds what
+  // lands on it; the outermost particles are 5 cm from the edge.
+  for (const Real thickness : {Real(1e-4), Real(1e-3), Real(2e-3), Real(6e-3)})
+    for (const Real speed : {Real(0), Real(60)}) {
+      World world;
+      const Vec3 half(Real(0.5), thickness / 2, Real(0.5));
+      add_obstacle(world, {.shape = Obstacle::Kind::mesh, .mesh = box_mesh(half)}, {.friction = 1});
+      std::vector<Vec3> positions;
+      for (int i = 0; i < 20; ++i)
+        for (int k = 0; k < 20; ++k)
+          positions.emplace_back(Real(0.9) * (Real(i) / 19 - Real(0.5)), speed > 0 ? Real(0.6) : Real(0.02),
+                                 Real(0.9) * (Real(k) / 19 - Real(0.5)));
+      EXPECT_EQ(count_fallen(world, positions, speed, Real(0.001)), 0)
+          << thickness << " m, " << speed << " m/s";
+    }
+}
+
+TEST(Contact, NothingPassesAThinTorusOfTriangles) {
+  // Each particle is aimed at the middle of the tube: all of them are struck out of their straight way.
+  const Real tube = Real(0.002);
+  for (const Real speed : {Real(1), Real(60)}) {
+    World world;
+    add_obstacle(world, {.shape = Obstacle::Kind::mesh, .mesh = torus_mesh(Real(0.5), tube, 128, 12)});
+    std::vector<Vec3> positions;
+    for (int i = 0; i < 100; ++i) {
+      // The middles of the mesh's 128 straight pieces, so that the aim is the same at all of them.
+      const Real a = Real(2 * M_PI) * (Real(i) + Real(0.5)) / 128;
+      const Real r = Real(0.5) * std::cos(Real(M_PI) / 128);
+      positions.emplace_back(r * std::cos(a), Real(0.05), r * std::sin(a));
+    }
+    ParticleSystem::Model model;
+    ParticleSystem::State state;
+    const std::vector<Vec3> velocities(positions.size(), Vec3(0, -speed, 0));
+    ParticleSystem::build({.radius = Real(0.001), .positions = positions, .velocities = velocities}, model,
+                          state);
+    auto& rain = world.add<ParticleSystem>("rain", model, state, {});
+    // What is struck is slowed: free flight would be at 0.05 - speed t - g t^2/2 after a tenth of a second.
+    std::size_t contacts = 0;
+    for (int f = 0; f < 6; ++f) contacts += world.step_frame().contacts;
+    EXPECT_GE(contacts, positions.size()) << speed;
+    for (const Vec3& x : rain.state.particles.x)
+      EXPECT_GT(x.y(), Real(0.05) - speed * Real(0.1)) << speed << " m/s";
   }
 }
 

@@ -221,6 +221,34 @@ TEST(DistanceField, ManyPointsGetWhatEachGetsAlone) {
   }
 }
 
+TEST(SolidMesh, IsExactAtWallsThinnerThanItsCells) {
+  for (const Real thickness : {Real(1e-4), Real(2e-3), Real(6e-3), Real(2e-2)}) {
+    const Vec3 half(Real(0.5), thickness / 2, Real(0.5));
+    const SolidMesh sheet(box_mesh(half));
+    EXPECT_TRUE(sheet.field.has_thin_walls());
+    for (int i = 0; i < 2000; ++i) {
+      // Up to a cell from the faces, and over all of the border.
+      const Vec3 x(Real(0.52) * std::sin(Real(i)), Real(0.015) * std::sin(Real(1.7) * Real(i)),
+                   Real(0.52) * std::sin(Real(2.3) * Real(i)));
+      const SignedDistance<Real> expected = box_distance(x, half), got = sheet.signed_distance(x);
+      EXPECT_NEAR(got.distance, expected.distance, 1e-6) << x.transpose();
+    }
+  }
+  // A single layer of triangles has no inside.
+  const SolidMesh layer(grid_mesh(Vec2(1, 1), 8, 8));
+  for (int i = 0; i < 500; ++i) {
+    const Vec3 x(Real(0.49) * std::sin(Real(i)), Real(0.015) * std::sin(Real(1.7) * Real(i)),
+                 Real(0.49) * std::sin(Real(2.3) * Real(i)));
+    EXPECT_NEAR(layer.signed_distance(x).distance, std::abs(x.y()), 1e-6) << x.transpose();
+  }
+}
+
+TEST(SolidMesh, OfThickBodiesAnswersFromItsFieldAlone) {
+  EXPECT_FALSE(SolidMesh(box_mesh(Vec3(Real(0.5), Real(0.2), Real(0.3)))).field.has_thin_walls());
+  EXPECT_FALSE(SolidMesh(icosphere_mesh(1, 4)).field.has_thin_walls());
+  EXPECT_FALSE(SolidMesh(torus_mesh(1, Real(0.2), 64, 32)).field.has_thin_walls());
+}
+
 TEST(DistanceField, OutsideTheGridIsALowerBoundAndContinuous) {
   const TriangleMesh mesh = bumpy_mesh();
   const MeshDistance exact(mesh);

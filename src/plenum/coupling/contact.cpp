@@ -77,7 +77,8 @@ bool touches(const Traveller& p, const SolidBody& body, Real h, Touch& touch) {
   // Outside at the end, and the path is too short to have dipped in: the distance is 1-Lipschitz. (A turning
   // body's points move on arcs; first_contact, not this test, is exact for them, and the arc's height is
   // second order.)
-  if (end >= 0 && (start.distance - p.radius) + end >= path) return false;
+  const Real error = shape.thin_wall_error();
+  if (end >= 0 && (start.distance - p.radius) + end - 2 * error >= path) return false;
 
   const Real tolerance = Real(1e-4) * std::max(p.radius, Real(1e-2)) + Real(1e-5) * path;
   Real s = 0;

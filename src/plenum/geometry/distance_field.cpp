@@ -268,8 +268,8 @@ DistanceField::DistanceField(const TriangleMesh& mesh, const MeshDistance& exact
                         .allowed = fmt::format("up to {} MB", options.max_bytes >> 20),
                         .remedy = "lower the resolution"});
   samples_.resize(count);
-  const bool by_winding = options.inside == Inside::winding_number ||
-                          (options.inside == Inside::automatic && !topology(mesh).solid());
+  by_winding_ = options.inside == Inside::winding_number ||
+                (options.inside == Inside::automatic && !topology(mesh).solid());
   // A row of nodes at a time: each starts from the triangle nearest to the node before, which prunes nearly
   // all of the tree. Rows start afresh, so that they may run in any order.
   const std::size_t rows = std::size_t(nodes_[1]) * std::size_t(nodes_[2]);
@@ -283,7 +283,7 @@ DistanceField::DistanceField(const TriangleMesh& mesh, const MeshDistance& exact
       for (Index i = 0; i < nodes_[0]; ++i) {
         const Vec3 x = bounds_.low + spacing_ * Vec3(Real(i), Real(j), Real(k));
         SignedDistance<Real> d;
-        if (by_winding) {
+        if (by_winding_) {
           d = exact.unsigned_distance(x, near);
           // Where the surface is farther than the step from the last node, the side cannot have changed.
           if (i == 0 || before + d.distance <= Real(1.01) * spacing_) inside = exact.winding_number(x) > 0.5;
@@ -296,6 +296,73 @@ DistanceField::DistanceField(const TriangleMesh& mesh, const MeshDistance& exact
       }
     }
   });
+  mark_thin_walls(exact);
+}
+
+void DistanceField::mark_thin_walls(const MeshDistance& exact) {
+  // The corners of a cell that the surface crosses are within its diagonal of the surface. From each such
+  // node's closest point c go inwards by one spacing: in a wall of less than two spacings the nearest surface
+  // is then the other side, which faces the other way, or one has come out of it. Beside a convex edge of a
+  // thick body the nearest face is at a right angle or so, and the cell stays unmarked.
+  const Real near_surface = std::sqrt(Real(3)) * Real(1.01) * spacing_;
+  const std::size_t rows = std::size_t(nodes_[1]) * std::size_t(nodes_[2]);
+  std::vector<std::uint8_t> thin(samples_.size(), 0);
+  const bool any = ordered_reduce(
+      rows, 4, false,
+      [&](std::size_t begin, std::size_t end) {
+        bool found = false;
+        for (std::size_t row = begin; row < end; ++row) {
+          const Index j = static_cast<Index>(row % std::size_t(nodes_[1]));
+          const Index k = static_cast<Index>(row / std::size_t(nodes_[1]));
+          Index near = -1;
+          for (Index i = 0; i < nodes_[0]; ++i) {
+            const std::size_t node = row * std::size_t(nodes_[0]) + std::size_t(i);
+            const Real d = samples_[node][3];
+            // A node on the surface knows no direction beside an edge; its neighbours speak for it.
+            if (!(std::abs(d) <= near_surface && std::abs(d) >= Real(1e-3) * spacing_)) continue;
+            const Vec3 outward = samples_[node].head<3>() * inverse_spacing_;
+            const Vec3 node_at = bounds_.low + spacing_ * Vec3(Real(i), Real(j), Real(k));
+            // A point that comes to lie on the surface knows no direction either, as along a face from an
+            // edge, or in a wall of just that thickness: there a second, less deep one decides.
+            for (const Real depth : {Real(1), Real(0.9)}) {
+              const Vec3 deep = node_at - (d + depth * spacing_) * outward;
+              SignedDistance<Real> there;
+              if (by_winding_) {
+                there = exact.unsigned_distance(deep, near);
+                if (exact.winding_number(deep) > 0.5) there = {-there.distance, -there.normal};
+              } else {
+                there = exact.signed_distance(deep, near);
+              }
+              if (std::abs(there.distance) < Real(1e-3) * spacing_) continue;
+              constexpr Real facing_away = Real(-0.3);
+              if (there.distance > 0 || there.normal.dot(outward) < facing_away) thin[node] = 1, found = true;
+              break;
+            }
+          }
+        }
+        return found;
+      },
+      [](bool a, bool b) { return a || b; });
+  if (!any) return;
+  // Two cells to all sides of a marked node: axis by axis, the cell of low corner i is within them of node m
+  // if m - 3 <= i <= m + 2 (the cells that touch the node are m - 1 and m).
+  const std::size_t stride[3] = {1, std::size_t(nodes_[0]), std::size_t(nodes_[0]) * std::size_t(nodes_[1])};
+  for (int axis = 0; axis < 3; ++axis) {
+    thin_.assign(samples_.size(), 0);
+    for (std::size_t node = 0; node < thin.size(); ++node) {
+      if (!thin[node]) continue;
+      const auto at = static_cast<Index>(node / stride[axis] % std::size_t(nodes_[axis]));
+      for (Index i = std::max(at - 3, 0); i <= std::min(at + 2, nodes_[axis] - 2); ++i)
+        thin_[node + std::size_t(i) * stride[axis] - std::size_t(at) * stride[axis]] = 1;
+    }
+    thin.swap(thin_);
+  }
+  thin_.swap(thin);
+}
+
+bool DistanceField::is_thin_at(const Vec3& x) const {
+  if (thin_.empty() || !bounds_.contains(x)) return false;
+  return thin_[static_cast<std::size_t>(locate(x).corner - samples_.data())] != 0;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -1,6 +1,7 @@
 #pragma once
 // Signed distance field of a mesh, sampled on a grid.
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct DistanceFieldOptions {
 /// normal where the surface bends, h the spacing. The normal is the normalized gradient of the interpolant
 /// itself.
 ///
+/// Between the two sides of a wall thinner than two spacings the interpolant may never reach zero. The cells
+/// around such places are marked as thin; SolidMesh answers there with the exact distance.
+///
 /// Outside of the grid the distance is a lower bound that joins it continuously: with c the nearest point of
 /// the grid's box, sqrt(|x - c|^2 + d(c)^2), since the box is convex and holds the surface.
 class DistanceField {
@@ -57,13 +61,20 @@ class DistanceField {
   /// a point's result does not depend on the others.
   void evaluate(std::size_t count, const Points& points, Real* distance, const Normals& normals = {}) const;
 
+  /// Whether the mesh has walls thinner than two spacings, and whether x lies within two cells of one.
+  bool has_thin_walls() const { return !thin_.empty(); }
+  bool is_thin_at(const Vec3& x) const;
+  /// Whether inside is told by winding numbers.
+  bool by_winding() const { return by_winding_; }
+
   const Aabb& bounds() const { return bounds_; }  ///< of the grid
   Real spacing() const { return spacing_; }       ///< [m] of the nodes
   const Index3& nodes() const { return nodes_; }  ///< per axis
-  std::size_t bytes() const { return samples_.size() * sizeof(Vec4); }
+  std::size_t bytes() const { return samples_.size() * sizeof(Vec4) + thin_.size(); }
 
  private:
   struct Cell;
+  void mark_thin_walls(const MeshDistance& exact);
   Cell locate(const Vec3& x) const;
   template <bool with_normals>
   void evaluate_group(std::size_t count, const Points& points, Real* distance, const Normals& normals) const;
@@ -74,6 +85,8 @@ class DistanceField {
   /// By node (k ny + j) nx + i: spacing times the gradient, then the distance, so that interpolation weights
   /// are free of units.
   std::vector<Vec4> samples_;
+  std::vector<std::uint8_t> thin_;  ///< by the node of the cell's low corner; empty: there are none
+  bool by_winding_ = false;
 };
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -82,8 +82,8 @@ SignedDistance<Real> distance_of(const TorusShape& s, const Vec3& x) {
   return torus_distance(x, s.major_radius, s.minor_radius);
 }
 
-SignedDistance<Real> distance_of(const DistanceField* field, const Vec3& x) {
-  return field->signed_distance(x);
+SignedDistance<Real> distance_of(const SolidMesh* solid, const Vec3& x) {
+  return solid->signed_distance(x);
 }
 
 SignedDistance<Real> distance_of(const ConvexHull* hull, const Vec3& x) {
@@ -99,8 +99,8 @@ template <class S>
 S kernel_of(const S& shape) {
   return shape;
 }
-const DistanceField* kernel_of(const MeshShape& shape) {
-  return &shape.solid->field;
+const SolidMesh* kernel_of(const MeshShape& shape) {
+  return shape.solid.get();
 }
 const ConvexHull* kernel_of(const ConvexHullShape& shape) {
   return shape.hull.get();
@@ -127,9 +127,22 @@ void load_local(Tile& t, const Mat3& r, const Vec3& p, const Vec3* x, std::size_
 
 template <bool with_normal, class Kernel>
 void evaluate(Tile& t, Kernel kernel, std::size_t count) {
-  if constexpr (std::is_same_v<Kernel, const DistanceField*>) {
-    kernel->evaluate(count, {t.x, t.y, t.z}, t.distance,
-                     with_normal ? DistanceField::Normals{t.nx, t.ny, t.nz} : DistanceField::Normals{});
+  if constexpr (std::is_same_v<Kernel, const SolidMesh*>) {
+    const DistanceField& field = kernel->field;
+    field.evaluate(count, {t.x, t.y, t.z}, t.distance,
+                   with_normal ? DistanceField::Normals{t.nx, t.ny, t.nz} : DistanceField::Normals{});
+    if (!field.has_thin_walls()) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Vec3 x(t.x[i], t.y[i], t.z[i]);
+      if (!field.is_thin_at(x)) continue;
+      const SignedDistance<Real> d = kernel->exact_distance(x);
+      t.distance[i] = d.distance;
+      if constexpr (with_normal) {
+        t.nx[i] = d.normal[0];
+        t.ny[i] = d.normal[1];
+        t.nz[i] = d.normal[2];
+      }
+    }
   } else {
     for (std::size_t i = 0; i < count; ++i) {
       const auto d = distance_of(kernel, Vec3(t.x[i], t.y[i], t.z[i]));
@@ -176,6 +189,17 @@ Shape::Shape(const Variant& variant) : variant_(variant) {
 
 SignedDistance<Real> Shape::signed_distance(const Vec3& x) const {
   return std::visit([&](const auto& shape) { return distance_of(kernel_of(shape), x); }, variant_);
+}
+
+SignedDistance<Real> Shape::exact_distance(const Vec3& x) const {
+  if (const auto* mesh = std::get_if<MeshShape>(&variant_)) return mesh->solid->exact_distance(x);
+  return signed_distance(x);
+}
+
+Real Shape::thin_wall_error() const {
+  // At a ridge of slopes +-1 the cubic Hermite interpolant stands off by a quarter of the spacing.
+  const auto* mesh = std::get_if<MeshShape>(&variant_);
+  return mesh && mesh->solid->field.has_thin_walls() ? mesh->solid->field.spacing() / 4 : Real(0);
 }
 
 void Shape::signed_distances(const Pose& pose, std::span<const Vec3> x, std::span<Real> distance) const {
@@ -289,10 +313,12 @@ std::optional<Real> first_contact(const Shape& shape, const Pose& pose0, const P
   const Real angle = pose0.rotation.angularDistance(pose1.rotation);
   const Real fastest = (to - from).norm() + angle * std::max(from.norm(), to.norm());
   constexpr int most_steps = 1000;  // only a point that slides along the surface needs more than a few
+  const bool exact = shape.thin_wall_error() > 0;
   Real s = 0;
   for (int step = 0; step < most_steps; ++step) {
     const Quat rotation = pose0.rotation.slerp(s, pose1.rotation);
-    const Real gap = shape.signed_distance(rotation.conjugate() * (from + s * (to - from))).distance - radius;
+    const Vec3 at = rotation.conjugate() * (from + s * (to - from));
+    const Real gap = (exact ? shape.exact_distance(at) : shape.signed_distance(at)).distance - radius;
     if (gap <= tolerance) return s;
     if (gap >= (1 - s) * fastest) return std::nullopt;
     s = std::min(Real(1), s + gap / fastest);

@@ -45,7 +45,8 @@ struct ConvexHullShape {
 };
 
 struct SolidMesh;
-/// A mesh of any form (solid_mesh.h): distances come from its sampled field, rays meet its triangles.
+/// A mesh of any form (solid_mesh.h): distances come from its sampled field, near thin walls from the
+/// triangles, which rays meet too.
 struct MeshShape {
   std::shared_ptr<const SolidMesh> solid;
 };
@@ -73,6 +74,12 @@ class Shape {
   /// Distance and normal at a point of the shape's frame.
   SignedDistance<Real> signed_distance(const Vec3& x) const;
 
+  /// The same without a field's error, at any cost.
+  SignedDistance<Real> exact_distance(const Vec3& x) const;
+  /// By how much [m] signed_distance may be too large beside walls too thin for a mesh's field; 0 if there
+  /// are none.
+  Real thin_wall_error() const;
+
   /// Distances [m] at world points x [N] of the shape placed at `pose`; distance [N]. Parallel, vectorized;
   /// allocates nothing.
   void signed_distances(const Pose& pose, std::span<const Vec3> x, std::span<Real> distance) const;
@@ -96,8 +103,9 @@ class Shape {
 /// First moment s in [0, 1] at which a point that moves from x0 to x1 comes within `radius` [m] of the shape
 /// that meanwhile moves from pose0 to pose1 (straight, and turning at a constant rate the shorter way); none
 /// if it never does. Conservative advancement (Mirtich 1996, section 2.3.2): the distance is 1-Lipschitz, so
-/// no crossing is missed, however thin the shape or fast the point. A point that starts within `radius` gives
-/// 0. Returns a moment at which the distance is between radius and radius + tolerance [m].
+/// no crossing is missed, however thin the shape or fast the point; for a mesh with walls too thin for its
+/// field it takes the exact distance. A point that starts within `radius` gives 0. Returns a moment at which
+/// the distance is between radius and radius + tolerance [m].
 std::optional<Real> first_contact(const Shape& shape, const Pose& pose0, const Pose& pose1, const Vec3& x0,
                                   const Vec3& x1, Real radius, Real tolerance);
 

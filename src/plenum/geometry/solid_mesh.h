@@ -12,6 +12,18 @@ struct SolidMesh {
   explicit SolidMesh(TriangleMesh triangles, const DistanceFieldOptions& options = {})
       : mesh(std::move(triangles)), exact(mesh), field(mesh, exact, options), features(mesh) {}
 
+  /// From the field, but exact near walls too thin for it.
+  SignedDistance<Real> signed_distance(const Vec3& x) const {
+    return field.is_thin_at(x) ? exact_distance(x) : field.signed_distance(x);
+  }
+  /// From the triangles alone, everywhere.
+  SignedDistance<Real> exact_distance(const Vec3& x) const {
+    if (!field.by_winding()) return exact.signed_distance(x);
+    Index near = -1;
+    const SignedDistance<Real> d = exact.unsigned_distance(x, near);
+    return exact.winding_number(x) > 0.5 ? SignedDistance<Real>{-d.distance, -d.normal} : d;
+  }
+
   TriangleMesh mesh;
   MeshDistance exact;
   DistanceField field;
