@@ -26,7 +26,9 @@ struct AirForce {
 ///   lift  = rho/2 C_L (A cos t) |u| (|u| m - cos t u)
 ///
 /// With s = u . m = |u| cos t, F = rho A s / 2 [(C_D - C_L s/|u|) u + C_L |u| m]. F . u = rho A C_D s |u|^2 /
-/// 2 is never negative: in still air the force takes energy. C_D = C_L is a pure pressure along m.
+/// 2 is never negative: in still air the force takes energy. No choice of the coefficients is a pure pressure
+/// along m at every incidence: at C_D = C_L the part of F along the surface is (1 - c) sin(t) / (1 + c - c^2)
+/// of the part along m, c = cos(t); 0 in frontal flow, 0.35 at 60 degrees, 1 in the limit of grazing flow.
 ///
 /// For implicit steps, F is bounded by B u with B = rho A / 2 [C_D s I + (C_D s + C_L |u|) m m^T] along m and
 /// across it, so that (mass + h B) dv = h F never turns u around, however light the surface or long the step.
