@@ -2,6 +2,7 @@
 
 #include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/particles/particles.h"
+#include "plenum/solvers/rigid/rigid.h"
 #include "plenum/solvers/springs/springs.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -10,6 +11,7 @@ std::span<const SolverEntry> all_solvers() {
   static constexpr SolverEntry solvers[] = {
       entry<Obstacle>(),
       entry<ParticleSystem>(),
+      entry<Rigid>(),
       entry<Springs>(),
   };
   return solvers;

@@ -1,0 +1,246 @@
+// From specifications to bodies: mass properties, principal frames, colliders.
+#include <Eigen/Eigenvalues>
+#include <numbers>
+
+#include "plenum/base/error.h"
+#include "plenum/geometry/convex_hull.h"
+#include "plenum/geometry/measures.h"
+#include "plenum/geometry/shapes.h"
+#include "plenum/solvers/rigid/rigid.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+using rigid::BodySpec;
+using rigid::Form;
+using rigid::ShapeSpec;
+using D3 = Vector3<double>;
+using M3 = Matrix3<double>;
+
+/// Of a solid of density 1, about its centre of mass. Closed forms: e.g. Beer & Johnston, "Vector Mechanics
+/// for Engineers", inside back cover; the capsule is a cylinder and two half balls.
+MassProperties properties(const ShapeSpec& s, const ConvexHull* hull) {
+  constexpr double pi = std::numbers::pi;
+  const double r = s.radius, l = 2 * double(s.half_height);
+  MassProperties m;
+  const auto about_y = [&](double axial, double across) {
+    m.inertia = D3(across, axial, across).asDiagonal();
+  };
+  switch (s.shape) {
+    case Form::sphere:
+      m.volume = 4.0 / 3 * pi * r * r * r;
+      m.inertia = 0.4 * m.volume * r * r * M3::Identity();
+      break;
+    case Form::box: {
+      const D3 h = s.half_extents.cast<double>(), q = h.cwiseProduct(h);
+      m.volume = 8 * h.prod();
+      m.inertia = (m.volume / 3 * D3(q.y() + q.z(), q.x() + q.z(), q.x() + q.y())).asDiagonal();
+      break;
+    }
+    case Form::cylinder:
+      m.volume = pi * r * r * l;
+      about_y(m.volume * r * r / 2, m.volume * (3 * r * r + l * l) / 12);
+      break;
+    case Form::cone:
+      m.volume = pi * r * r * l / 3;
+      m.centre = D3(0, -l / 4, 0);
+      about_y(0.3 * m.volume * r * r, m.volume * (0.15 * r * r + 0.0375 * l * l));
+      break;
+    case Form::capsule: {
+      const double tube = pi * r * r * l, ends = 4.0 / 3 * pi * r * r * r;
+      m.volume = tube + ends;
+      // A half ball's centre of mass is 3 r / 8 from its flat side.
+      about_y(tube * r * r / 2 + ends * 0.4 * r * r,
+              tube * (3 * r * r + l * l) / 12 + ends * (0.4 * r * r + l * l / 4 + 3.0 / 8 * l * r));
+      break;
+    }
+    case Form::hull: {
+      const TriangleMesh mesh = triangulate(*hull);
+      m = mass_properties(mesh.x, mesh.triangles, 1);
+      break;
+    }
+    case Form::plane:
+      break;
+  }
+  m.mass = m.volume;
+  return m;
+}
+
+TriangleMesh drawn(const ShapeSpec& s, const ConvexHull* hull) {
+  switch (s.shape) {
+    case Form::sphere:
+      return icosphere_mesh(s.radius, 3);
+    case Form::box:
+      return box_mesh(s.half_extents);
+    case Form::capsule:
+      return capsule_mesh(s.radius, s.half_height, 24, 1, 6);
+    case Form::cylinder:
+      return cylinder_mesh(s.radius, s.half_height, 32);
+    case Form::cone:
+      return cone_mesh(s.radius, s.half_height, 32);
+    case Form::hull:
+      return triangulate(*hull);
+    case Form::plane:
+      return {};
+  }
+  return {};
+}
+
+Shape shape_of(const ShapeSpec& s, const std::shared_ptr<const ConvexHull>& hull) {
+  switch (s.shape) {
+    case Form::sphere:
+      return SphereShape{s.radius};
+    case Form::box:
+      return BoxShape{s.half_extents};
+    case Form::capsule:
+      return CapsuleShape{s.radius, s.half_height};
+    case Form::cylinder:
+      return CylinderShape{s.radius, s.half_height};
+    case Form::cone:
+      return ConeShape{s.radius, s.half_height};
+    case Form::hull:
+      return ConvexHullShape{hull};
+    case Form::plane:
+      return PlaneShape{};
+  }
+  throw Error("unknown shape");
+}
+
+/// Smallest width and farthest point from the shape's origin.
+std::pair<Real, Real> size_of(const ShapeSpec& s, const ConvexHull* hull) {
+  switch (s.shape) {
+    case Form::sphere:
+      return {2 * s.radius, s.radius};
+    case Form::box:
+      return {2 * s.half_extents.minCoeff(), s.half_extents.norm()};
+    case Form::capsule:
+      return {2 * s.radius, s.half_height + s.radius};
+    case Form::cylinder:
+    case Form::cone:
+      return {2 * std::min(s.radius, s.half_height), std::hypot(s.radius, s.half_height)};
+    case Form::hull: {
+      Real reach = 0;
+      for (const Vec3& x : hull->vertices) reach = std::max(reach, x.norm());
+      return {hull->bounds.size().minCoeff(), reach};
+    }
+    case Form::plane:
+      break;
+  }
+  return {std::numeric_limits<Real>::max(), std::numeric_limits<Real>::max()};
+}
+
+}  // namespace
+
+std::size_t Rigid::memory(const Spec& spec) {
+  std::size_t bytes = 0;
+  for (const BodySpec& b : spec.bodies) {
+    const auto n = static_cast<std::size_t>(b.count_x) * static_cast<std::size_t>(b.count_y) *
+                   static_cast<std::size_t>(b.count_z);
+    // Frames and solver rows; for each shape its collider, a few contacts and what is drawn.
+    bytes += n * (600 + b.shapes.size() * (12 * 700 + 20000));
+  }
+  return bytes;
+}
+
+void Rigid::build(const Spec& spec, Model& model, State& state) {
+  model = {};
+  state = {};
+  int colour = 0;
+  for (std::size_t k = 0; k < spec.bodies.size(); ++k) {
+    const BodySpec& body = spec.bodies[k];
+    const auto key = [&](const std::string& rest) { return "bodies[" + std::to_string(k) + "]." + rest; };
+    // One body of the kind: shapes, mass, principal frame.
+    std::vector<std::shared_ptr<const ConvexHull>> hulls(body.shapes.size());
+    std::vector<Pose> placed(body.shapes.size());
+    MassProperties whole;
+    for (std::size_t s = 0; s < body.shapes.size(); ++s) {
+      const ShapeSpec& shape = body.shapes[s];
+      if (shape.shape == Form::hull) hulls[s] = std::make_shared<const ConvexHull>(convex_hull(shape.points));
+      if (shape.shape == Form::plane && body.motion != Motion::fixed)
+        throw Error(
+            Problem{.key = key("motion"), .what = "a body with a plane cannot move", .allowed = "fixed"});
+      placed[s] = {shape.position, rotation_from_degrees(shape.rotation)};
+      const MassProperties p = properties(shape, hulls[s].get());
+      whole.mass += p.mass;
+      whole.centre += p.mass * (placed[s] * Vec3(p.centre.cast<Real>())).cast<double>();
+    }
+    if (whole.mass > 0) whole.centre /= whole.mass;
+    for (std::size_t s = 0; s < body.shapes.size(); ++s) {
+      const MassProperties p = properties(body.shapes[s], hulls[s].get());
+      const M3 r = placed[s].rotation.cast<double>().toRotationMatrix();
+      const D3 c = (placed[s] * Vec3(p.centre.cast<Real>())).cast<double>() - whole.centre;
+      whole.inertia +=
+          r * p.inertia * r.transpose() + p.mass * (c.squaredNorm() * M3::Identity() - c * c.transpose());
+    }
+    D3 moments = whole.inertia.diagonal();
+    M3 axes = M3::Identity();
+    M3 off = whole.inertia;
+    off.diagonal().setZero();
+    if (off.norm() > 1e-9 * whole.inertia.norm()) {
+      const Eigen::SelfAdjointEigenSolver<M3> eigen(whole.inertia);
+      moments = eigen.eigenvalues();
+      axes = eigen.eigenvectors();
+      if (axes.determinant() < 0) axes.col(0) = -axes.col(0);
+    }
+    const Pose principal{whole.centre.cast<Real>(), Quat(Eigen::Quaternion<double>(axes).cast<Real>())};
+    const Quat turned_back = principal.rotation.conjugate();
+    const Pose origin{turned_back * -principal.position, turned_back};
+
+    const bool moves = body.motion == Motion::dynamic;
+    const double mass = whole.mass * body.density;
+    const Index first_shape = static_cast<Index>(model.shapes.size());
+    std::vector<Real> sizes;
+    Real reach = 0;
+    for (std::size_t s = 0; s < body.shapes.size(); ++s) {
+      model.shapes.push_back(shape_of(body.shapes[s], hulls[s]));
+      const auto [size, far] = size_of(body.shapes[s], hulls[s].get());
+      sizes.push_back(size);
+      reach = std::max(reach, far + (placed[s].position - principal.position).norm());
+    }
+    const Vec4& given = body.orientation;
+    const Quat rotation =
+        rotation_from_degrees(body.rotation) * Quat(given[3], given[0], given[1], given[2]).normalized();
+    for (int y = 0; y < body.count_y; ++y)
+      for (int z = 0; z < body.count_z; ++z)
+        for (int x = 0; x < body.count_x; ++x) {
+          // Grids are centred along x and z and rise along y.
+          const Vec3 shift(body.spacing.x() * (Real(x) - Real(body.count_x - 1) / 2),
+                           body.spacing.y() * Real(y),
+                           body.spacing.z() * (Real(z) - Real(body.count_z - 1) / 2));
+          const Pose at{body.position + shift, rotation};
+          const Quat q = (rotation * principal.rotation).normalized();
+          const Index i = static_cast<Index>(state.frames.size());
+          state.frames.x.push_back(at * principal.position);
+          state.frames.q.push_back(q.coeffs());
+          state.frames.v.push_back(body.motion == Motion::fixed ? Vec3(Vec3::Zero()) : body.velocity);
+          state.frames.w.push_back(body.motion == Motion::fixed ? Vec3(Vec3::Zero()) : body.angular_velocity);
+          state.frames.inverse_mass.push_back(moves ? Real(1 / mass) : Real(0));
+          const D3 inertia = moments * double(body.density);
+          state.frames.inverse_inertia.push_back(moves ? Vec3(inertia.cwiseInverse().cast<Real>())
+                                                       : Vec3(Vec3::Zero()));
+          model.inertia.push_back(moves ? Vec3(inertia.cast<Real>()) : Vec3(Vec3::Zero()));
+          model.motion.push_back(body.motion);
+          model.gravity_scale.push_back(body.gravity_scale);
+          model.origin.push_back(origin);
+          model.reach.push_back(reach);
+          model.first.push_back(static_cast<Index>(model.colliders.size()));
+          for (std::size_t s = 0; s < body.shapes.size(); ++s) {
+            const Pose local{origin * placed[s].position, (turned_back * placed[s].rotation).normalized()};
+            const ShapeSpec& shape = body.shapes[s];
+            const bool is_round = shape.shape == Form::sphere || shape.shape == Form::capsule;
+            model.colliders.push_back({i, first_shape + static_cast<Index>(s), local, body.friction,
+                                       body.restitution, body.rolling_resistance,
+                                       turned_back * body.surface_velocity, sizes[s],
+                                       is_round ? shape.radius : Real(0), 1, ~0u});
+            model.meshes.push_back(drawn(body.shapes[s], hulls[s].get()));
+            model.palette.push_back(body.shapes[s].palette >= 0 ? body.shapes[s].palette : colour);
+          }
+          if (moves) ++colour;
+        }
+  }
+  model.first.push_back(static_cast<Index>(model.colliders.size()));
+  state.start_x = state.frames.x;
+  state.start_q = state.frames.q;
+}
+
+}  // namespace plenum::inline PLENUM_ABI

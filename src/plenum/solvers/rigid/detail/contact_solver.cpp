@@ -1,0 +1,496 @@
+#include "plenum/solvers/rigid/detail/contact_solver.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numbers>
+
+#include "plenum/base/parallel.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+namespace {
+
+constexpr Index batches_per_block = 8;
+
+/// Part of the difference that carried impulses follow in a step. A tenth of a second's memory lets tall
+/// stacks swing; several seconds do not (twenty and forty boxes, tests/rigid).
+constexpr Real carry_rate = Real(0.003);
+
+[[gnu::always_inline]] inline Wide3 velocity_at(const WideVelocity& body, const Wide3& r) {
+  return body.v + cross(body.w, r);
+}
+/// Adds the impulse p at r, times `sign`.
+template <int sign>
+[[gnu::always_inline]] inline void push(WideVelocity& body, const WideInertia& inertia, const Wide3& r,
+                                        const Wide3& p) {
+  if constexpr (sign > 0) {
+    body.v += inertia.inverse_mass * p;
+    body.w += inertia.inverse * cross(r, p);
+  } else {
+    body.v -= inertia.inverse_mass * p;
+    body.w -= inertia.inverse * cross(r, p);
+  }
+}
+
+/// Inverse mass that an impulse along n at r meets.
+[[gnu::always_inline]] inline Wide response(const WideInertia& inertia, const Wide3& r, const Wide3& n) {
+  const Wide3 c = cross(r, n);
+  return inertia.inverse_mass + dot(c, inertia.inverse * c);
+}
+
+/// Place of row i, column j <= i of a lower triangle stored by rows.
+constexpr int low(int i, int j) {
+  return i * (i + 1) / 2 + j;
+}
+
+/// The inverse of a symmetric positive definite 4x4 matrix, both as lower triangles, from M = L D L^T.
+[[gnu::always_inline]] inline void invert(const Wide (&m)[10], Wide (&out)[10]) {
+  Wide l[10], u[10], d[4], r[4];
+  for (int j = 0; j < 4; ++j) {
+    d[j] = m[low(j, j)];
+    for (int k = 0; k < j; ++k) d[j] -= l[low(j, k)] * l[low(j, k)] * d[k];
+    r[j] = inverse_or_zero(d[j]);
+    for (int i = j + 1; i < 4; ++i) {
+      Wide sum = m[low(i, j)];
+      for (int k = 0; k < j; ++k) sum -= l[low(i, k)] * l[low(j, k)] * d[k];
+      l[low(i, j)] = sum * r[j];
+    }
+  }
+  for (int j = 0; j < 4; ++j) {
+    u[low(j, j)] = fill(1);
+    for (int i = j + 1; i < 4; ++i) {
+      Wide sum{};
+      for (int k = j; k < i; ++k) sum -= l[low(i, k)] * u[low(k, j)];
+      u[low(i, j)] = sum;
+    }
+  }
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j <= i; ++j) {
+      Wide sum{};
+      for (int k = i; k < 4; ++k) sum += u[low(k, i)] * u[low(k, j)] * r[k];
+      out[low(i, j)] = sum;
+    }
+}
+
+/// A unit vector normal to the unit vector n, without a jump where n does not change much. Source: Duff et
+/// al. 2017, "Building an orthonormal basis, revisited".
+Vec3 tangent_to(const Vec3& n) {
+  const Real sign = n.z() >= 0 ? Real(1) : Real(-1);
+  const Real a = -1 / (sign + n.z()), b = n.x() * n.y() * a;
+  return {1 + sign * n.x() * n.x() * a, sign * b, -sign * n.x()};
+}
+
+void set(Wide3& a, int lane, const Vec3& b) {
+  a.x[lane] = b.x(), a.y[lane] = b.y(), a.z[lane] = b.z();
+}
+Vec3 get(const Wide3& a, int lane) {
+  return {a.x[lane], a.y[lane], a.z[lane]};
+}
+
+}  // namespace
+
+template <class F>
+void ContactSolver::each_batch(F&& f) const {
+  for (const Colour& colour : colours_) {
+    const std::size_t n = colour.end - colour.first;
+    if (colour.serial)
+      for (std::size_t i = colour.first; i < colour.end; ++i) f(i);
+    else
+      parallel_for(n, batches_per_block, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) f(colour.first + i);
+      });
+  }
+}
+
+void ContactSolver::prepare(std::span<const ContactInput> contacts, const SolverBodies& bodies,
+                            const ContactSettings& settings) {
+  settings_ = settings;
+  const std::size_t n = contacts.size();
+  // Colours, greedily. Contacts with what cannot move take the last ones, so that they have the last word.
+  used_.assign(bodies.velocity.size(), 0);
+  colour_of_.resize(n);
+  std::array<std::array<std::size_t, 5>, num_colours> histogram{};
+  constexpr std::uint32_t all = (1u << (num_colours - 1)) - 1;
+  any_restitution_ = any_rolling_ = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    const ContactInput& c = contacts[i];
+    const bool moves_a = bodies.is_movable(c.body_a), moves_b = bodies.is_movable(c.body_b);
+    const std::uint32_t taken = (moves_a ? used_[c.body_a] : 0) | (moves_b ? used_[c.body_b] : 0);
+    const std::uint32_t free = all & ~taken;
+    int colour = num_colours - 1;
+    if (free != 0) {
+      colour = moves_a && moves_b ? std::countr_zero(free) : std::bit_width(free) - 1;
+      if (moves_a) used_[c.body_a] |= 1u << colour;
+      if (moves_b) used_[c.body_b] |= 1u << colour;
+    }
+    colour_of_[i] = static_cast<std::uint8_t>(colour);
+    ++histogram[colour][c.count];
+    any_restitution_ |= c.restitution > 0;
+    any_rolling_ |= c.rolling > 0;
+  }
+  // Contacts of a colour in order of their number of points, so that those of a batch have about as many.
+  std::array<std::array<std::size_t, 5>, num_colours> place{};
+  std::size_t at = 0;
+  for (int c = 0; c < num_colours; ++c)
+    for (int k = 1; k <= 4; ++k) place[c][k] = at, at += histogram[c][k];
+  order_.resize(n);
+  for (std::size_t i = 0; i < n; ++i)
+    order_[place[colour_of_[i]][contacts[i].count]++] = static_cast<Index>(i);
+
+  colours_.clear();
+  std::size_t num_batches = 0, first = 0;
+  for (int c = 0; c < num_colours; ++c) {
+    std::size_t size = 0;
+    for (int k = 1; k <= 4; ++k) size += histogram[c][k];
+    if (size == 0) continue;
+    const bool serial = c == num_colours - 1;
+    const std::size_t count = serial ? size : (size + wide - 1) / wide;
+    colours_.push_back({num_batches, num_batches + count, serial});
+    num_batches += count;
+  }
+  batches_.resize(num_batches);
+  std::uint32_t num_points = 0;
+  for (const Colour& colour : colours_) {
+    for (std::size_t b = colour.first; b < colour.end; ++b) {
+      const std::size_t lanes = colour.serial ? 1 : wide;
+      Batch& batch = batches_[b];
+      batch.count = 0;
+      std::size_t size = 0;
+      // The next contacts of this colour.
+      for (; size < lanes && first < n; ++size) {
+        const Index i = order_[first];
+        if (size > 0 && colour_of_[i] != colour_of_[order_[first - 1]]) break;
+        batch.contact[size] = i;
+        batch.count = std::max(batch.count, contacts[i].count);
+        ++first;
+      }
+      for (; size < wide; ++size) batch.contact[size] = -1;
+      batch.first_point = num_points;
+      num_points += static_cast<std::uint32_t>(batch.count);
+    }
+  }
+  points_.resize(num_points);
+
+  const Real h = settings.h;
+  const auto softness = [&](Real hertz, Real& bias, Real& mass, Real& impulse) {
+    const Real omega = 2 * Real(std::numbers::pi) * std::min(hertz, Real(0.25) / h);
+    const Real a1 = 2 * settings.damping_ratio + h * omega, a2 = h * omega * a1, a3 = 1 / (1 + a2);
+    bias = omega / a1, mass = a2 * a3, impulse = a3;
+  };
+  Real bias, mass, impulse;
+  softness(settings.hertz, bias, mass, impulse);
+
+  parallel_for(batches_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b) {
+      Batch& batch = batches_[b];
+      Points* points = points_.data() + batch.first_point;
+      const Wide zero{};
+      batch.writes_a = batch.writes_b = 0;
+      batch.normal = {zero, fill(1), zero};
+      batch.tangent = {fill(1), zero, zero};
+      batch.soft_bias = batch.soft_mass = batch.soft_impulse = batch.slop = batch.push = zero;
+      batch.round_a = batch.round_b = batch.friction = batch.rolling = batch.slide = batch.slide_across =
+          zero;
+      batch.ra = batch.rb = batch.roll = {zero, zero, zero};
+      batch.along = batch.across = batch.twist = zero;
+      for (int p = 0; p < batch.count; ++p) points[p] = Points{};
+      Wide present[4] = {};
+      for (int l = 0; l < wide; ++l) {
+        const Index i = batch.contact[l];
+        if (i < 0) {
+          batch.a[l] = batch.b[l] = bodies.world();
+          continue;
+        }
+        const ContactInput& c = contacts[i];
+        batch.a[l] = c.body_a, batch.b[l] = c.body_b;
+        const bool moves_a = bodies.is_movable(c.body_a), moves_b = bodies.is_movable(c.body_b);
+        batch.writes_a |= unsigned(moves_a) << l;
+        batch.writes_b |= unsigned(moves_b) << l;
+        const Vec3 tangent = tangent_to(c.normal), other = c.normal.cross(tangent);
+        set(batch.normal, l, c.normal);
+        set(batch.tangent, l, tangent);
+        batch.soft_bias[l] = bias, batch.soft_mass[l] = mass, batch.soft_impulse[l] = impulse;
+        batch.slop[l] = settings.slop * c.size;
+        batch.push[l] = settings.push_speed * c.size;
+        batch.friction[l] = c.friction;
+        batch.rolling[l] = c.rolling;
+        batch.round_a[l] = c.round_a, batch.round_b[l] = c.round_b;
+        batch.slide[l] = c.surface_velocity.dot(tangent);
+        batch.slide_across[l] = c.surface_velocity.dot(other);
+        batch.along[l] = c.friction_impulse.dot(tangent);
+        batch.across[l] = c.friction_impulse.dot(other);
+        batch.twist[l] = c.twist_impulse;
+        // The patch: the centre of pressure, or of the points while nothing presses.
+        Real sum = 0;
+        for (int p = 0; p < c.count; ++p) sum += c.points[p].impulse;
+        const Real even = sum > 0 ? Real(0) : Real(1);
+        Vec3 ra = Vec3::Zero(), rb = Vec3::Zero();
+        for (int p = 0; p < c.count; ++p) {
+          const Real weight = sum > 0 ? c.points[p].impulse / sum : even / Real(c.count);
+          ra += weight * c.points[p].ra;
+          rb += weight * c.points[p].rb;
+        }
+        set(batch.ra, l, ra);
+        set(batch.rb, l, rb);
+        for (int p = 0; p < c.count; ++p) {
+          const ContactInput::Point& from = c.points[p];
+          Points& to = points[p];
+          set(to.ra, l, from.ra);
+          set(to.rb, l, from.rb);
+          to.gap[l] = from.separation - (from.rb - from.ra).dot(c.normal) - c.round_a - c.round_b;
+          to.impulse[l] = from.impulse;
+          to.carried[l] = from.carried;
+          to.lever[l] = (from.ra - ra).norm();
+          to.restitution[l] = c.restitution;
+          present[p][l] = 1;
+        }
+      }
+      const WideVelocity a = gather_velocity(bodies, batch.a), c = gather_velocity(bodies, batch.b);
+      const WideInertia ia = gather_inertia(bodies, batch.a), ib = gather_inertia(bodies, batch.b);
+      for (int p = 0; p < batch.count; ++p) {
+        Points& point = points[p];
+        const Wide k = response(ia, point.ra, batch.normal) + response(ib, point.rb, batch.normal);
+        point.mass = present[p] * inverse_or_zero(k);
+        point.approach = dot(batch.normal, velocity_at(c, point.rb) - velocity_at(a, point.ra));
+      }
+      if (batch.count > 1) {
+        // All points at once. Four points in a plane hold each other in one way more than there are ways to
+        // move; a small part of the diagonal shares the load out evenly.
+        Wide m[10] = {};
+        Wide3 arm_a[4], arm_b[4], moved_a[4], moved_b[4];
+        for (int p = 0; p < batch.count; ++p) {
+          arm_a[p] = cross(points[p].ra, batch.normal), arm_b[p] = cross(points[p].rb, batch.normal);
+          moved_a[p] = ia.inverse * arm_a[p], moved_b[p] = ib.inverse * arm_b[p];
+        }
+        const Wide straight = ia.inverse_mass + ib.inverse_mass;
+        for (int p = 0; p < 4; ++p)
+          for (int q = 0; q <= p; ++q) {
+            const Wide both = p < batch.count ? present[p] * present[q] : zero;
+            if (p < batch.count)
+              m[low(p, q)] = both * (straight + dot(arm_a[p], moved_a[q]) + dot(arm_b[p], moved_b[q]));
+            if (p == q) m[low(p, q)] = m[low(p, q)] * fill(Real(1.003)) + (both > zero ? zero : fill(1));
+          }
+        invert(m, batch.block);
+        for (int p = 0; p < 4; ++p)
+          for (int q = 0; q <= p; ++q)
+            batch.block[low(p, q)] = batch.block[low(p, q)] * present[p] * present[q];
+      }
+      const Wide3 t1 = batch.tangent, t2 = cross(batch.normal, t1);
+      const Wide3 a1 = cross(batch.ra, t1), a2 = cross(batch.ra, t2), b1 = cross(batch.rb, t1),
+                  b2 = cross(batch.rb, t2);
+      const Wide3 ia1 = ia.inverse * a1, ib1 = ib.inverse * b1;
+      const Wide m = ia.inverse_mass + ib.inverse_mass;
+      const Wide k11 = m + dot(a1, ia1) + dot(b1, ib1);
+      const Wide k22 = m + dot(a2, ia.inverse * a2) + dot(b2, ib.inverse * b2);
+      const Wide k12 = dot(a2, ia1) + dot(b2, ib1);
+      const Wide inverse = inverse_or_zero(k11 * k22 - k12 * k12);
+      batch.k11 = k22 * inverse, batch.k12 = -k12 * inverse, batch.k22 = k11 * inverse;
+      batch.twist_mass = inverse_or_zero(dot(batch.normal, ia.inverse * batch.normal) +
+                                         dot(batch.normal, ib.inverse * batch.normal));
+    }
+  });
+}
+
+void ContactSolver::warm_start(SolverBodies& bodies) {
+  each_batch([&](std::size_t b) {
+    Batch& batch = batches_[b];
+    Points* points = points_.data() + batch.first_point;
+    WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
+    const WideInertia ia = gather_inertia(bodies, batch.a), ib = gather_inertia(bodies, batch.b);
+    for (int p = 0; p < batch.count; ++p) {
+      points[p].start = points[p].impulse;
+      const Wide3 impulse = points[p].impulse * batch.normal;
+      push<-1>(va, ia, points[p].ra, impulse);
+      push<1>(vb, ib, points[p].rb, impulse);
+    }
+    const Wide3 slip = batch.along * batch.tangent + batch.across * cross(batch.normal, batch.tangent);
+    push<-1>(va, ia, batch.ra, slip);
+    push<1>(vb, ib, batch.rb, slip);
+    const Wide3 twist = batch.twist * batch.normal + batch.roll;
+    va.w -= ia.inverse * twist;
+    vb.w += ib.inverse * twist;
+    scatter_velocity(bodies, batch.a, batch.writes_a, va);
+    scatter_velocity(bodies, batch.b, batch.writes_b, vb);
+  });
+}
+
+template <bool with_bias>
+void ContactSolver::solve_batches(SolverBodies& bodies) {
+  const Wide zero{}, one = fill(1), rate = fill(1 / settings_.h),
+                     tiny = fill(std::numeric_limits<Real>::min());
+  const bool rolling = any_rolling_;
+  each_batch([&](std::size_t b) {
+    Batch& batch = batches_[b];
+    Points* points = points_.data() + batch.first_point;
+    WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
+    const WideInertia ia = gather_inertia(bodies, batch.a), ib = gather_inertia(bodies, batch.b);
+    const Wide3 n = batch.normal, t1 = batch.tangent, t2 = cross(n, t1);
+
+    // Friction first: what keeps bodies apart has the last word.
+    Wide pressed{}, levered{};
+    for (int p = 0; p < batch.count; ++p) {
+      // What pushes overlap apart takes from the impulse for a moment; friction does not follow it.
+      const Wide presses = max(points[p].impulse, points[p].start);
+      pressed += presses;
+      levered += presses * points[p].lever;
+    }
+    {
+      const Wide rate_of_twist = dot(n, vb.w - va.w);
+      const Wide limit = batch.friction * levered;
+      const Wide wanted = batch.twist - batch.twist_mass * rate_of_twist;
+      const Wide twist = max(-limit, min(limit, wanted));
+      const Wide3 change = (twist - batch.twist) * n;
+      batch.twist = twist;
+      va.w -= ia.inverse * change;
+      vb.w += ib.inverse * change;
+    }
+    if (rolling) {
+      // Only what rolls: turning about the tangents.
+      const Wide3 turning = vb.w - va.w;
+      const Wide3 tangential = turning - dot(n, turning) * n;
+      // A bound on the stiffest direction keeps the step a descent whatever the inertia's axes.
+      const Wide stiffest =
+          ia.inverse.xx + ia.inverse.yy + ia.inverse.zz + ib.inverse.xx + ib.inverse.yy + ib.inverse.zz;
+      const Wide3 wanted = batch.roll - inverse_or_zero(stiffest) * tangential;
+      const Wide limit = batch.rolling * pressed, length = sqrt(dot(wanted, wanted) + tiny);
+      const Wide scale = min(fill(1), limit / length);
+      const Wide3 roll = scale * wanted, change = roll - batch.roll;
+      batch.roll = roll;
+      va.w -= ia.inverse * change;
+      vb.w += ib.inverse * change;
+    }
+    {
+      const Wide3 slip = velocity_at(vb, batch.rb) - velocity_at(va, batch.ra);
+      const Wide s1 = dot(t1, slip) - batch.slide, s2 = dot(t2, slip) - batch.slide_across;
+      const Wide wanted1 = batch.along - (batch.k11 * s1 + batch.k12 * s2);
+      const Wide wanted2 = batch.across - (batch.k12 * s1 + batch.k22 * s2);
+      const Wide limit = batch.friction * pressed;
+      const Wide length = sqrt(wanted1 * wanted1 + wanted2 * wanted2 + tiny);
+      const Wide scale = min(fill(1), limit / length);
+      const Wide along = scale * wanted1, across = scale * wanted2;
+      const Wide3 change = (along - batch.along) * t1 + (across - batch.across) * t2;
+      batch.along = along, batch.across = across;
+      push<-1>(va, ia, batch.ra, change);
+      push<1>(vb, ib, batch.rb, change);
+    }
+
+    const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
+    const Wide3 apart = mb.dx - ma.dx;
+    Wide bias[4], scale[4], keep[4], change[4], speed[4];
+    for (int p = 0; p < batch.count; ++p) {
+      Points& point = points[p];
+      speed[p] = dot(n, velocity_at(vb, point.rb) - velocity_at(va, point.ra));
+      // Of the cores: what is round keeps its distance while it turns.
+      const Wide3 moved = apart + rotate(mb.u, mb.w, point.rb + batch.round_b * n) -
+                          rotate(ma.u, ma.w, point.ra - batch.round_a * n);
+      const Wide separation = point.gap + dot(n, moved);
+      const auto open = separation > zero;
+      scale[p] = one, keep[p] = zero;
+      bias[p] = open ? separation * rate : zero;
+      if constexpr (with_bias) {
+        bias[p] = open ? bias[p] : max(batch.soft_bias * min(zero, separation + batch.slop), -batch.push);
+        scale[p] = open ? one : batch.soft_mass;
+        keep[p] = open ? zero : batch.soft_impulse;
+        point.approach = point.impulse + point.largest > zero ? point.approach : speed[p];
+      }
+    }
+    // First as if all points kept pressing, which at rest they do: exact for the pair, and the same for each
+    // point. Where one would have to pull, they are taken in turn.
+    bool in_turn = batch.count == 1;
+    if (!in_turn) {
+      Wide error[4], least = zero;
+      for (int p = 0; p < batch.count; ++p) error[p] = scale[p] * (speed[p] + bias[p]);
+      for (int p = 0; p < batch.count; ++p) {
+        Wide sum = keep[p] * (points[p].impulse - points[p].carried);
+        for (int q = 0; q < batch.count; ++q) sum += batch.block[p > q ? low(p, q) : low(q, p)] * error[q];
+        change[p] = -sum;
+        least = min(least, points[p].impulse - sum);
+      }
+      const auto pulls = least < zero;
+      in_turn = any(pulls);
+      Wide sum{};
+      Wide3 ra{zero, zero, zero}, rb = ra;
+      for (int p = 0; p < batch.count; ++p) {
+        change[p] = pulls ? zero : change[p];
+        points[p].impulse += change[p];
+        points[p].largest = max(points[p].largest, points[p].impulse);
+        sum += change[p];
+        ra += change[p] * points[p].ra, rb += change[p] * points[p].rb;
+      }
+      va.v -= (ia.inverse_mass * sum) * n, vb.v += (ib.inverse_mass * sum) * n;
+      va.w -= ia.inverse * cross(ra, n), vb.w += ib.inverse * cross(rb, n);
+      if (in_turn)
+        for (int p = 0; p < batch.count; ++p)
+          scale[p] = pulls ? scale[p] : zero, keep[p] = pulls ? keep[p] : zero;
+    }
+    if (in_turn)
+      for (int p = 0; p < batch.count; ++p) {
+        Points& point = points[p];
+        const Wide normal_velocity = dot(n, velocity_at(vb, point.rb) - velocity_at(va, point.ra));
+        const Wide impulse = max(zero, point.impulse - point.mass * scale[p] * (normal_velocity + bias[p]) -
+                                           keep[p] * (point.impulse - point.carried));
+        const Wide3 push_by = (impulse - point.impulse) * n;
+        point.impulse = impulse;
+        point.largest = max(point.largest, impulse);
+        push<-1>(va, ia, point.ra, push_by);
+        push<1>(vb, ib, point.rb, push_by);
+      }
+    scatter_velocity(bodies, batch.a, batch.writes_a, va);
+    scatter_velocity(bodies, batch.b, batch.writes_b, vb);
+  });
+}
+
+void ContactSolver::solve(SolverBodies& bodies, bool with_bias) {
+  if (with_bias)
+    solve_batches<true>(bodies);
+  else
+    solve_batches<false>(bodies);
+}
+
+void ContactSolver::restitute(SolverBodies& bodies) {
+  if (!any_restitution_) return;
+  const Wide zero{}, threshold = fill(-settings_.restitution_threshold);
+  each_batch([&](std::size_t b) {
+    Batch& batch = batches_[b];
+    Points* points = points_.data() + batch.first_point;
+    WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
+    const WideInertia ia = gather_inertia(bodies, batch.a), ib = gather_inertia(bodies, batch.b);
+    for (int p = 0; p < batch.count; ++p) {
+      Points& point = points[p];
+      const auto bounces = (point.approach < threshold) & (point.largest > zero) & (point.restitution > zero);
+      const Wide normal_velocity = dot(batch.normal, velocity_at(vb, point.rb) - velocity_at(va, point.ra));
+      const Wide wanted =
+          max(zero, point.impulse - point.mass * (normal_velocity + point.restitution * point.approach));
+      const Wide impulse = bounces ? wanted : point.impulse;
+      const Wide3 change = (impulse - point.impulse) * batch.normal;
+      point.impulse = impulse;
+      point.largest = max(point.largest, impulse);
+      push<-1>(va, ia, point.ra, change);
+      push<1>(vb, ib, point.rb, change);
+    }
+    scatter_velocity(bodies, batch.a, batch.writes_a, va);
+    scatter_velocity(bodies, batch.b, batch.writes_b, vb);
+  });
+}
+
+void ContactSolver::store(std::span<ContactInput> contacts) const {
+  parallel_for(batches_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b) {
+      const Batch& batch = batches_[b];
+      const Points* points = points_.data() + batch.first_point;
+      for (int l = 0; l < wide; ++l) {
+        if (batch.contact[l] < 0) continue;
+        ContactInput& c = contacts[batch.contact[l]];
+        for (int p = 0; p < c.count; ++p) {
+          c.points[p].impulse = points[p].impulse[l];
+          c.points[p].carried += carry_rate * (c.points[p].impulse - c.points[p].carried);
+        }
+        const Vec3 n = get(batch.normal, l), t = get(batch.tangent, l);
+        c.friction_impulse = batch.along[l] * t + batch.across[l] * n.cross(t);
+        c.twist_impulse = batch.twist[l];
+      }
+    }
+  });
+}
+
+}}  // namespace plenum::PLENUM_ABI::detail

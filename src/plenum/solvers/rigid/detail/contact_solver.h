@@ -1,0 +1,127 @@
+#pragma once
+// Contacts between rigid bodies, eight at a time.
+//
+// Each contact has up to four points that push along one normal (speculative while they are apart, soft where
+// they overlap), and one patch of friction at their centre of pressure: two tangential directions, bounded
+// together by the Coulomb cone, and a twist about the normal. Sub-stepped, warm-started and relaxed as in
+// Catto 2024, "Solver2D" ("soft step"); soft constraints as in Catto 2011, "Soft constraints", but about the
+// impulse that a point has carried over the last seconds instead of about zero: the multiplier method of
+// Hestenes 1969 and Powell 1969, under which a load at rest needs no overlap to hold it. The points of a
+// contact are solved together while all of them press, and in turn where one lets go. Contacts are coloured
+// so that those of one colour share no movable body, and eight of one colour make a batch: a batch is solved
+// by vector instructions, the batches of a colour in parallel.
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plenum/geometry/collide/manifold.h"
+#include "plenum/solvers/rigid/detail/solver_bodies.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+
+/// A contact to solve. Normal and anchors are in the world, anchors relative to the centres of mass at the
+/// start of the step; impulses are those of the last sub-step of the last step, and then of this one.
+struct ContactInput {
+  Index body_a, body_b;  ///< the world is SolverBodies::world()
+  Vec3 normal;           ///< unit, from a to b
+  int count;             ///< of points, 1 to 4
+  struct Point {
+    Vec3 ra, rb;      ///< [m] anchors
+    Real separation;  ///< [m]
+    Real impulse;     ///< [N s] along the normal, in/out
+    Real carried;     ///< [N s] what it carries on average, which overlap need not hold up, in/out
+  } points[4];
+  Vec3 friction_impulse;  ///< [N s] on b, tangential, in/out
+  Real twist_impulse;     ///< [N m s] about the normal, in/out
+  Real friction;          ///< Coulomb coefficient
+  Real restitution;       ///< in [0, 1]
+  Real rolling;           ///< [m] of rolling resistance
+  Vec3 surface_velocity;  ///< [m/s] of a's surface past itself (conveyors), minus b's
+  Real size;              ///< [m] of the smaller body; lengths below are parts of it
+  Real round_a,
+      round_b;  ///< [m] radius of a ball or capsule, whose surface slides under the point as it rolls
+};
+
+struct ContactSettings {
+  Real h;                                ///< [s] of a sub-step
+  Real hertz = 240;                      ///< [1/s] of soft contacts, at most a quarter of the sub-steps' rate
+  Real damping_ratio = 10;               ///< of soft contacts
+  Real slop = Real(1e-4);                ///< overlap left alone, as part of the size
+  Real push_speed = 4;                   ///< [1/s] most sizes a second that overlap is pushed apart at
+  Real restitution_threshold = Real(1);  ///< [m/s] approach below which nothing bounces
+};
+
+/// Contacts of one step. Memory is kept from step to step.
+class ContactSolver {
+ public:
+  /// Colours the contacts and takes them in. The order of the contacts decides the result, the number of
+  /// threads does not.
+  void prepare(std::span<const ContactInput> contacts, const SolverBodies& bodies,
+               const ContactSettings& settings);
+  /// Applies the impulses held.
+  void warm_start(SolverBodies& bodies);
+  /// One pass over all contacts; `with_bias` pushes overlap apart, and relaxation is without.
+  void solve(SolverBodies& bodies, bool with_bias);
+  /// Bounces, once after the sub-steps.
+  void restitute(SolverBodies& bodies);
+  /// Writes impulses back.
+  void store(std::span<ContactInput> contacts) const;
+
+  static constexpr int num_colours = 24;  ///< the last holds what found no colour, solved one by one
+  std::size_t num_batches() const { return batches_.size(); }
+
+ private:
+  /// Eight contacts of one colour.
+  struct alignas(sizeof(Wide)) Batch {
+    Index a[wide], b[wide];                   ///< bodies; empty lanes have the world's
+    Index contact[wide];                      ///< -1 for an empty lane
+    unsigned writes_a, writes_b;              ///< bits of the lanes whose body moves
+    std::uint32_t first_point;                ///< in points_
+    int count;                                ///< most points of any lane
+    Wide3 normal, tangent;                    ///< from a to b; the other tangent is normal x tangent
+    Wide soft_bias, soft_mass, soft_impulse;  ///< of overlap: [1/s], and parts of 1
+    Wide slop, push;                          ///< [m], [m/s]
+    Wide friction, rolling;
+    Wide round_a, round_b;      ///< [m]
+    Wide3 ra, rb;               ///< [m] anchors of the friction patch
+    Wide slide, slide_across;   ///< [m/s] wanted along the tangents
+    Wide block[10];             ///< [kg] inverse of the points' normal 4x4 matrix, lower triangle by rows
+    Wide k11, k12, k22;         ///< [kg] inverse of the tangential 2x2 matrix
+    Wide twist_mass;            ///< [kg m^2]
+    Wide along, across, twist;  ///< impulses [N s], [N m s]
+    Wide3 roll;                 ///< [N m s]
+  };
+  /// One point of each of a batch's contacts.
+  struct alignas(sizeof(Wide)) Points {
+    Wide3 ra, rb;
+    Wide gap;       ///< [m] separation less that of the anchors' cores at the start
+    Wide mass;      ///< [kg] effective; 0 for an absent point
+    Wide impulse;   ///< [N s] >= 0
+    Wide carried;   ///< [N s] >= 0
+    Wide largest;   ///< of the impulses of the step
+    Wide lever;     ///< [m] from the patch's centre
+    Wide start;     ///< [N s] impulse at the start of the sub-step
+    Wide approach;  ///< [m/s] normal velocity before it first pressed
+    Wide restitution;
+  };
+  struct Colour {
+    std::size_t first, end;  ///< of batches
+    bool serial;
+  };
+  template <class F>
+  void each_batch(F&& f) const;
+  template <bool with_bias>
+  void solve_batches(SolverBodies& bodies);
+
+  ContactSettings settings_;
+  AlignedVector<Batch> batches_;
+  AlignedVector<Points> points_;
+  std::vector<Colour> colours_;
+  std::vector<std::uint32_t> used_;      ///< [N + 1] colours of each body
+  std::vector<std::uint8_t> colour_of_;  ///< [C]
+  std::vector<Index> order_;             ///< contacts by colour and number of points
+  bool any_restitution_ = false, any_rolling_ = false;
+};
+
+}}  // namespace plenum::PLENUM_ABI::detail

@@ -1,0 +1,113 @@
+#pragma once
+// Eight numbers at a time, one of each of eight contacts, as a vector of the compiler (GCC and clang).
+#include <cmath>
+#include <cstring>
+
+#include "plenum/base/real.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+
+inline constexpr int wide = 8;
+typedef Real Wide __attribute__((vector_size(wide * sizeof(Real))));
+
+[[gnu::always_inline]] inline Wide load_wide(const Real* p) {
+  Wide a;
+  std::memcpy(&a, p, sizeof a);
+  return a;
+}
+[[gnu::always_inline]] inline void store_wide(Real* p, const Wide& a) {
+  std::memcpy(p, &a, sizeof a);
+}
+[[gnu::always_inline]] inline Wide fill(Real a) {
+  return Wide{a, a, a, a, a, a, a, a};
+}
+[[gnu::always_inline]] inline Wide max(const Wide& a, const Wide& b) {
+  return a > b ? a : b;
+}
+[[gnu::always_inline]] inline Wide min(const Wide& a, const Wide& b) {
+  return a < b ? a : b;
+}
+/// Whether any lane of a comparison holds.
+template <class Mask>
+[[gnu::always_inline]] inline bool any(const Mask& a) {
+  long long sum = 0;
+  for (int l = 0; l < wide; ++l) sum |= a[l];
+  return sum != 0;
+}
+[[gnu::always_inline]] inline Wide sqrt(const Wide& a) {
+  alignas(sizeof(Wide)) Real numbers[wide];
+  store_wide(numbers, a);
+  for (Real& r : numbers) r = std::sqrt(r);
+  return load_wide(numbers);
+}
+/// 1 / a, and 0 where a is not positive.
+[[gnu::always_inline]] inline Wide inverse_or_zero(const Wide& a) {
+  const Wide zero{}, one = fill(1);
+  return a > zero ? one / (a > zero ? a : one) : zero;
+}
+
+struct Wide3 {
+  Wide x, y, z;
+  Wide3& operator+=(const Wide3& b) { return x += b.x, y += b.y, z += b.z, *this; }
+  Wide3& operator-=(const Wide3& b) { return x -= b.x, y -= b.y, z -= b.z, *this; }
+};
+[[gnu::always_inline]] inline Wide3 operator+(const Wide3& a, const Wide3& b) {
+  return {a.x + b.x, a.y + b.y, a.z + b.z};
+}
+[[gnu::always_inline]] inline Wide3 operator-(const Wide3& a, const Wide3& b) {
+  return {a.x - b.x, a.y - b.y, a.z - b.z};
+}
+[[gnu::always_inline]] inline Wide3 operator*(const Wide& s, const Wide3& a) {
+  return {s * a.x, s * a.y, s * a.z};
+}
+[[gnu::always_inline]] inline Wide dot(const Wide3& a, const Wide3& b) {
+  return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+[[gnu::always_inline]] inline Wide3 cross(const Wide3& a, const Wide3& b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+/// Symmetric 3x3: xx yy zz xy xz yz.
+struct WideSym3 {
+  Wide xx, yy, zz, xy, xz, yz;
+};
+[[gnu::always_inline]] inline Wide3 operator*(const WideSym3& m, const Wide3& a) {
+  return {m.xx * a.x + m.xy * a.y + m.xz * a.z, m.xy * a.x + m.yy * a.y + m.yz * a.z,
+          m.xz * a.x + m.yz * a.y + m.zz * a.z};
+}
+
+/// a turned by the unit quaternion (u, w).
+[[gnu::always_inline]] inline Wide3 rotate(const Wide3& u, const Wide& w, const Wide3& a) {
+  const Wide3 t = fill(2) * cross(u, a);
+  return a + w * t + cross(u, t);
+}
+
+/// Rows become columns.
+[[gnu::always_inline]] inline void transpose(Wide (&r)[wide]) {
+#define PLENUM_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define PLENUM_HIGH(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+  const Wide s0 = PLENUM_LOW(r[0], r[1]), s1 = PLENUM_HIGH(r[0], r[1]);
+  const Wide s2 = PLENUM_LOW(r[2], r[3]), s3 = PLENUM_HIGH(r[2], r[3]);
+  const Wide s4 = PLENUM_LOW(r[4], r[5]), s5 = PLENUM_HIGH(r[4], r[5]);
+  const Wide s6 = PLENUM_LOW(r[6], r[7]), s7 = PLENUM_HIGH(r[6], r[7]);
+#undef PLENUM_LOW
+#undef PLENUM_HIGH
+#define PLENUM_LOW(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define PLENUM_HIGH(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+  const Wide t0 = PLENUM_LOW(s0, s2), t1 = PLENUM_HIGH(s0, s2), t2 = PLENUM_LOW(s1, s3),
+             t3 = PLENUM_HIGH(s1, s3);
+  const Wide t4 = PLENUM_LOW(s4, s6), t5 = PLENUM_HIGH(s4, s6), t6 = PLENUM_LOW(s5, s7),
+             t7 = PLENUM_HIGH(s5, s7);
+#undef PLENUM_LOW
+#undef PLENUM_HIGH
+#define PLENUM_LOW(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define PLENUM_HIGH(a, b) __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+  r[0] = PLENUM_LOW(t0, t4), r[4] = PLENUM_HIGH(t0, t4);
+  r[1] = PLENUM_LOW(t1, t5), r[5] = PLENUM_HIGH(t1, t5);
+  r[2] = PLENUM_LOW(t2, t6), r[6] = PLENUM_HIGH(t2, t6);
+  r[3] = PLENUM_LOW(t3, t7), r[7] = PLENUM_HIGH(t3, t7);
+#undef PLENUM_LOW
+#undef PLENUM_HIGH
+}
+
+}}  // namespace plenum::PLENUM_ABI::detail

@@ -1,0 +1,230 @@
+#include "plenum/solvers/rigid/rigid.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "plenum/base/parallel.h"
+#include "plenum/integrate/free_rotation.h"
+#include "plenum/solvers/rigid/detail/broad.h"
+#include "plenum/solvers/rigid/detail/workspace.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+using detail::BodyInertia;
+using detail::BodyMotion;
+using detail::BodyVelocity;
+
+constexpr std::size_t bodies_per_block = 64;
+
+void set_inertia(BodyInertia& row, const Quat& q, const Vec3& inverse) {
+  if (inverse.x() == inverse.y() && inverse.y() == inverse.z()) {
+    row.inverse[0] = row.inverse[1] = row.inverse[2] = inverse.x();
+    return;
+  }
+  const Mat3 m = world_inertia<Real>(q, inverse);
+  row.inverse[0] = m(0, 0), row.inverse[1] = m(1, 1), row.inverse[2] = m(2, 2);
+  row.inverse[3] = m(0, 1), row.inverse[4] = m(0, 2), row.inverse[5] = m(1, 2);
+}
+
+void load_bodies(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w) {
+  const std::size_t n = state.frames.size();
+  w.bodies.resize(n);
+  w.q.resize(n);
+  parallel_for(n, bodies_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      BodyVelocity& velocity = w.bodies.velocity[i];
+      for (int c = 0; c < 3; ++c) velocity.v[c] = state.frames.v[i][c], velocity.w[c] = state.frames.w[i][c];
+      w.q[i] = state.frames.q[i];
+      w.bodies.inertia[i].inverse_mass = state.frames.inverse_mass[i];
+      if (model.motion[i] == Rigid::Motion::dynamic)
+        set_inertia(w.bodies.inertia[i], state.frames.rotation(i), state.frames.inverse_inertia[i]);
+    }
+  });
+}
+
+void push_bodies(const Rigid::Model& model, const Rigid::Params& params, Real h, RigidWorkspace& w) {
+  const Real slow = 1 / (1 + h * params.linear_damping), turn = 1 / (1 + h * params.angular_damping);
+  parallel_for(model.motion.size(), bodies_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (model.motion[i] != Rigid::Motion::dynamic) continue;
+      BodyVelocity& velocity = w.bodies.velocity[i];
+      for (int c = 0; c < 3; ++c) {
+        velocity.v[c] = slow * (velocity.v[c] + h * model.gravity_scale[i] * params.gravity[c]);
+        velocity.w[c] *= turn;
+      }
+    }
+  });
+}
+
+void move_bodies(const Rigid::Model& model, const Rigid::State& state, Real h, RigidWorkspace& w) {
+  parallel_for(model.motion.size(), bodies_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (model.motion[i] == Rigid::Motion::fixed) continue;
+      BodyVelocity& velocity = w.bodies.velocity[i];
+      BodyMotion& motion = w.bodies.motion[i];
+      for (int c = 0; c < 3; ++c) motion.dx[c] += h * velocity.v[c];
+      Vec3 spin(velocity.w[0], velocity.w[1], velocity.w[2]);
+      if (spin.isZero()) continue;
+      Quat q(w.q[i][3], w.q[i][0], w.q[i][1], w.q[i][2]);
+      if (model.motion[i] == Rigid::Motion::kinematic) {
+        q = turned(q, Vec3(h * spin));
+      } else {
+        // In double: the attitude's rounding would otherwise change energy by parts in a thousand a minute.
+        Quaternion<double> fine = q.cast<double>();
+        Vector3<double> rate = spin.cast<double>();
+        rotate_freely<double>(fine, model.inertia[i].cast<double>(), rate, static_cast<double>(h));
+        q = fine.cast<Real>(), spin = rate.cast<Real>();
+        for (int c = 0; c < 3; ++c) velocity.w[c] = spin[c];
+        set_inertia(w.bodies.inertia[i], q, state.frames.inverse_inertia[i]);
+      }
+      w.q[i] = q.coeffs();
+      const Vec4 c = (q * state.frames.rotation(i).conjugate()).coeffs();
+      for (int k = 0; k < 4; ++k) motion.dq[k] = c[k];
+    }
+  });
+}
+
+void store_bodies(RigidWorkspace& w, Rigid::State& state) {
+  state.start_x = state.frames.x;
+  state.start_q = state.frames.q;
+  parallel_for(state.frames.size(), bodies_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const BodyVelocity& velocity = w.bodies.velocity[i];
+      const BodyMotion& motion = w.bodies.motion[i];
+      state.frames.x[i] += Vec3(motion.dx[0], motion.dx[1], motion.dx[2]);
+      state.frames.q[i] = w.q[i];
+      state.frames.v[i] = Vec3(velocity.v[0], velocity.v[1], velocity.v[2]);
+      state.frames.w[i] = Vec3(velocity.w[0], velocity.w[1], velocity.w[2]);
+    }
+  });
+}
+
+}  // namespace
+
+Real Rigid::max_dt(const Model&, const State&, const Params&) {
+  return std::numeric_limits<Real>::infinity();
+}
+
+Report Rigid::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
+  Report report;
+  report.substeps = 1;
+  if (!workspace.data) workspace.data = std::make_shared<RigidWorkspace>();
+  RigidWorkspace& w = *workspace.data;
+  {
+    const StageTimer timer(report.stages, "broad phase");
+    detail::find_pairs(model, state, dt * params.gravity.norm(), dt, w);
+  }
+  load_bodies(model, state, w);
+  {
+    const StageTimer timer(report.stages, "narrow phase");
+    detail::find_contacts(model, state, w);
+  }
+  const Real h = dt / static_cast<Real>(params.substeps);
+  {
+    const StageTimer timer(report.stages, "prepare");
+    detail::ContactSettings settings{.h = h};
+    settings.hertz = params.contact_frequency;
+    settings.damping_ratio = params.contact_damping;
+    settings.restitution_threshold = params.restitution_threshold;
+    w.solver.prepare(w.contacts, w.bodies, settings);
+  }
+  {
+    const StageTimer timer(report.stages, "solve");
+    for (int k = 0; k < params.substeps; ++k) {
+      push_bodies(model, params, h, w);
+      w.solver.warm_start(w.bodies);
+      w.solver.solve(w.bodies, true);
+      move_bodies(model, state, h, w);
+      w.solver.solve(w.bodies, false);
+    }
+    w.solver.restitute(w.bodies);
+  }
+  {
+    const StageTimer timer(report.stages, "finish");
+    w.solver.store(w.contacts);
+    detail::keep_contacts(w, state.contacts);
+    store_bodies(w, state);
+    state.time += static_cast<double>(dt);
+  }
+  report.measure("contacts", static_cast<double>(w.contacts.size()));
+  report.measure("pairs", static_cast<double>(w.pairs.size()));
+  return report;
+}
+
+void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
+  visit({"position", "m", Centring::particle}, s.frames.x);
+  visit({"rotation", "1", Centring::particle}, s.frames.q);
+  visit({"velocity", "m/s", Centring::particle}, s.frames.v);
+  visit({"angular_velocity", "rad/s", Centring::particle}, s.frames.w);
+  visit({"inverse_mass", "1/kg", Centring::particle}, s.frames.inverse_mass);
+  visit({"inverse_inertia", "1/(kg m^2)", Centring::particle}, s.frames.inverse_inertia);
+  visit({"start_position", "m", Centring::particle}, s.start_x);
+  visit({"start_rotation", "1", Centring::particle}, s.start_q);
+  visit({"contact_pair", "1", Centring::edge}, s.contacts.pair);
+  visit({"contact_impulse", "N s", Centring::edge}, s.contacts.impulse);
+  visit({"contact_carried", "N s", Centring::edge}, s.contacts.carried);
+  visit({"contact_id", "1", Centring::edge}, s.contacts.id);
+  visit({"contact_point", "m", Centring::edge}, s.contacts.point);
+  visit({"contact_friction", "N s", Centring::edge}, s.contacts.friction);
+  visit({"contact_twist", "N m s", Centring::edge}, s.contacts.twist);
+  visit({"contact_count", "1", Centring::edge}, s.contacts.count);
+  visit({"contact_cache", "1", Centring::edge}, s.contacts.cache);
+  visit({"time", "s", Centring::global}, s.time);
+  visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
+    out.resize(model.motion.size());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = s.frames.v[i].norm();
+  });
+}
+
+void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink) {
+  for (std::size_t k = 0; k < model.colliders.size(); ++k) {
+    const TriangleMesh& mesh = model.meshes[k];
+    if (mesh.triangles.empty()) continue;
+    const Collider& c = model.colliders[k];
+    const Pose body = state.frames.pose(c.body);
+    const bool moves = model.motion[c.body] == Motion::dynamic;
+    sink.triangles({.x = mesh.x,
+                    .triangles = mesh.triangles,
+                    .pose = {body * c.local.position, body.rotation * c.local.rotation},
+                    .look = moves ? Look::body : Look::obstacle,
+                    .palette = model.palette[k]});
+  }
+}
+
+std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state, const Params&,
+                                         Workspace& w) {
+  w.bodies.resize(model.colliders.size());
+  for (std::size_t k = 0; k < model.colliders.size(); ++k) {
+    const Collider& c = model.colliders[k];
+    const auto pose_of = [&](const Vec3& x, const Vec4& q) {
+      const Pose body{x, Quat(q[3], q[0], q[1], q[2])};
+      return Pose{body * c.local.position, (body.rotation * c.local.rotation).normalized()};
+    };
+    SolidBody& b = w.bodies[k];
+    b.shape = &model.shapes[c.shape];
+    b.pose0 = pose_of(state.start_x[c.body], state.start_q[c.body]);
+    b.pose = pose_of(state.frames.x[c.body], state.frames.q[c.body]);
+    b.angular_velocity = state.frames.w[c.body];
+    b.velocity =
+        state.frames.v[c.body] + state.frames.w[c.body].cross(b.pose.position - state.frames.x[c.body]);
+    b.inverse_mass = state.frames.inverse_mass[c.body];
+    b.inverse_inertia =
+        world_inertia<Real>(state.frames.rotation(c.body), state.frames.inverse_inertia[c.body]);
+    b.centre = state.frames.x[c.body];
+    b.friction = c.friction;
+    b.restitution = c.restitution;
+  }
+  return w.bodies;
+}
+
+void Rigid::absorb(const Model& model, State& state, std::span<const BodyImpulse> impulses) {
+  for (const BodyImpulse& j : impulses) {
+    const Index i = model.colliders[j.body].body;
+    state.frames.v[i] += state.frames.inverse_mass[i] * j.impulse;
+    state.frames.w[i] += world_inertia<Real>(state.frames.rotation(i), state.frames.inverse_inertia[i]) *
+                         (j.point - state.frames.x[i]).cross(j.impulse);
+  }
+}
+
+}  // namespace plenum::inline PLENUM_ABI

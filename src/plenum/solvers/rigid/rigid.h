@@ -1,0 +1,94 @@
+#pragma once
+// Rigid bodies with contacts and joints.
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "plenum/geometry/collide/manifold.h"
+#include "plenum/geometry/mesh.h"
+#include "plenum/geometry/shape.h"
+#include "plenum/solvers/rigid/spec.h"
+#include "plenum/state/frames.h"
+#include "plenum/state/solver.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+struct RigidWorkspace;
+
+/// Sub-stepped sequential impulses with soft contacts and relaxation (Catto 2024, "Solver2D"), contacts in
+/// coloured batches.
+struct Rigid {
+  static constexpr const char* name = "rigid";
+  static constexpr const char* doc = "rigid bodies with contacts, friction and joints";
+
+  using Spec = rigid::Spec;
+  using Motion = rigid::Motion;
+
+  /// A shape fixed to a body.
+  struct Collider {
+    Index body;
+    Index shape;  ///< in Model::shapes
+    Pose local;   ///< in the body's principal frame
+    Real friction, restitution, rolling;
+    Vec3 surface_velocity;  ///< [m/s] in the body's frame
+    Real size;              ///< [m] smallest width
+    Real round;             ///< [m] radius of a sphere or capsule, else 0
+    std::uint32_t layer, mask;
+  };
+  struct Model {
+    std::vector<Shape> shapes;
+    std::vector<Collider> colliders;   ///< [K], by body
+    std::vector<Index> first;          ///< [N + 1] colliders of each body
+    std::vector<Motion> motion;        ///< [N]
+    std::vector<Vec3> inertia;         ///< [N] kg m^2 about the principal axes; of dynamic bodies
+    std::vector<Real> gravity_scale;   ///< [N]
+    std::vector<Pose> origin;          ///< [N] the frame its maker gave it, in the principal one
+    std::vector<Real> reach;           ///< [N] m of the farthest point of a body from its centre of mass
+    std::vector<TriangleMesh> meshes;  ///< [K] what is drawn, in the collider's frame
+    std::vector<int> palette;          ///< [K]
+  };
+  /// Contacts [C] of the last step, in the order of their colliders, for warm starting.
+  struct Contacts {
+    std::vector<Index2> pair;                               ///< colliders, first < second
+    std::vector<Vec4> impulse;                              ///< N s along the normal, of each point
+    std::vector<Vec4> carried;                              ///< N s of it on average, of each point
+    std::vector<Eigen::Matrix<std::uint32_t, 4, 1>> id;     ///< of each point
+    std::vector<Vec3> point;                                ///< [4 C] m, in the first collider's frame
+    std::vector<Vec3> friction;                             ///< N s on the second, tangential
+    std::vector<Real> twist;                                ///< N m s about the normal
+    std::vector<std::uint8_t> count;                        ///< of points
+    std::vector<Eigen::Matrix<std::uint8_t, 10, 1>> cache;  ///< ManifoldCache
+  };
+  struct State {
+    Frames frames;
+    std::vector<Vec3> start_x;  ///< [N] m at the start of the last step
+    std::vector<Vec4> start_q;
+    Contacts contacts;
+    double time = 0;  ///< [s]
+  };
+  struct Params {
+    Vec3 gravity = Vec3(0, Real(-9.81), 0);
+    int substeps = 8;
+    Real linear_damping = 0, angular_damping = 0;
+    Real contact_frequency = 240;
+    Real contact_damping = 10;
+    Real restitution_threshold = 1;
+    void describe(Describer& d);
+  };
+  /// Scratch memory, made by the first step.
+  struct Workspace {
+    std::shared_ptr<RigidWorkspace> data;
+    std::vector<SolidBody> bodies;
+  };
+
+  static std::size_t memory(const Spec& spec);
+  static void build(const Spec& spec, Model& model, State& state);
+  static Real max_dt(const Model&, const State&, const Params&);
+  static Report step(const Model&, State&, const Params&, Workspace&, Real dt);
+  static void fields(const Model&, State& s, FieldVisitor& visit);
+  static void geometry(const Model&, const State&, DrawableSink&);
+  static std::span<const SolidBody> bodies(const Model&, const State&, const Params&, Workspace&);
+  static void absorb(const Model&, State&, std::span<const BodyImpulse>);
+};
+
+}  // namespace plenum::inline PLENUM_ABI

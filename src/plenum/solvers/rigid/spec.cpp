@@ -1,0 +1,101 @@
+#include "plenum/solvers/rigid/spec.h"
+
+#include "plenum/solvers/rigid/rigid.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace rigid {
+
+void ShapeSpec::describe(Describer& d) {
+  const auto length = [](const char* text) {
+    return Info{.unit = "m", .min = 1e-4, .max = 1e4, .doc = text};
+  };
+  d("shape", shape, {.doc = "what it is", .required = true});
+  if (d.when("shape", "sphere", shape == Form::sphere)) d("radius", radius, length("of the sphere"));
+  if (d.when("shape", "box", shape == Form::box))
+    d("half_extents", half_extents, length("half of each side"));
+  if (d.when("shape", "capsule", shape == Form::capsule)) {
+    d("radius", radius, length("of the capsule"));
+    d("half_height", half_height, length("half the length of the axis, which is y"));
+  }
+  if (d.when("shape", "cylinder", shape == Form::cylinder)) {
+    d("radius", radius, length("of the cylinder"));
+    d("half_height", half_height, length("half the height along y"));
+  }
+  if (d.when("shape", "cone", shape == Form::cone)) {
+    d("radius", radius, length("of the base"));
+    d("half_height", half_height, length("half the height along y"));
+  }
+  if (d.when("shape", "hull", shape == Form::hull))
+    d("points", points,
+      {.unit = "m",
+       .min = -1e4,
+       .max = 1e4,
+       .doc = "whose convex hull it is",
+       .required = true,
+       .max_count = 4096});
+  if (d.when("shape", "plane", shape == Form::plane))
+    d("radius", radius, length("half the side that is drawn when it is tilted"));
+  d("position", position, {.unit = "m", .min = -1e4, .max = 1e4, .doc = "of the shape in the body"});
+  d("rotation", rotation,
+    {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
+  d("palette", palette, {.min = -1, .max = 15, .doc = "which colour of the palette; -1: by turns"});
+}
+
+void BodySpec::describe(Describer& d) {
+  d("shapes", shapes, {.doc = "fixed to each other", .required = true, .max_count = 4096});
+  d("motion", motion, {.doc = "dynamic: moved by forces; kinematic: by its velocities; fixed: not at all"});
+  d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of the body's frame"});
+  d("rotation", rotation,
+    {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
+  d("velocity", velocity, {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "of the centre of mass"});
+  d("angular_velocity", angular_velocity, {.unit = "rad/s", .min = -1e4, .max = 1e4, .doc = "in the world"});
+  d("density", density,
+    {.unit = "kg/m^3", .min = 1e-3, .max = 1e6, .doc = "of its shapes", .logarithmic = true});
+  d("friction", friction,
+    {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
+  d("restitution", restitution,
+    {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
+  d("rolling_resistance", rolling_resistance,
+    {.unit = "m",
+     .min = 0,
+     .max = 1e3,
+     .doc = "lever of the pressure that rolling works against; contacts take the larger"});
+  d("surface_velocity", surface_velocity,
+    {.unit = "m/s",
+     .min = -1e3,
+     .max = 1e3,
+     .doc = "of its surface past itself, as of a conveyor, in the body's frame"});
+  d("gravity_scale", gravity_scale, {.min = -100, .max = 100, .doc = "part of gravity that acts on it"});
+  d("count_x", count_x, {.min = 1, .max = 10000, .doc = "bodies along x"});
+  d("count_y", count_y, {.min = 1, .max = 10000, .doc = "bodies along y"});
+  d("count_z", count_z, {.min = 1, .max = 10000, .doc = "bodies along z"});
+  d("spacing", spacing, {.unit = "m", .min = 1e-4, .max = 1e4, .doc = "of them"});
+}
+
+void Spec::describe(Describer& d) {
+  d("bodies", bodies, {.doc = "bodies, or grids of them", .required = true, .max_count = 100000});
+}
+
+}  // namespace rigid
+
+void Rigid::Params::describe(Describer& d) {
+  d("gravity", gravity,
+    {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "acceleration of everything that moves"});
+  d("substeps", substeps,
+    {.min = 1, .max = 64, .doc = "parts of a step; more make stacks and joints stiffer"});
+  d("linear_damping", linear_damping,
+    {.unit = "1/s", .min = 0, .max = 1e3, .doc = "rate at which speed decays"});
+  d("angular_damping", angular_damping,
+    {.unit = "1/s", .min = 0, .max = 1e3, .doc = "rate at which turning decays"});
+  d("contact_frequency", contact_frequency,
+    {.unit = "Hz",
+     .min = 1,
+     .max = 1e4,
+     .doc = "of the springs that push overlap apart, at most a quarter of the sub-steps' rate",
+     .logarithmic = true});
+  d("contact_damping", contact_damping, {.min = 0.1, .max = 100, .doc = "damping ratio of these springs"});
+  d("restitution_threshold", restitution_threshold,
+    {.unit = "m/s", .min = 0, .max = 100, .doc = "speed of approach below which nothing bounces"});
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,207 @@
+// Rigid bodies: laws, stacks, the same bits for any number of threads, no allocation at rest.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../../validation/rigid_scenes.h"
+#include "plenum/base/error.h"
+#include "plenum/base/parallel.h"
+#include "plenum/world/world.h"
+#include "support/count_allocations.h"
+
+namespace plenum { namespace {
+
+using rigid::BodySpec;
+using rigid::Form;
+using validation::RigidScene;
+using D3 = Vector3<double>;
+
+D3 momentum(const RigidScene& scene) {
+  D3 sum = D3::Zero();
+  for (std::size_t i = 0; i < scene.state.frames.size(); ++i)
+    if (scene.state.frames.inverse_mass[i] > 0)
+      sum += scene.state.frames.v[i].cast<double>() / double(scene.state.frames.inverse_mass[i]);
+  return sum;
+}
+D3 angular_momentum(const RigidScene& scene) {
+  D3 sum = D3::Zero();
+  const Frames& f = scene.state.frames;
+  for (std::size_t i = 0; i < f.size(); ++i) {
+    const Quaternion<double> q = f.rotation(i).cast<double>();
+    const D3 spin = q.conjugate() * f.w[i].cast<double>();
+    sum += q * scene.model.inertia[i].cast<double>().cwiseProduct(spin).eval();
+    sum += f.x[i].cast<double>().cross(f.v[i].cast<double>()) / double(f.inverse_mass[i]);
+  }
+  return sum;
+}
+double energy(const RigidScene& scene) {
+  double sum = 0;
+  const Frames& f = scene.state.frames;
+  for (std::size_t i = 0; i < f.size(); ++i) {
+    if (!(f.inverse_mass[i] > 0)) continue;
+    const D3 spin = f.rotation(i).cast<double>().conjugate() * f.w[i].cast<double>();
+    const double m = 1 / double(f.inverse_mass[i]);
+    sum += (m * f.v[i].cast<double>().squaredNorm() +
+            scene.model.inertia[i].cast<double>().dot(spin.cwiseProduct(spin))) /
+               2 -
+           m * scene.params.gravity.cast<double>().dot(f.x[i].cast<double>());
+  }
+  return sum;
+}
+
+/// Boxes, balls, capsules and hulls flying at each other.
+Rigid::Spec swarm(int count) {
+  Rigid::Spec spec = validation::bin();
+  spec.bodies.erase(spec.bodies.begin(), spec.bodies.begin() + 5);
+  spec.bodies.resize(static_cast<std::size_t>(count));
+  const Vec3 middle(-Real(0.45), Real(1.5), 0);
+  for (std::size_t i = 0; i < spec.bodies.size(); ++i) {
+    BodySpec& body = spec.bodies[i];
+    body.velocity = 2 * (middle - body.position);
+    body.angular_velocity = Vec3(Real(i % 5), Real(i % 3), -Real(i % 7));
+  }
+  return spec;
+}
+
+TEST(Rigid, FallsAsSymplecticEulerDoes) {
+  RigidScene scene({.bodies = {validation::unit_box(1, 2, 3)}});
+  for (int k = 0; k < 60; ++k) scene.step();
+  // y = -g h^2 n (n + 1) / 2 in n sub-steps of h; what is left is rounding of 480 sums near 5 m.
+  const int n = 60 * scene.params.substeps;
+  const double h = 1.0 / n;
+  EXPECT_NEAR(scene.state.frames.x[0].y(), 2 - 9.81 * h * h * n * (n + 1) / 2, 1e-4);
+  EXPECT_EQ(scene.state.frames.x[0].x(), 1);
+}
+
+TEST(Rigid, CollisionsKeepMomentumAndLoseEnergy) {
+  RigidScene scene(swarm(60));
+  scene.params.gravity.setZero();
+  const D3 p = momentum(scene), l = angular_momentum(scene);
+  double before = energy(scene);
+  const double start = before;
+  double scale_p = 0, scale_l = 0;
+  for (std::size_t i = 0; i < scene.state.frames.size(); ++i) {
+    scale_p += double(scene.state.frames.v[i].norm()) / double(scene.state.frames.inverse_mass[i]);
+    scale_l += double(scene.state.frames.v[i].norm()) * double(scene.state.frames.x[i].norm()) /
+               double(scene.state.frames.inverse_mass[i]);
+  }
+  for (int k = 0; k < 240; ++k) {
+    scene.step();
+    const double now = energy(scene);
+    // Pushing overlap apart may give some back; a passive heap never gains over the start.
+    EXPECT_LE(now, start * 1.0001);
+    before = now;
+  }
+  EXPECT_LT(before, 0.9 * start);  // it did collide
+  const double eps = std::numeric_limits<Real>::epsilon();
+  // Equal and opposite impulses: rounding of some 240 * 8 * 2 additions, and for L of anchors that stay where
+  // they were at the step's start while bodies move up to 1 cm a sub-step of 1 m.
+  EXPECT_LT((momentum(scene) - p).norm(), 4000 * eps * scale_p);
+  EXPECT_LT((angular_momentum(scene) - l).norm(), 0.01 * scale_l);
+}
+
+TEST(Rigid, AFreeBodyKeepsAngularMomentumAndEnergy) {
+  RigidScene scene(validation::spinning_box());
+  scene.params.gravity.setZero();
+  const D3 l = angular_momentum(scene);
+  const double e = energy(scene);
+  for (int k = 0; k < 1200; ++k) scene.step();
+  EXPECT_LT((angular_momentum(scene) - l).norm(), 1e-4 * l.norm());
+  EXPECT_NEAR(energy(scene) / e, 1, 2e-4);  // the bar for a minute, here for a third of it
+}
+
+TEST(Rigid, AStackOfTwentyStands) {
+  RigidScene scene(validation::stack(20));
+  for (int k = 0; k < 600; ++k) scene.step();
+  const validation::StackErrors errors = validation::stack_errors(scene);
+  EXPECT_LT(errors.height_loss, 0.01);
+  EXPECT_LT(errors.drift, 0.003);
+}
+
+TEST(Rigid, AStackStandsForEverySizeAndDensity) {
+  for (const double size : {0.01, 1.0, 100.0})
+    for (const double density : {1.0, 1e4}) {
+      Rigid::Spec spec{
+          .bodies = {validation::fixed_box(Vec3::Constant(Real(50 * size)), Vec3(0, Real(-50 * size), 0))}};
+      for (int i = 0; i < 5; ++i) {
+        spec.bodies.push_back(
+            validation::box(Vec3::Constant(Real(0.5 * size)), Vec3(0, Real((0.5 + i) * size), 0)));
+        spec.bodies.back().density = Real(density);
+      }
+      RigidScene scene(spec);
+      for (int k = 0; k < 300; ++k) scene.step();
+      for (int i = 1; i <= 5; ++i) {
+        const Vec3& x = scene.state.frames.x[static_cast<std::size_t>(i)];
+        // Overlap of neighbours under 1 % of the size.
+        const double below =
+            i == 1 ? -0.5 * size : double(scene.state.frames.x[static_cast<std::size_t>(i - 1)].y());
+        EXPECT_NEAR(x.y() - below, size, 0.01 * size) << size << " m, " << density;
+        EXPECT_LT(std::hypot(x.x(), x.z()), 0.01 * size) << size << " m, " << density;
+      }
+    }
+}
+
+TEST(Rigid, ABoxOnASlopeSticksAndSlidesAsCoulombSays) {
+  const double angle = std::atan(0.5);
+  for (const double friction : {0.505, 0.495}) {
+    BodySpec floor =
+        validation::fixed_box(Vec3(50, 1, 50), Vec3(Real(-std::sin(angle)), Real(-std::cos(angle)), 0));
+    BodySpec block = validation::box(Vec3(Real(0.5), Real(0.25), Real(0.5)),
+                                     Vec3(Real(0.25 * std::sin(angle)), Real(0.25 * std::cos(angle)), 0));
+    floor.rotation = block.rotation = Vec3(0, 0, Real(-angle * 180 / 3.14159265358979));
+    floor.friction = block.friction = Real(friction);
+    RigidScene scene({.bodies = {floor, block}});
+    for (int k = 0; k < 60; ++k) scene.step();
+    const Vec3 start = scene.state.frames.x[1];
+    for (int k = 0; k < 300; ++k) scene.step();
+    const double way = (scene.state.frames.x[1] - start).norm();
+    if (friction > 0.5)
+      EXPECT_LT(way, 1e-3);
+    else  // (g sin - mu g cos) t^2 / 2 from its speed after the first second on, at least
+      EXPECT_GT(way, 9.81 * (std::sin(angle) - friction * std::cos(angle)) * 25 / 2);
+  }
+}
+
+TEST(Rigid, TheSameBitsForAnyNumberOfThreads) {
+  const auto hash_of = [](int threads) {
+    WorldSettings settings;
+    settings.threads = threads;
+    World world(settings);
+    Rigid::Spec spec = swarm(120);
+    spec.bodies.push_back(validation::floor_box());
+    Rigid::Model model;
+    Rigid::State state;
+    Rigid::build(spec, model, state);
+    world.add<Rigid>("bodies", std::move(model), std::move(state), Rigid::Params{});
+    for (int k = 0; k < 120; ++k) world.step_frame();
+    return world.hash();
+  };
+  const auto one = hash_of(1);
+  for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(hash_of(threads), one) << threads;
+}
+
+TEST(Rigid, AHeapAtRestAllocatesNothing) {
+  if (!plenum_test::can_count_allocations) GTEST_SKIP() << "the sanitizer allocates itself";
+  with_threads(1, [&] {
+    RigidScene scene(validation::stack(10));
+    for (int k = 0; k < 60; ++k) scene.step();
+    const Real dt = Real(1) / 60;
+    EXPECT_EQ(plenum_test::count_allocations([&] {
+                for (int k = 0; k < 60; ++k)
+                  Rigid::step(scene.model, scene.state, scene.params, scene.workspace, dt);
+              }),
+              0);
+  });
+}
+
+TEST(Rigid, WhatCannotBeIsRefused) {
+  BodySpec plane;
+  plane.shapes[0].shape = Form::plane;
+  EXPECT_THROW(RigidScene({.bodies = {plane}}), Error);
+  BodySpec flat;
+  flat.shapes[0].shape = Form::hull;
+  flat.shapes[0].points = {Vec3(0, 0, 0), Vec3(1, 0, 0), Vec3(0, 0, 1), Vec3(1, 0, 1)};
+  EXPECT_THROW(RigidScene({.bodies = {flat}}), Error);
+}
+
+}}  // namespace plenum

@@ -1,0 +1,141 @@
+#pragma once
+// The benchmark scenes of rigid bodies that engines are compared by: y up, g = 9.81 m/s^2, steps of 1/60 s,
+// 1000 kg/m^3, friction 0.5, no restitution, no damping, a floor box whose top is y = 0.
+#include <cmath>
+
+#include "plenum/solvers/rigid/rigid.h"
+
+namespace plenum::validation {
+
+/// A model of rigid bodies that steps by itself.
+struct RigidScene {
+  Rigid::Model model;
+  Rigid::State state;
+  Rigid::Params params;
+  Rigid::Workspace workspace;
+
+  explicit RigidScene(const Rigid::Spec& spec) { Rigid::build(spec, model, state); }
+  Report step(double dt = 1.0 / 60) {
+    return Rigid::step(model, state, params, workspace, static_cast<Real>(dt));
+  }
+};
+
+inline rigid::BodySpec box(const Vec3& half_extents, const Vec3& position) {
+  rigid::BodySpec body;
+  body.shapes[0].half_extents = half_extents;
+  body.position = position;
+  return body;
+}
+inline rigid::BodySpec fixed_box(const Vec3& half_extents, const Vec3& position) {
+  rigid::BodySpec body = box(half_extents, position);
+  body.motion = rigid::Motion::fixed;
+  return body;
+}
+inline rigid::BodySpec floor_box() {
+  return fixed_box(Vec3(50, Real(0.5), 50), Vec3(0, Real(-0.5), 0));
+}
+inline rigid::BodySpec unit_box(double x, double y, double z) {
+  return box(Vec3::Constant(Real(0.5)), Vec3(Real(x), Real(y), Real(z)));
+}
+
+/// A: a wall of `rows` rows of unit boxes, row i of rows - i boxes 1.1 m apart.
+inline Rigid::Spec pyramid(int rows = 20) {
+  Rigid::Spec spec{.bodies = {floor_box()}};
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < rows - i; ++j)
+      spec.bodies.push_back(unit_box((j - (rows - 1 - i) / 2.0) * 1.1, 0.5 + i, 0));
+  return spec;
+}
+
+/// B: 10 x 10 x 10 unit boxes, 2 cm apart.
+inline Rigid::Spec cube() {
+  Rigid::Spec spec{.bodies = {floor_box()}};
+  for (int k = 0; k < 10; ++k)
+    for (int i = 0; i < 10; ++i)
+      for (int j = 0; j < 10; ++j)
+        spec.bodies.push_back(unit_box((i - 4.5) * 1.02, 0.52 + 1.02 * k, (j - 4.5) * 1.02));
+  return spec;
+}
+
+/// C: 2000 spheres, boxes, capsules and hulls fall into a bin. The numbers are those of a linear congruential
+/// generator (Knuth, volume 2, section 3.3.4, line 16), so that every engine gets the same bodies.
+inline Rigid::Spec bin() {
+  using rigid::Form;
+  Rigid::Spec spec;
+  spec.bodies.push_back(fixed_box(Vec3(6, Real(0.5), 6), Vec3(0, Real(-0.5), 0)));
+  for (const Real side : {Real(-5.5), Real(5.5)}) {
+    spec.bodies.push_back(fixed_box(Vec3(Real(0.5), 12, 6), Vec3(side, 12, 0)));
+    spec.bodies.push_back(fixed_box(Vec3(6, 12, Real(0.5)), Vec3(0, 12, side)));
+  }
+  std::uint32_t seed = 12345;
+  const auto uniform = [&] {
+    seed = seed * 1664525u + 1013904223u;
+    return (seed >> 8) / 16777216.0;
+  };
+  for (int n = 0; n < 2000; ++n) {
+    const int k = n / 100, i = (n % 100) / 10, j = n % 10;
+    const double jitter[3] = {0.1 * (uniform() - 0.5), 0.1 * (uniform() - 0.5), 0.1 * (uniform() - 0.5)};
+    Quaternion<double> q;
+    do
+      for (int c = 0; c < 4; ++c) q.coeffs()[c] = 2 * uniform() - 1;
+    while (q.norm() < 0.1);
+    rigid::BodySpec body;
+    body.position =
+        Vector3<double>(-4.05 + 0.9 * i + jitter[0], 1 + 0.9 * k + jitter[1], -4.05 + 0.9 * j + jitter[2])
+            .cast<Real>();
+    body.orientation = q.normalized().coeffs().cast<Real>();
+    rigid::ShapeSpec& shape = body.shapes[0];
+    switch ((i + j + k) % 4) {
+      case 0:
+        shape.shape = Form::sphere;
+        shape.radius = Real(0.3);
+        break;
+      case 1:
+        shape.half_extents = Vec3(Real(0.3), Real(0.2), Real(0.25));
+        break;
+      case 2:
+        shape.shape = Form::capsule;
+        shape.radius = shape.half_height = Real(0.2);
+        break;
+      default:
+        shape.shape = Form::hull;
+        for (const Real sign : {Real(1), Real(-1)})
+          for (const Vec3& x :
+               {Vec3(Real(0.35), Real(0.02), 0), Vec3(Real(0.02), Real(0.3), Real(0.05)),
+                Vec3(Real(0.03), Real(-0.02), Real(0.33)), Vec3(Real(0.2), Real(0.2), Real(0.18))})
+            shape.points.push_back(sign * x);
+    }
+    spec.bodies.push_back(body);
+  }
+  return spec;
+}
+
+/// D: touching unit boxes, one on the other.
+inline Rigid::Spec stack(int boxes = 20) {
+  Rigid::Spec spec{.bodies = {floor_box()}};
+  for (int i = 0; i < boxes; ++i) spec.bodies.push_back(unit_box(0, 0.5 + i, 0));
+  return spec;
+}
+
+/// F: a free box about its middle axis, nearly; gravity must be switched off.
+inline Rigid::Spec spinning_box() {
+  rigid::BodySpec body = box(Vec3(Real(0.5), Real(0.25), Real(0.1)), Vec3::Zero());
+  body.angular_velocity = Vec3(Real(0.01), 5, Real(0.01));
+  return {.bodies = {body}};
+}
+
+/// [m] by which the stack D has sunk, and the farthest any of its boxes has moved sideways.
+struct StackErrors {
+  double height_loss = 0, drift = 0;
+};
+inline StackErrors stack_errors(const RigidScene& scene) {
+  StackErrors e;
+  const std::size_t top = scene.state.frames.size() - 1;
+  e.height_loss = (static_cast<double>(top) - 0.5) - static_cast<double>(scene.state.frames.x[top].y());
+  for (std::size_t i = 1; i <= top; ++i)
+    e.drift = std::max(
+        e.drift, static_cast<double>(std::hypot(scene.state.frames.x[i].x(), scene.state.frames.x[i].z())));
+  return e;
+}
+
+}  // namespace plenum::validation
