@@ -1,0 +1,283 @@
+// Rigid bodies against closed forms: each at a step fine enough for the row, and at 1/60 s beside it,
+// unjudged.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "plenum/base/error.h"
+#include "rigid_scenes.h"
+#include "validation.h"
+
+namespace plenum::validation { namespace {
+
+using rigid::BodySpec;
+using rigid::Form;
+using D3 = Vector3<double>;
+
+constexpr double g = 9.81, pi = std::numbers::pi;
+
+const Reference& table() {
+  static const Reference rows("rigid_body");
+  return rows;
+}
+/// Value of the row of a case and quantity.
+double expected(const std::string& name, const std::string& quantity) {
+  for (std::size_t r = 0; r < table().size(); ++r)
+    if (table().text(r, "case") == name && table().text(r, "quantity") == quantity)
+      return table().number(r, "value");
+  throw Error("no row " + name + ", " + quantity + " in rigid_body.csv");
+}
+
+BodySpec sphere(double radius, const D3& at) {
+  BodySpec body;
+  body.shapes[0].shape = Form::sphere;
+  body.shapes[0].radius = Real(radius);
+  body.position = at.cast<Real>();
+  return body;
+}
+
+/// A floor tilted by `angle` [rad] down the x axis, through the origin.
+BodySpec slope(double angle, double friction) {
+  BodySpec body = fixed_box(Vec3(500, 1, 50), Vec3(Real(-std::sin(angle)), Real(-std::cos(angle)), 0));
+  body.rotation = Vec3(0, 0, Real(-angle * 180 / pi));
+  body.friction = Real(friction);
+  return body;
+}
+D3 down(double angle) {
+  return {std::cos(angle), -std::sin(angle), 0};
+}
+
+/// Runs `measure(dt, sink)` at the row's own step and, reported only, at 1/60 s. sink(quantity, value,
+/// reference, tolerance, unit).
+template <class Measure>
+void at_both_steps(Rows& rows, double fine, Measure&& measure) {
+  const std::string source = "closed form, rigid_body.csv";
+  measure(fine,
+          [&](const std::string& quantity, double value, double reference, double tolerance,
+              const std::string& unit) { rows.near(quantity, value, reference, tolerance, unit, source); });
+  measure(1.0 / 60, [&](const std::string& quantity, double value, double, double, const std::string& unit) {
+    rows.report(quantity + ", at 1/60 s", value, unit, source);
+  });
+}
+
+/// A body that slides until it rolls: speed then, time and way.
+void slide_to_roll(Rows& rows) {
+  at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
+    BodySpec ball = sphere(0.1, D3(0, 0.1, 0));
+    ball.velocity = Vec3(2, 0, 0);
+    BodySpec floor = floor_box();
+    ball.friction = floor.friction = Real(0.2);
+    RigidScene scene({.bodies = {floor, ball}});
+    double rolls_at = 0, way = 0;
+    for (double t = 0; t < 1; t += dt) {
+      scene.step(dt);
+      const double slip = scene.state.frames.v[1].x() + 0.1 * scene.state.frames.w[1].z();
+      if (rolls_at == 0 && slip < 0.002) rolls_at = t + dt, way = scene.state.frames.x[1].x();
+    }
+    const std::string name = "sphere_slide_to_roll";
+    const double v = expected(name, "final v (m/s)"), time = expected(name, "time (s)"),
+                 distance = expected(name, "distance (m)");
+    row("sphere sliding at 2 m/s: speed once it rolls", scene.state.frames.v[1].x(), v, 0.01 * v, "m/s");
+    row("sphere sliding at 2 m/s: time until it rolls", rolls_at, time, 0.02 * time, "s");
+    row("sphere sliding at 2 m/s: way until it rolls", way, distance, 0.02 * distance, "m");
+  });
+  at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
+    BodySpec ball = sphere(0.1, D3(0, 0.1, 0));
+    ball.angular_velocity = Vec3(0, 0, -10);
+    RigidScene scene({.bodies = {floor_box(), ball}});
+    for (double t = 0; t < 1; t += dt) scene.step(dt);
+    const double v = expected("sphere_topspin", "final v (m/s)");
+    row("sphere spinning at 10 rad/s: speed once it rolls", scene.state.frames.v[1].x(), v, 0.01 * v, "m/s");
+  });
+}
+const Register register_slide("rigid_body/rigid-rolling", Effort::quick, slide_to_roll);
+
+void slopes(Rows& rows) {
+  at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
+    const double angle = 20 * pi / 180;
+    BodySpec ball = sphere(0.1, D3(0.1 * std::sin(angle), 0.1 * std::cos(angle), 0));
+    RigidScene scene({.bodies = {slope(angle, 0.5), ball}});
+    for (double t = 0; t < 1 - dt / 2; t += dt) scene.step(dt);
+    const double part = scene.state.frames.v[1].cast<double>().dot(down(angle)) / (g * std::sin(angle));
+    const double reference = expected("sphere_rolling_incline", "a/(g sin th)");
+    row("sphere rolling down 20 degrees: part of g sin(th)", part, reference, 0.005 * reference, "1");
+  });
+  at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
+    const double angle = 30 * pi / 180;
+    BodySpec block =
+        box(Vec3::Constant(Real(0.1)), Vec3(Real(0.1 * std::sin(angle)), Real(0.1 * std::cos(angle)), 0));
+    block.rotation = Vec3(0, 0, -30);
+    block.friction = Real(0.3);
+    RigidScene scene({.bodies = {slope(angle, 0.3), block}});
+    for (double t = 0; t < 1 - dt / 2; t += dt) scene.step(dt);
+    const double a = scene.state.frames.v[1].cast<double>().dot(down(angle));
+    const double reference = expected("block_slope_acceleration", "a (m/s^2)");
+    row("block down 30 degrees, mu 0.3: acceleration", a, reference, 0.01 * reference, "m/s^2");
+  });
+  for (const double friction : {0.5, 0.49}) {
+    const double angle = std::atan(0.5) - (friction == 0.5 ? 1e-4 : 0);
+    BodySpec block = box(Vec3(Real(0.5), Real(0.25), Real(0.5)),
+                         Vec3(Real(0.25 * std::sin(angle)), Real(0.25 * std::cos(angle)), 0));
+    block.rotation = Vec3(0, 0, Real(-angle * 180 / pi));
+    block.friction = Real(friction);
+    RigidScene scene({.bodies = {slope(angle, friction), block}});
+    for (int k = 0; k < 60; ++k) scene.step();
+    const D3 start = scene.state.frames.x[1].cast<double>();
+    for (int k = 0; k < 600; ++k) scene.step();
+    const double slid = (scene.state.frames.x[1].cast<double>() - start).norm();
+    if (friction == 0.5)
+      rows.at_most("block at atan(0.5) less 1e-4 rad, mu 0.5: slid in 10 s", slid, 1e-3, "m",
+                   "rigid_body.csv");
+    else
+      rows.at_least("block at atan(0.5), mu 0.49: slid in 10 s", slid, 0.05, "m", "rigid_body.csv");
+  }
+  at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
+    BodySpec block = box(Vec3::Constant(Real(0.1)), Vec3(0, Real(0.1), 0));
+    block.velocity = Vec3(2, 0, 0);
+    BodySpec floor = floor_box();
+    floor.friction = block.friction = Real(0.3);
+    RigidScene scene({.bodies = {floor, block}});
+    for (double t = 0; t < 2; t += dt) scene.step(dt);
+    const double reference = expected("block_stop_distance", "d (m)");
+    row("block at 2 m/s, mu 0.3: stops after", scene.state.frames.x[1].x(), reference, 0.01 * reference, "m");
+  });
+}
+const Register register_slopes("rigid_body/rigid-friction", Effort::quick, slopes);
+
+void bounces(Rows& rows) {
+  at_both_steps(rows, 1.0 / 1200, [](double dt, auto&& row) {
+    BodySpec ball = sphere(0.1, D3(0, 1.1, 0));
+    ball.restitution = Real(0.8);
+    RigidScene scene({.bodies = {floor_box(), ball}});
+    scene.params.restitution_threshold = Real(0.01);
+    double before = 0, top = 0, reference = 1;
+    int tops = 0;
+    for (double t = 0; t < 6 && tops < 4; t += dt) {
+      scene.step(dt);
+      const double v = scene.state.frames.v[1].y();
+      if (before > 0 && v <= 0) {
+        // The height that its speed would still take it to.
+        top = scene.state.frames.x[1].y() - 0.1;
+        reference *= 0.64;
+        row("ball, e = 0.8: height of bounce " + std::to_string(++tops), top, reference, 0.01 * reference,
+            "m");
+      }
+      before = v;
+    }
+  });
+  {
+    BodySpec a = sphere(0.1, D3(-0.3, 0, 0)), b = sphere(0.1, D3(0.3, 0, 0));
+    a.velocity = Vec3(1, 0, 0);
+    b.density = 500;
+    a.restitution = b.restitution = Real(0.95);
+    RigidScene scene({.bodies = {a, b}});
+    scene.params.gravity.setZero();
+    scene.params.restitution_threshold = Real(0.01);
+    for (int k = 0; k < 120; ++k) scene.step();
+    rows.near("spheres head on, 2:1, e = 0.95: speed of the heavy one", scene.state.frames.v[0].x(), 0.35,
+              1e-3, "m/s", "closed form, rigid_body.csv");
+    rows.near("spheres head on, 2:1, e = 0.95: speed of the light one", scene.state.frames.v[1].x(), 1.3,
+              1e-3, "m/s", "closed form, rigid_body.csv");
+  }
+}
+const Register register_bounces("rigid_body/rigid-bouncing", Effort::quick, bounces);
+
+/// A body of these principal moments about the origin [kg m^2].
+RigidScene top(const D3& inertia, const D3& spin) {
+  RigidScene scene({.bodies = {sphere(0.1, D3::Zero())}});
+  scene.model.inertia[0] = inertia.cast<Real>();
+  scene.state.frames.inverse_inertia[0] = inertia.cwiseInverse().cast<Real>();
+  scene.state.frames.w[0] = spin.cast<Real>();
+  scene.params.gravity.setZero();
+  return scene;
+}
+D3 body_spin(const RigidScene& scene) {
+  return scene.state.frames.rotation(0).cast<double>().conjugate() * scene.state.frames.w[0].cast<double>();
+}
+
+void spins(Rows& rows) {
+  const std::string source = "closed form, rigid_body.csv";
+  {
+    RigidScene scene = top(D3(1, 1, 2), D3(0.1, 0, 1));
+    double angle = 0, last = 0;
+    const int steps = 600;
+    for (int k = 0; k < steps; ++k) {
+      scene.step();
+      const D3 w = body_spin(scene);
+      const double now = std::atan2(w.y(), w.x());
+      angle += std::remainder(now - last, 2 * pi);
+      last = now;
+    }
+    const double reference = expected("torque_free_symmetric_top", "body precession rate (rad/s)");
+    rows.near("symmetric top: precession in the body", std::abs(angle) / (steps / 60.0), reference,
+              1e-3 * reference, "rad/s", source);
+  }
+  {
+    RigidScene scene = top(D3(1, 2, 3), D3(0.01, 1, 0.01));
+    const double period = expected("dzhanibekov", "period of omega2 (s)");
+    double crossed = 0, first = 0, before = 1;
+    const double dt = 1.0 / 60;
+    double energy0 = 0, energy_error = 0, momentum_error = 0;
+    D3 momentum0 = D3::Zero();
+    const int steps = 6000;
+    for (int k = 0; k < steps; ++k) {
+      scene.step(dt);
+      const D3 w = body_spin(scene), l = D3(1, 2, 3).cwiseProduct(w);
+      const D3 momentum = scene.state.frames.rotation(0).cast<double>() * l;
+      const double energy = w.dot(l) / 2;
+      if (k == 0) energy0 = energy, momentum0 = momentum;
+      energy_error = std::max(energy_error, std::abs(energy / energy0 - 1));
+      momentum_error = std::max(momentum_error, (momentum - momentum0).norm() / momentum0.norm());
+      if (before > 0 && w.y() <= 0) {
+        const double at = (k + 1 + w.y() / (before - w.y())) * dt;
+        if (first == 0)
+          first = at;
+        else if (crossed == 0)
+          crossed = at - first;
+      }
+      before = w.y();
+    }
+    rows.near("tennis racket: period", crossed, period, 0.01 * period, "s", source);
+    rows.at_most("tennis racket: energy error over 100 s", energy_error, 1e-3, "1", source);
+    rows.at_most("tennis racket: error of angular momentum over 100 s", momentum_error, 1e-3, "1", source);
+  }
+}
+const Register register_spins("rigid_body/rigid-spinning", Effort::quick, spins);
+
+void spin_f(Rows& rows) {
+  RigidScene scene(spinning_box());
+  scene.params.gravity.setZero();
+  int flips = 0;
+  double last = 1, energy0 = 0, energy = 0;
+  const D3 inertia = scene.model.inertia[0].cast<double>();
+  for (int k = 0; k < 3600; ++k) {
+    if (k == 0) {
+      const D3 w = body_spin(scene);
+      energy0 = w.dot(inertia.cwiseProduct(w)) / 2;
+    }
+    scene.step();
+    const D3 w = body_spin(scene);
+    if (w.y() * last < 0) ++flips;
+    last = w.y();
+    energy = w.dot(inertia.cwiseProduct(w)) / 2;
+  }
+  rows.near("free box about its middle axis: flips in 60 s", flips, 12, 0, "1",
+            "Landau & Lifshitz, Mechanics, 37");
+  rows.near("free box: energy after 60 s over that at the start", energy / energy0, 1, 2e-4, "1",
+            "conserved");
+}
+const Register register_spin_f("rigid/spin", Effort::quick, spin_f);
+
+void stand(Rows& rows, int boxes) {
+  RigidScene scene(stack(boxes));
+  for (int k = 0; k < 1200; ++k) scene.step();
+  const StackErrors errors = stack_errors(scene);
+  rows.at_most("height lost after 20 s", errors.height_loss, 0.01, "m", "bar: a rigid stack loses none");
+  if (boxes == 20)
+    rows.at_most("drift after 20 s", errors.drift, 0.003, "m", "bar: best engine measured, 3 mm");
+  if (boxes == 40) rows.report("drift after 20 s", errors.drift, "m", "a rigid stack does not drift");
+}
+const Register register_stack_20("rigid/stack-20", Effort::quick, [](Rows& rows) { stand(rows, 20); });
+const Register register_stack_40("rigid/stack-40", Effort::quick, [](Rows& rows) { stand(rows, 40); });
+
+}}  // namespace plenum::validation
