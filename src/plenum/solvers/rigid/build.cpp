@@ -142,6 +142,41 @@ std::size_t Rigid::memory(const Spec& spec) {
   return bytes;
 }
 
+void Rigid::check(const Model& model, const State& s) {
+  const auto require = [](bool holds, const char* key, const char* what, std::size_t count,
+                          std::size_t wanted) {
+    if (!holds)
+      throw Error(Problem{
+          .key = key, .what = what, .value = std::to_string(count), .allowed = std::to_string(wanted)});
+  };
+  const std::size_t n = model.motion.size();
+  for (const auto& [key, count] :
+       {std::pair("position", s.frames.x.size()), std::pair("rotation", s.frames.q.size()),
+        std::pair("velocity", s.frames.v.size()), std::pair("angular_velocity", s.frames.w.size()),
+        std::pair("inverse_mass", s.frames.inverse_mass.size()),
+        std::pair("inverse_inertia", s.frames.inverse_inertia.size()),
+        std::pair("start_position", s.start_x.size()), std::pair("start_rotation", s.start_q.size())})
+    require(count == n, key, "must hold one item for each body", count, n);
+  const Contacts& c = s.contacts;
+  const std::size_t contacts = c.pair.size();
+  for (const auto& [key, count] :
+       {std::pair("contact_impulse", c.impulse.size()), std::pair("contact_carried", c.carried.size()),
+        std::pair("contact_id", c.id.size()), std::pair("contact_friction", c.friction.size()),
+        std::pair("contact_twist", c.twist.size()), std::pair("contact_count", c.count.size()),
+        std::pair("contact_cache", c.cache.size())})
+    require(count == contacts, key, "must hold one item for each contact", count, contacts);
+  require(c.point.size() == 4 * contacts, "contact_point", "must hold four items for each contact",
+          c.point.size(), 4 * contacts);
+  const auto colliders = static_cast<Index>(model.colliders.size());
+  for (std::size_t k = 0; k < contacts; ++k) {
+    require(c.count[k] <= 4, "contact_count", "has more points than a contact", c.count[k], 4);
+    // In order, as the search of the last step's contacts relies on.
+    require(c.pair[k][0] >= 0 && c.pair[k][0] < c.pair[k][1] && c.pair[k][1] < colliders &&
+                (k == 0 || c.pair[k - 1][0] <= c.pair[k][0]),
+            "contact_pair", "names no pair of colliders, or is out of order", k, contacts);
+  }
+}
+
 void Rigid::build(const Spec& spec, Model& model, State& state) {
   model = {};
   state = {};

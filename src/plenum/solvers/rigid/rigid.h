@@ -83,6 +83,8 @@ struct Rigid {
 
   static std::size_t memory(const Spec& spec);
   static void build(const Spec& spec, Model& model, State& state);
+  /// Throws Error if arrays that checkpoints hold do not fit together.
+  static void check(const Model& model, const State& state);
   static Real max_dt(const Model&, const State&, const Params&);
   static Report step(const Model&, State&, const Params&, Workspace&, Real dt);
   static void fields(const Model&, State& s, FieldVisitor& visit);

@@ -303,6 +303,11 @@ class Builder {
     for (const Index2& e : unique_edges(lattice.tetrahedra))
       spring(e[0], e[1], part_.structural_stiffness, Springs::structural);
 
+    for (std::size_t k = 0; k < lattice.tetrahedra.size(); ++k) {
+      m_.tetrahedra.push_back((lattice.tetrahedra[k].array() + base_).matrix());
+      m_.rest_volume.push_back(volumes[k]);
+    }
+
     made_.first_visual = Index(m_.embedding.vertices.size());
     made_.num_visual = Index(part_.mesh.x.size());
     made_.first_visual_triangle = Index(m_.visual_triangles.size());

@@ -96,6 +96,8 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   w.penalty_stiffness = penalty;
   w.multigrid.reset();
   w.incomplete_cholesky.reset();
+  w.flat.reserve(model.tetrahedra.size());
+  w.inverted.reserve(model.tetrahedra.size());
   w.x0.resize(n);
   w.v0.resize(n);
   w.base.resize(n);
@@ -158,6 +160,11 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
       explicit_net_step(model, state, params, w, dt, report);
       if (dt > Real(1.001) * max_dt(model, state, params))
         report.warn("unstable: the step exceeds max_dt; raise the sub-steps or lower the stiffness");
+  }
+  // What tears may turn inside out: its springs no longer say where its particles belong.
+  if (!model.tetrahedra.empty() && params.tear_strain == 0) {
+    const StageTimer timer(report.stages, "move");
+    report.measure("inverted", static_cast<double>(undo_inversion(model, state, w)));
   }
   if (!w.multipliers.empty()) {
     const double error = w.multipliers.largest_error(state.particles.x);

@@ -59,6 +59,8 @@ struct Springs {
     std::vector<Index> pinned;             ///< [P] particles that are held
     std::vector<Index> pin_group;          ///< [P] >= 0, which of Params::pins moves them
     std::vector<Vec3> pin_position;        ///< [P] m, where they are held while their group does not move
+    std::vector<Index4> tetrahedra;        ///< [K][4] < N, of soft bodies: they are not turned inside out
+    std::vector<Real> rest_volume;         ///< [K] m^3, > 0
     TetEmbedding embedding;                ///< [V] vertices of visual meshes, riding on the particles
     std::vector<Index3> visual_triangles;  ///< of each part, into its own visual vertices
     ConstraintSet<Real> constraints;       ///< strict: fixed distances, and wires that particles slide on

@@ -21,4 +21,10 @@ void backward_euler_step(const Springs::Model& model, Springs::State& state, con
 void local_global_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                        SpringsWorkspace& w, Real h, Report& report);
 
+/// Part of its rest volume that a tetrahedron keeps.
+inline constexpr Real least_volume = Real(0.2);
+
+/// Pushes apart the tetrahedra that are flatter than that, or inverted; returns how many there were.
+std::size_t undo_inversion(const Springs::Model& model, Springs::State& state, SpringsWorkspace& w);
+
 }  // namespace plenum::inline PLENUM_ABI

@@ -56,6 +56,8 @@ struct SpringsWorkspace {
   Real heaviest = 0;                ///< [kg] of the particles
   std::vector<Vec3> x0;             ///< [N] m at the start of the step
   std::vector<Vec3> v0;             ///< [N] m/s there
+  std::vector<char> flat;           ///< [K] whether each tetrahedron is too flat
+  std::vector<Index> inverted;      ///< those that are
   std::vector<Real> base;           ///< [N] kg on the diagonal
   std::vector<Real> diagonal;       ///< [3 N] of the matrix, for Jacobi
   std::vector<Vec3> rhs;            ///< [N]
