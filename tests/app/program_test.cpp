@@ -142,6 +142,35 @@ TEST_F(Program, ExportsLoseNothing) {
   EXPECT_GT(count("balls/a_00000.obj", "v "), count("balls/a-2_00000.obj", "v "));
 }
 
+using SlowProgram = Program;  // sanitizers, which take memory of their own, skip it
+TEST_F(SlowProgram, TheBudgetKnowsWhatTheMethodsTake) {
+  // Bounds on both sides of the peak that the run itself reports: half as much again is let through, two
+  // thirds are refused. The program itself takes some ten MiB.
+  constexpr double program_mib = 10;
+  const auto compare = [&](const std::string& systems, const std::string& what) {
+    const auto with_budget = [&](int mib) {
+      return quoted(write("budget.json",
+                          "{\"budget_mib\": " + std::to_string(mib) + ", \"systems\": [" + systems + "]}"));
+    };
+    const Result r =
+        run("run " + with_budget(4096) + " --frames 1 --json --quiet --set world.max_substeps=1");
+    ASSERT_EQ(r.status, 0) << what << r.err;
+    const double peak = r.last().at("peak_mib").get<double>() - program_mib;
+    EXPECT_EQ(run("check " + with_budget(int(1.5 * peak))).status, 0) << what << " peaks at " << peak;
+    EXPECT_EQ(run("check " + with_budget(int(peak / 1.5))).status, 1) << what << " peaks at " << peak;
+  };
+  for (const char* method : {"", R"("preconditioner": "incomplete_cholesky")",
+                             R"("preconditioner": "multigrid")", R"("integrator": "local_global")"})
+    compare(
+        std::string(R"({"type": "springs", "name": "net", "model": {"parts": [{"cells_x": 150, "cells_z": 150,
+        "pins": [{"where": "back"}]}]}, "params": {)") +
+            method + "}}",
+        method);
+  compare(R"({"type": "particles", "name": "p", "model": {"max_particles": 1, "blocks": [{"spacing": 0.02}]},
+      "params": {"gravity": [0, 0, 0], "pair": {"epsilon": 1e-12, "sigma": 0.02}}})",
+          "pairs");
+}
+
 TEST_F(Program, AMethodThatDividesTheStepSaysSo) {
   const Result r = run("run flag --frames 0 --set flag.integrator=rk4");
   ASSERT_EQ(r.status, 0) << r.err;

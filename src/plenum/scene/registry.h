@@ -15,7 +15,7 @@ class SystemDraft {
   virtual ~SystemDraft() = default;
   virtual void spec(Describer&) = 0;
   virtual void params(Describer&) = 0;
-  /// Bytes that build() will take, estimated from the spec alone.
+  /// Bytes that the system will take, estimated from what is said of it.
   virtual std::size_t memory() const = 0;
   /// The system. Throws Error with a key relative to the spec, or from "params" on. To be called
   /// once.
@@ -34,7 +34,11 @@ class DraftOf final : public SystemDraft {
  public:
   void spec(Describer& d) override { spec_.describe(d); }
   void params(Describer& d) override { params_.describe(d); }
-  std::size_t memory() const override { return S::memory(spec_); }
+  std::size_t memory() const override {
+    std::size_t bytes = S::memory(spec_);
+    if constexpr (requires { S::scratch_memory(spec_, params_); }) bytes += S::scratch_memory(spec_, params_);
+    return bytes;
+  }
   std::unique_ptr<System> build(std::string name) override {
     if constexpr (requires { S::check(spec_, params_); }) S::check(spec_, params_);
     auto system = std::make_unique<SystemOf<S>>(std::move(name), typename S::Model{}, typename S::State{},

@@ -254,6 +254,27 @@ std::size_t ParticleSystem::memory(const Spec& spec) {
   return static_cast<std::size_t>(std::min(bytes, 1e18));
 }
 
+std::size_t ParticleSystem::scratch_memory(const Spec& spec, const Params& params) {
+  if (!(params.pair.epsilon > 0)) return 0;
+  // Accelerations and the places of the list; copies in the order of its cells; and half of the neighbours
+  // within the list's reach at the density of the densest block, at most that of closest packing.
+  double density = 0;  // [1/sigma^3]
+  const double sigma = static_cast<double>(params.pair.sigma);
+  for (const ParticleBlock& block : spec.blocks) {
+    const BlockExtent e = extent_of(block);
+    const double side = sigma / static_cast<double>(block.spacing);
+    density =
+        std::max(density, block.lattice == ParticleBlock::Lattice::random
+                              ? e.bound * sigma * sigma * sigma / std::max(e.size.prod(), 1e-30)
+                              : static_cast<double>(basis_of(block.lattice).size()) * side * side * side);
+  }
+  density = std::min(density, std::numbers::sqrt2);
+  const double n = std::max(static_cast<double>(spec.max_particles), bound_of(spec));
+  const double reach = static_cast<double>(params.pair.cutoff + params.pair.skin);
+  const double neighbours = std::min(2.0 / 3 * std::numbers::pi * reach * reach * reach * density, n / 2);
+  return static_cast<std::size_t>(std::min(n * (7.5 * sizeof(Vec3) + neighbours * sizeof(Index)), 1e18));
+}
+
 void ParticleSystem::build(const Spec& spec, Model& model, State& state) {
   if (!spec.velocities.empty() && spec.velocities.size() != spec.positions.size())
     throw Error(

@@ -160,6 +160,8 @@ struct ParticleSystem {
   };
 
   static std::size_t memory(const Spec& spec);
+  /// Bytes that steps need besides, by the method that params choose: an estimate.
+  static std::size_t scratch_memory(const Spec& spec, const Params& params);
   static void build(const Spec& spec, Model& model, State& state);
   /// Throws Error, with a key from "params" on, for parameters that contradict each other or the spec.
   static void check(const Spec& spec, const Params& params);

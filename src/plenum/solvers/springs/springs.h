@@ -172,6 +172,8 @@ struct Springs {
   };
 
   static std::size_t memory(const Spec& spec);
+  /// Bytes that steps need besides, by the method that params choose: an estimate.
+  static std::size_t scratch_memory(const Spec& spec, const Params& params);
   static void build(const Spec& spec, Model& model, State& state);
   /// Checks a model that was made or changed by hand (throws Error) and recomputes its bounds.
   static void update(Model& model);
