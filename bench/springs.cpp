@@ -261,8 +261,39 @@ void run_explicit(Session& session) {
   session.memory_bound(slots + particles, kept, seconds);
 }
 
+/// An inextensible rope of 256 rods and 2.56 m that swings down from the horizontal, held at one end.
+void run_rope(Session& session) {
+  SpringsPart part;
+  part.type = SpringsPart::Type::rope;
+  part.segments = 256;
+  part.to = Vec3(Real(2.56), 0, 0);
+  part.inextensible = true;
+  part.bending_stiffness = 0;
+  part.pins.resize(1);
+  part.pins[0].where = SpringsPin::Where::first;
+  Net net(part);
+  Springs::Params params;
+  params.air_density = 0;
+  const Springs::State start = net.state;
+  double iterations = 0, error = 0;
+  const double seconds = Session::best_of(
+      3,
+      [&] {
+        for (int k = 0; k < steps; ++k)
+          iterations += Springs::step(net.model, net.state, params, net.workspace, dt).iterations;
+      },
+      [&] { net.state = start, iterations = 0; });
+  const auto& x = net.state.particles.x;
+  for (std::size_t i = 0; i + 1 < x.size(); ++i)
+    error = std::max(error, std::abs((x[i + 1] - x[i]).cast<double>().norm() - 0.01) / 0.01);
+  session.figure("ms_per_step", seconds * 1e3 / steps, "ms");
+  session.figure("iterations", iterations / steps, "1");
+  session.figure("max_stretch", error, "1");
+}
+
 const Register cloth_100("springs/cloth-100", run_cloth_100);
 const Register cloth_300("springs/cloth-300", run_cloth_300);
+const Register rope("springs/rope", run_rope);
 const Register explicit_steps("springs/explicit", run_explicit);
 
 }  // namespace

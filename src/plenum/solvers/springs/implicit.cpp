@@ -14,6 +14,7 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr std::size_t block = 4096;
+constexpr int newton_steps = 12;  // that a projection on strict constraints takes in a part short enough
 
 /// h F of the air on the right-hand side, and h B / 3 of each triangle on the diagonal of its corners: as if
 /// each third of a triangle met the air on its own, which is first order like the rest of the step.
@@ -78,31 +79,41 @@ std::span<Vec3> as_vectors(std::span<Real> flat) {
   return {reinterpret_cast<Vec3*>(flat.data()), flat.size() / 3};
 }
 
-/// Where the step is linearized for strict constraints: where inertia and pins alone would take it, at
-/// w.ahead with velocities w.towards, on the constraints. For a net at rest this is where it is, so that it
-/// rests in equilibrium; and where pins come together, a straight rope has already bent. Finds the forces
-/// of the constraints there, and gives the system the stiffness that the rods' tension has against turning.
+/// Calls of(i) for all n particles.
+template <class F>
+void for_all(std::size_t n, F&& of) {
+  parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) of(i);
+  });
+}
+
+/// Where inertia and pins alone would take the net in h: w.ahead with velocities w.towards, on the strict
+/// constraints. Returns the error left of those [m].
+double follow_inertia(const Springs::State& state, SpringsWorkspace& w, Real h) {
+  const auto& x = state.particles.x;
+  const auto& v = state.particles.v;
+  for_all(x.size(), [&](std::size_t i) {
+    w.ahead[i] = x[i] + h * v[i];
+    w.moved[i].setZero();
+  });
+  const double error =
+      w.multipliers.project_positions(w.ahead, state.particles.inverse_mass, newton_steps, w.moved);
+  for_all(x.size(), [&](std::size_t i) { w.towards[i] = v[i] + w.moved[i] / h; });
+  return error;
+}
+
+/// Linearizes the step for strict constraints at w.ahead, where follow_inertia() leads. For a net at rest
+/// this is where it is, so that it rests in equilibrium; and where pins come together, a straight rope has
+/// already bent. Finds the forces of the constraints there, and gives the system the stiffness that the rods'
+/// tension has against turning.
 void look_ahead(const Springs::Model& model, const Springs::State& state, const Springs::Params& params,
                 SpringsWorkspace& w, Real h) {
   // Named one by one: clang 14 captures no structured bindings.
   const auto& x = state.particles.x;
   const auto& v = state.particles.v;
   const auto& inverse_mass = state.particles.inverse_mass;
-  const std::size_t n = model.mass.size();
-  const auto for_all = [&](auto&& of) {
-    parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) of(i);
-    });
-  };
-  for_all([&](std::size_t i) {
-    w.ahead[i] = x[i] + h * v[i];
-    w.moved[i].setZero();
-  });
-  w.multipliers.project_positions(w.ahead, inverse_mass, 8, w.moved);
-  for_all([&](std::size_t i) { w.towards[i] = v[i] + w.moved[i] / h; });
-
   find_forces(model, x, v, params, w);
-  for_all([&](std::size_t i) {
+  for_all(x.size(), [&](std::size_t i) {
     w.moved[i] = inverse_mass[i] > 0
                      ? Vec3(params.gravity - params.point_damping * v[i] + inverse_mass[i] * w.rhs[i])
                      : Vec3(Vec3::Zero());
@@ -185,8 +196,11 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
   return pcg<Real>(matrix, IdentityPreconditioner{}, b, x, w.pcg, options, filter);
 }
 
-void implicit_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-                         SpringsWorkspace& w, Real h, Report& report) {
+namespace {
+
+/// The step, after follow_inertia() if there are strict constraints. Returns the error left of those [m].
+double one_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                SpringsWorkspace& w, Real h, Report& report) {
   const std::size_t n = model.mass.size();
   // Named one by one: clang 14 captures no structured bindings.
   auto& x = state.particles.x;
@@ -252,11 +266,53 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
       x[i] += h * v[i];
     }
   });
-  if (!strict) return;
+  if (!strict) return 0;
   // The step ended on tangents to the constraints; the rest of the way is of second order.
   set_zero(flat(w.moved));
-  w.multipliers.project_positions(x, inverse_mass, 8, w.moved);
+  const double error = w.multipliers.project_positions(x, inverse_mass, 4 * newton_steps, w.moved);
   axpy<Real>(1 / h, flat(std::as_const(w.moved)), flat(v));
+  return error;
+}
+
+}  // namespace
+
+void implicit_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                         SpringsWorkspace& w, Real h, Report& report) {
+  if (w.multipliers.empty()) {
+    one_step(model, state, params, w, h, report);
+    return;
+  }
+  // Newton's method must find its way back to the strict constraints from where inertia leads, and then from
+  // where the step does. A fast rope of many short rods bends within a few of them, and what is linear there
+  // ends soon: the step is divided by two, and again, until it does. If no part is short enough, constraints
+  // contradict each other, and the rest is taken as it is.
+  constexpr int most = 32;
+  double shortest = 1;  // [m]
+  for (const Real length : model.constraints.rod_length) shortest = std::min(shortest, double(length));
+  const double tolerance = 1e-3 * shortest;
+  int parts = 0;
+  for (int done = 0, size = most; done < most; done += size, ++parts) {
+    while (done % (2 * size) == 0 && 2 * size <= most - done) size *= 2;
+    w.part_x = state.particles.x;
+    w.part_v = state.particles.v;
+    bool found = false;
+    for (;; size /= 2) {
+      const Real part = h * static_cast<Real>(size) / most;
+      found = follow_inertia(state, w, part) <= tolerance &&
+              one_step(model, state, params, w, part, report) <= tolerance;
+      if (found) break;
+      state.particles.x = w.part_x;
+      state.particles.v = w.part_v;
+      set_zero(flat(state.velocity_change));
+      if (size == 1) break;
+    }
+    if (found) continue;
+    size = most - done;
+    const Real rest = h * static_cast<Real>(size) / most;
+    follow_inertia(state, w, rest);
+    one_step(model, state, params, w, rest, report);
+  }
+  report.measure("parts", parts);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -5,6 +5,14 @@
 
 namespace plenum::inline PLENUM_ABI {
 
+namespace {
+
+/// Entries of factors for each entry of the matrix, beyond which conjugate gradients with the diagonal alone
+/// cost less memory; chains and trees have fewer than one.
+constexpr std::size_t most_fill = 32;
+
+}  // namespace
+
 template <class T>
 Multipliers<T>::Multipliers(std::size_t num_points, ConstraintSet<T> set) : set_(std::move(set)) {
   for (const Index2& rod : set_.rods) row_.push_back({rod[0], rod[1], Vector::Zero(), 0, 0});
@@ -40,6 +48,18 @@ Multipliers<T>::Multipliers(std::size_t num_points, ConstraintSet<T> set) : set_
   }
   for (auto* v : {&diagonal_, &rhs_, &lambda_}) v->resize(row_.size());
   pcg_.resize(row_.size());
+  if (empty()) return;
+  std::vector<Index2> positions;
+  for (std::size_t r = 0; r < row_.size(); ++r) positions.push_back({Index(r), Index(r)});
+  for (std::size_t r = 0; r < row_.size(); ++r)
+    for (std::size_t e = row_begin_[r]; e < row_begin_[r + 1]; ++e)
+      if (entries_[e].column < Index(r)) positions.push_back({Index(r), entries_[e].column});
+  factors_.analyze(Index(row_.size()), positions);
+  factored_ = factors_.fill() <= most_fill * positions.size();
+  if (factored_)
+    coupled_.resize(positions.size());
+  else
+    factors_ = {};
 }
 
 template <class T>
@@ -90,6 +110,13 @@ void Multipliers<T>::couple(std::span<const T> inverse_mass, bool unit) {
                     row.gradient.dot(row_[std::size_t(entry.column)].gradient);
     }
   }
+  if (!factored_) return;
+  std::copy(diagonal_.begin(), diagonal_.end(), coupled_.begin());
+  std::size_t k = row_.size();
+  for (std::size_t r = 0; r < row_.size(); ++r)
+    for (std::size_t e = row_begin_[r]; e < row_begin_[r + 1]; ++e)
+      if (entries_[e].column < Index(r)) coupled_[k++] = entries_[e].value;
+  factors_.factorize(coupled_);
 }
 
 template <class T>
@@ -108,6 +135,10 @@ int Multipliers<T>::solve() {
     }
   };
   const auto divide = [&](std::span<const double> p, std::span<double> q) {
+    if (factored_) {
+      std::copy(p.begin(), p.end(), q.begin());
+      return factors_.solve(q);
+    }
     for (std::size_t r = 0; r < row_.size(); ++r) q[r] = diagonal_[r] > 0 ? p[r] / diagonal_[r] : 0;
   };
   return pcg<double>(multiply, divide, std::span<const double>(rhs_), std::span<double>(lambda_), pcg_,

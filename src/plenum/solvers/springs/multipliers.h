@@ -5,6 +5,7 @@
 
 #include "plenum/elements/constraint.h"
 #include "plenum/linear/pcg.h"
+#include "plenum/linear/sparse_ldlt.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -101,7 +102,8 @@ class Multipliers {
   double rate_of(const Row& row, std::span<const Vector3<T>> v) const;  ///< J v of a row
   /// Fills J W J^T from the gradients. W: the inverse masses, or 1 where they are not zero.
   void couple(std::span<const T> inverse_mass, bool unit = false);
-  /// Solves J W J^T lambda = rhs_.
+  /// Solves J W J^T lambda = rhs_ by conjugate gradients, which its factors precondition: one or two
+  /// iterations, a few more where constraints depend on each other.
   int solve();
   /// Adds W J^T lambda to `out`, rounded once for each point.
   void apply(std::span<Vector3<T>> out);
@@ -114,9 +116,12 @@ class Multipliers {
   std::vector<std::size_t> row_begin_;  // [rows + 1] into entries_
   std::vector<Entry> entries_;          // off the diagonal of J W J^T
   std::vector<double> diagonal_, rhs_, lambda_;
-  std::vector<Index> points_;   // that rows act on
-  std::vector<double> weight_;  // of them, on the diagonal of W
-  std::vector<Vector> sum_;     // J^T lambda on them
+  SparseLdlt factors_;           // of J W J^T
+  std::vector<double> coupled_;  // what they are made of: diagonal_, and entries_ below it
+  bool factored_ = false;        // or too much fill
+  std::vector<Index> points_;    // that rows act on
+  std::vector<double> weight_;   // of them, on the diagonal of W
+  std::vector<Vector> sum_;      // J^T lambda on them
   PcgWorkspace<double> pcg_;
 };
 

@@ -47,10 +47,11 @@ struct SpringsWorkspace {
   Index revision = -1;          ///< of the model this was laid out for
   Real penalty_stiffness = -1;  ///< of its rods, which are springs of the system if it is positive
   Multipliers<Real> multipliers;
-  std::vector<Vec3> moved;          ///< [N] m by constraints, and scratch
-  std::vector<Real> rod_stiffness;  ///< [R] N/m by tension
-  std::vector<Vec3> ahead;          ///< [N] m where implicit steps are linearized for constraints
-  std::vector<Vec3> towards;        ///< [N] m/s that leads there
+  std::vector<Vec3> moved;           ///< [N] m by constraints, and scratch
+  std::vector<Real> rod_stiffness;   ///< [R] N/m by tension
+  std::vector<Vec3> ahead;           ///< [N] m where implicit steps are linearized for constraints
+  std::vector<Vec3> towards;         ///< [N] m/s that leads there
+  std::vector<Vec3> part_x, part_v;  ///< [N] m, m/s where a part of the step began
   SpringSystem<Real> system;
   Real stiffest = 0;                ///< [N/m] of its springs
   Real heaviest = 0;                ///< [kg] of the particles
