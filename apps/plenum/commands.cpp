@@ -20,6 +20,7 @@
 #include "plenum/scene/scene.h"
 #include "plenum/scene/schema.h"
 #include "validation.h"
+#include "warnings.h"
 
 namespace plenum::app {
 namespace fs = std::filesystem;
@@ -93,8 +94,15 @@ int check(const std::string& scene, const std::vector<std::string>& set, bool js
       complain(sentence(p));
     }
   }
-  if (problems.empty() && !json) fmt::print("{}: no problems\n", scene);
-  return problems.empty() ? 0 : 1;
+  if (!problems.empty()) return 1;
+  // What only shows when things move is told by the first frame.
+  World world = std::move(load_scene(find_scene(scene), {.overrides = set}).world);
+  warn_of_small_steps(world);
+  const FrameReport frame = world.step_frame();
+  print_warnings(frame.systems, world);
+  if (!frame.ok) complain(frame.not_finite.sentence());
+  if (frame.ok && !json) fmt::print("{}: no problems\n", scene);
+  return frame.ok ? 0 : 1;
 }
 
 int list(const std::string& what) {

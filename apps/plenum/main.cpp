@@ -78,7 +78,8 @@ int parse_and_run(int argc, char** argv) {
   std::string check_scene;
   std::vector<std::string> check_set;
   bool check_json = false;
-  CLI::App* check_command = app.add_subcommand("check", "Check a scene file without simulating it");
+  CLI::App* check_command = app.add_subcommand(
+      "check", "Check a scene file: all that is wrong with it, and what its first frame warns of");
   add_text(*check_command, "scene", scene_kind, scene_doc, check_scene)->required();
   add_texts(*check_command, "--set", "PATH=VALUE", set_doc, check_set);
   add_flag(*check_command, "--json", "One JSON object for each problem", check_json);

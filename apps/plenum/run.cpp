@@ -23,6 +23,7 @@
 #include "plenum/scene/json_text.h"
 #include "plenum/scene/scene.h"
 #include "progress.h"
+#include "warnings.h"
 
 namespace plenum::app {
 namespace {
@@ -74,28 +75,6 @@ void print_table(const Totals& totals, World& world, const StageTimes* pictures)
   if (pictures)
     for (const StageTimes::Stage& s : pictures->stages())
       fmt::print("{:<20} {:<24} {:>12.3f}\n", "pictures", s.name, s.milliseconds / (frames + 1));
-}
-
-void print_warnings(const Totals& totals, World& world) {
-  for (std::size_t i = 0; i < totals.systems.size(); ++i)
-    for (const Report::Warning& w : totals.systems[i].warnings())
-      warn(fmt::format("{}: {} ({} times)", world.system(i).name(), w.text, w.count));
-}
-
-/// Says of each system whose stability divides the step far more than any accuracy asks for.
-void warn_of_small_steps(const World& world) {
-  constexpr double many = 10;
-  const WorldSettings& settings = world.settings();
-  const double h = 1 / (static_cast<double>(settings.fps) * settings.substeps);
-  for (std::size_t i = 0; i < world.size(); ++i) {
-    const auto limit = static_cast<double>(world.system(i).max_dt());
-    const double parts = limit > 0 ? std::ceil(h / limit) : std::numeric_limits<double>::infinity();
-    if (parts < many) continue;
-    warn(fmt::format(
-        "{}: each step of {:.3g} s is divided into {:.0f}, because its method is stable up to {:.2g} s "
-        "only; take an implicit method, lower the stiffness or raise the masses",
-        world.system(i).name(), h, std::min(parts, double(settings.max_substeps)), limit));
-  }
 }
 
 std::pair<int, int> size_of_pictures(const std::string& text) {
@@ -209,7 +188,7 @@ int run(const RunOptions& options) {
   if (exporter) written.push_back(exporter->finish());
   if (options.checkpoint_every > 0 && fs::exists(checkpoint))
     written.push_back(fmt::format("checkpoint       {}", checkpoint));
-  print_warnings(totals, world);
+  print_warnings(totals.systems, world);
   if (!options.quiet && !options.json) {
     for (const std::string& line : written) fmt::print("{}\n", line);
     if (!writes && options.movie.empty())

@@ -179,6 +179,20 @@ TEST_F(Program, AMethodThatDividesTheStepSaysSo) {
   EXPECT_EQ(run("run flag --frames 0").err.find("each step of "), std::string::npos);
 }
 
+TEST_F(Program, CheckTellsWhatTheFirstFrameWarnsOf) {
+  const auto said = [&](const std::string& radius) {
+    const Result r =
+        run("check " + quoted(write("ball.json", R"({"systems": [
+      {"type": "springs", "name": "cloth", "model": {"parts": [{"cells_x": 10, "cells_z": 10}]}},
+      {"type": "obstacle", "name": "ball", "model": {"parts": [{"shape": "sphere", "radius": )" +
+                                                     radius + R"(, "position": [0, 3, 0]}]}}]})")));
+    EXPECT_EQ(r.status, 0);
+    return r.err;
+  };
+  EXPECT_NE(said("0.03").find("cloth: a solid is smaller than the gaps"), std::string::npos);
+  EXPECT_EQ(said("0.3"), "");
+}
+
 TEST_F(Program, ListSaysOfFilesThatAreNoScenesWhatTheyAre) {
   write("array.json", "[1, 2]");
   write("broken.json", "{");

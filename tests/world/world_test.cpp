@@ -129,6 +129,48 @@ TEST(World, AValueThatIsNotFiniteIsNamedAndTheLastGoodFrameStands) {
   EXPECT_FALSE(world.step_frame().ok);  // stands until restored
 }
 
+TEST(World, ValuesPokedInFromOutsideAreNotKept) {
+  World world = orbits();
+  world.step_frame();
+  const Hash128 good = world.hash();
+  auto& system = dynamic_cast<SystemOf<Orbits>&>(world.system(0));
+  system.state.particles.v[7].x() = std::numeric_limits<Real>::quiet_NaN();
+  EXPECT_FALSE(world.step_frame().ok);
+  EXPECT_EQ(world.hash(), good);
+  // The same before the first frame, when there is nothing to go back to.
+  World fresh = orbits();
+  dynamic_cast<SystemOf<Orbits>&>(fresh.system(1)).state.particles.x[5].z() =
+      std::numeric_limits<Real>::infinity();
+  const FrameReport report = fresh.step_frame();
+  EXPECT_FALSE(report.ok);
+  EXPECT_EQ(report.not_finite.system, "outer");
+  EXPECT_EQ(report.not_finite.index, 5u);
+  EXPECT_EQ(fresh.frame(), 0);
+}
+
+TEST(World, LargeStatesComeBackWholeAtEveryThreadCount) {
+  constexpr std::size_t n = 600001;  // positions and velocities of 7 MB each, written past the caches
+  for (const int threads : {1, 3}) {
+    World world;
+    world.set_threads(threads);
+    auto& system = world.add<Orbits>("many", {}, ring(n));
+    for (int f = 0; f < 3; ++f) ASSERT_TRUE(world.step_frame().ok);
+    const Hash128 good = world.hash();
+    for (const std::size_t bad : {n - 1, std::size_t{400000}}) {
+      World again;
+      again.set_threads(threads);
+      auto& copy = again.add<Orbits>("many", {}, system.state);
+      ASSERT_TRUE(again.step_frame().ok);
+      const Hash128 before = again.hash();
+      copy.state.particles.x[bad].y() = std::numeric_limits<Real>::quiet_NaN();
+      const FrameReport report = again.step_frame();
+      EXPECT_EQ(report.not_finite.index, bad);
+      EXPECT_EQ(again.hash(), before);
+    }
+    EXPECT_EQ(world.hash(), good);
+  }
+}
+
 TEST(World, LateFramesAreDroppedAndCountedInsteadOfSpiralling) {
   World world = orbits();
   FrameReport last;

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 
 #include "plenum/base/error.h"
+#include "plenum/geometry/shape.h"
 #include "plenum/io/checkpoint.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -15,38 +17,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t scan_block = 1 << 16;
 constexpr std::size_t num_centrings = static_cast<std::size_t>(Centring::cell) + 1;
 constexpr std::int64_t last_frame = std::int64_t{1} << 53;  // numbers beyond are not exact in times
 
-/// Index of the first scalar that is infinite or not a number, or `count`.
-template <class T, class Bits>
-std::size_t first_not_finite(const void* data, std::size_t count, Bits exponent) {
-  const auto* const bits = static_cast<const Bits*>(data);
-  return ordered_reduce(
-      count, scan_block, count,
-      [&](std::size_t begin, std::size_t end) {
-        // All bits of the exponent set means infinite or not a number; this form runs at the speed of memory.
-        int bad = 0;
-        for (std::size_t i = begin; i < end; ++i) bad |= (bits[i] & exponent) == exponent;
-        if (!bad) return count;
-        while ((bits[begin] & exponent) != exponent) ++begin;
-        return begin;
-      },
-      [](std::size_t a, std::size_t b) { return std::min(a, b); });
-}
-
-std::size_t first_not_finite(const FieldRef& field) {
-  const std::size_t scalars = field.count * static_cast<std::size_t>(field.components);
-  std::size_t at = scalars;
-  if (field.type == ScalarType::f32)
-    at = first_not_finite<float, std::uint32_t>(field.data, scalars, 0x7f800000u);
-  else if (field.type == ScalarType::f64)
-    at = first_not_finite<double, std::uint64_t>(field.data, scalars, 0x7ff0000000000000ull);
-  return at == scalars ? field.count : at / static_cast<std::size_t>(field.components);
-}
-
-/// The same of a block, which need not be aligned.
+/// First item of a block, which need not be aligned, that is infinite or not a number, or the block's count.
 std::size_t first_not_finite(const CheckpointBlock& block) {
   const auto components = static_cast<std::size_t>(block.components);
   const auto scan = [&]<class T>(T value) {
@@ -79,14 +53,6 @@ void set_numbers(const std::vector<Leaf>& leaves, std::span<const double> number
 }
 
 }  // namespace
-
-std::string NotFinite::sentence() const {
-  return fmt::format(
-      "{}: {}[{}] is not finite; the world was put back to its last good frame; lower dt or raise substeps, "
-      "or look "
-      "for an input that is out of proportion",
-      system, field, index);
-}
 
 double interpolate(const Keyframes& keyframes, int components, int c, double t) {
   const auto& times = keyframes.times;
@@ -138,6 +104,7 @@ void World::add(std::unique_ptr<System> system) {
   if (find(system->name()))
     throw Error(Problem{.key = system->name(), .what = "is the name of two systems", .remedy = "rename one"});
   system->place();
+  last_good_.forget();
   systems_.push_back(std::move(system));
 }
 
@@ -205,6 +172,27 @@ void World::touch(System& system, Real h, Real s0, Real s1, FrameReport& report)
   }
 }
 
+void World::warn_of_gaps(FrameReport& report) {
+  for (std::size_t i = 0; i < systems_.size(); ++i) {
+    Boundary* const net = systems_[i]->boundary();
+    const Samples samples = net ? net->samples() : Samples{};
+    if (samples.x.empty() || samples.reach == std::numeric_limits<Real>::infinity()) continue;
+    for (auto& other : systems_) {
+      Boundary* const solids = other->boundary();
+      if (!solids || other == systems_[i]) continue;
+      for (const SolidBody& body : solids->bodies()) {
+        // Of three sides the middle one: a plate has one short side, and is met by its faces.
+        Vec3 size = body.shape->bounds().size();
+        std::sort(size.begin(), size.end());
+        if (size[1] + 2 * samples.radius < samples.reach)
+          report.systems[i].warn(
+              "a solid is smaller than the gaps between particles, and can pass; use more cells, or more "
+              "thickness");
+      }
+    }
+  }
+}
+
 void World::pull(Real h) {
   if (drag_.system < 0) return;
   Boundary* const boundary = systems_[static_cast<std::size_t>(drag_.system)]->boundary();
@@ -242,7 +230,7 @@ int World::contact_parts(System& system, Real h, Report& report) {
   constexpr int most = 256;
   const double wanted = std::ceil(turns * static_cast<double>(longest) / static_cast<double>(reach));
   if (wanted > most)
-    report.warn("a solid moves faster than a net can follow; raise substeps or slow it down");
+    report.warn("a net and a solid meet too fast for contact to follow; raise substeps or slow them down");
   return static_cast<int>(
       std::clamp(wanted, 1.0, static_cast<double>(std::min(most, settings_.max_substeps))));
 }
@@ -310,23 +298,26 @@ FrameReport World::step_frame() {
   }
   const auto start = Clock::now();
   with_threads(settings_.threads, [&] {
-    if (settings_.keep_last_good) {
-      const StageTimer timer(report.stages, "remember");
-      remember();
+    if (settings_.keep_last_good && !last_good_.holds()) {
+      report.ok = last_good_.keep(systems_, report.not_finite);
+      if (!report.ok) return;
     }
+    if (frame_ == 0) warn_of_gaps(report);
     const double frame = 1.0 / static_cast<double>(settings_.fps);
     const Real h = static_cast<Real>(frame / settings_.substeps);
     for (int k = 0; k < settings_.substeps && report.ok; ++k) {
       substep(h, (static_cast<double>(frame_) + static_cast<double>(k + 1) / settings_.substeps) * frame,
               report);
       const StageTimer timer(report.stages, "check");
-      report.ok = all_finite(report.not_finite);
+      report.ok = settings_.keep_last_good && k + 1 == settings_.substeps
+                      ? last_good_.keep(systems_, report.not_finite)
+                      : all_finite(systems_, report.not_finite);
     }
     if (report.ok) {
       ++frame_;
     } else {
       failed_ = true;
-      if (settings_.keep_last_good) recall();
+      if (settings_.keep_last_good) last_good_.recall(systems_);
     }
   });
   report.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -351,20 +342,6 @@ int World::advance(double seconds, FrameReport& last) {
   return frames;
 }
 
-bool World::all_finite(NotFinite& where) {
-  bool ok = true;
-  for (auto& system : systems_)
-    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
-                    [&](const FieldRef& field) {
-                      if (!ok) return;
-                      const std::size_t at = first_not_finite(field);
-                      if (at == field.count) return;
-                      ok = false;
-                      where = {system->name(), field.info.name, at};
-                    });
-  return ok;
-}
-
 void World::drag(std::size_t system, Index sample, const Vec3& target, Real frequency) {
   const bool taken = drag_.system == static_cast<int>(system) && drag_.sample == sample;
   drag_.system = static_cast<int>(system);
@@ -387,36 +364,6 @@ void World::drag(std::size_t system, Index sample, const Vec3& target, Real freq
 }
 void World::release() {
   drag_.system = -1;
-}
-
-void World::remember() {
-  std::size_t at = 0;
-  const auto put = [&](const void* data, std::size_t bytes) {
-    if (last_good_.size() < at + bytes) last_good_.resize(at + bytes);
-    if (bytes > 0) std::memcpy(last_good_.data() + at, data, bytes);
-    at += bytes;
-  };
-  for (auto& system : systems_)
-    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
-                    [&](const FieldRef& field) {
-                      put(&field.count, sizeof field.count);
-                      put(field.data, field.bytes());
-                    });
-}
-
-void World::recall() {
-  std::size_t at = 0;
-  const auto get = [&](void* data, std::size_t bytes) {
-    if (bytes > 0) std::memcpy(data, last_good_.data() + at, bytes);
-    at += bytes;
-  };
-  for (auto& system : systems_)
-    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
-                    [&](FieldRef field) {
-                      get(&field.count, sizeof field.count);
-                      field.resize(field.owner, field.count);
-                      get(field.data_of(field.owner), field.bytes());
-                    });
 }
 
 std::vector<std::byte> World::snapshot() {
@@ -523,6 +470,7 @@ void World::restore(std::span<const std::byte> bytes, const std::string& name) {
   }
   failed_ = false;
   accumulator_ = 0;
+  last_good_.forget();
 }
 
 void World::load(std::span<const CheckpointBlock> blocks) {

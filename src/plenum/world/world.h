@@ -8,6 +8,7 @@
 #include "plenum/base/hash.h"
 #include "plenum/coupling/contact.h"
 #include "plenum/coupling/immersion.h"
+#include "plenum/world/last_good.h"
 #include "plenum/world/system.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -18,7 +19,8 @@ struct WorldSettings {
   int max_substeps = 1000;          ///< a system may divide a substep into, to honour its max_dt
   Real max_frame_lag = Real(0.25);  ///< [s] the accumulator holds at most; the rest is dropped and reported
   int threads = 0;                  ///< 0: the number of cores
-  bool keep_last_good = true;  ///< remember the state before each frame, for when a value stops being finite
+  bool keep_last_good =
+      true;  ///< keep a copy of the state after each frame, for when a value stops being finite
 
   void describe(Describer& d) {
     d("fps", fps, {.unit = "1/s", .min = 1, .max = 10000, .doc = "frames a second"});
@@ -44,16 +46,9 @@ constexpr std::array<const char*, 3> names_of(Keyframes::Interpolation) {
 /// curve with the monotone tangents of Fritsch & Butland 1984: no overshoot.
 double interpolate(const Keyframes& keyframes, int components, int c, double t);
 
-/// A state that stopped being finite: where, and that the world was put back to its last good frame.
-struct NotFinite {
-  std::string system, field;
-  std::size_t index = 0;
-  std::string sentence() const;
-};
-
 /// What a frame did.
 struct FrameReport {
-  bool ok = true;  ///< false: a value stopped being finite; see `not_finite`
+  bool ok = true;  ///< false: a value stopped being finite, and the world was put back; see `not_finite`
   NotFinite not_finite;
   std::vector<Report> systems;  ///< in the order of systems
   StageTimes stages;            ///< of the world itself: contact, edits, checks
@@ -89,7 +84,10 @@ class World {
 
   const WorldSettings& settings() const { return settings_; }
   void set_threads(int threads) { settings_.threads = threads; }
-  void set_keep_last_good(bool keep) { settings_.keep_last_good = keep; }
+  void set_keep_last_good(bool keep) {
+    settings_.keep_last_good = keep;
+    last_good_.forget();
+  }
   std::size_t size() const { return systems_.size(); }
   System& system(std::size_t i) { return *systems_[i]; }
   const System& system(std::size_t i) const { return *systems_[i]; }
@@ -99,8 +97,8 @@ class World {
   std::int64_t frame() const { return frame_; }
   double dropped_seconds() const { return dropped_; }
 
-  /// One frame of 1/fps. After a value that is not finite the world stands at its last good frame, ok is
-  /// false, and further frames do nothing until reset by restore().
+  /// One frame of 1/fps. After a value that is not finite the world stands as the last good frame left it, ok
+  /// is false, and further frames do nothing until reset by restore().
   FrameReport step_frame();
   /// As many frames as `seconds` of real time ask for, at most max_frame_lag; the rest is dropped and added
   /// to dropped_seconds(). Returns the number of frames.
@@ -131,12 +129,11 @@ class World {
   void advance_system(std::size_t i, Real h, double end, FrameReport& report);
   /// In how many parts of h [s] a surface that solids strike fast is to be stepped; see Samples::reach.
   int contact_parts(System& system, Real h, Report& report);
+  /// Warns of solids that fit between the samples of a net, which alone are held against them.
+  void warn_of_gaps(FrameReport& report);
   bool apply_keyframes(std::size_t system, double time);  ///< true if the system has any
-  bool all_finite(NotFinite& where);
   void load(std::span<const CheckpointBlock> blocks);
   void pull(Real h);
-  void remember();
-  void recall();
 
   WorldSettings settings_;
   std::vector<std::unique_ptr<System>> systems_;
@@ -160,7 +157,7 @@ class World {
   ContactWorkspace contact_;
   ImmersionWorkspace immersion_;
   std::map<std::pair<std::string, std::string>, LedgerEntry> ledger_;
-  std::vector<std::byte> last_good_;  // raw bytes of every stored field and parameter, no checksums
+  LastGood last_good_;
   std::string identity_;
 };
 
