@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 
 #include "plenum/base/error.h"
@@ -33,17 +34,22 @@ std::vector<std::string> cells_of(const std::string& line) {
 
 }  // namespace
 
-bool Row::passes() const {
-  if (!std::isfinite(measured)) return false;
+Status Row::status() const {
+  if (std::isnan(reference) && std::isnan(tolerance)) return Status::report;
+  if (!std::isfinite(measured)) return Status::fail;
+  bool holds = false;  // comparisons with a bound that is not a number
   switch (relation) {
     case Relation::near:
-      return std::abs(measured - reference) <= tolerance;
+      holds = std::abs(measured - reference) <= tolerance;
+      break;
     case Relation::at_most:
-      return measured <= reference + tolerance;
+      holds = measured <= reference + tolerance;
+      break;
     case Relation::at_least:
-      return measured >= reference - tolerance;
+      holds = measured >= reference - tolerance;
+      break;
   }
-  return false;
+  return holds ? Status::pass : Status::fail;
 }
 
 void Rows::near(std::string quantity, double measured, double reference, double tolerance, std::string unit,
@@ -62,8 +68,9 @@ void Rows::at_least(std::string quantity, double measured, double bound, std::st
       {std::move(quantity), measured, bound, Relation::at_least, 0, std::move(unit), std::move(source)});
 }
 void Rows::report(std::string quantity, double measured, std::string unit, std::string source) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
   rows_.push_back(
-      {std::move(quantity), measured, 0, Relation::near, 0, std::move(unit), std::move(source), false});
+      {std::move(quantity), measured, none, Relation::near, none, std::move(unit), std::move(source)});
 }
 
 Register::Register(const char* name, Effort effort, void (*run)(Rows&)) {

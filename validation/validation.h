@@ -7,6 +7,7 @@
 namespace plenum::validation {
 
 enum class Relation { near, at_most, at_least };
+enum class Status { pass, fail, report };
 
 struct Row {
   std::string quantity;
@@ -14,11 +15,11 @@ struct Row {
   Relation relation = Relation::near;
   double tolerance = 0;  ///< absolute
   std::string unit, source;
-  bool judged = true;  ///< false: measured and reported, no verdict
 
   /// near: |measured - reference| <= tolerance; at_most: measured <= reference + tolerance; at_least:
-  /// measured >= reference - tolerance. A measured value that is not finite fails.
-  bool passes() const;
+  /// measured >= reference - tolerance. A value that is not finite fails; with neither reference nor
+  /// tolerance, both not a number, the row only reports.
+  Status status() const;
 };
 
 /// What a case measured, in order.

@@ -16,6 +16,7 @@ namespace {
 
 using validation::Relation;
 using validation::Row;
+using validation::Status;
 
 const char* name_of(Relation relation) {
   switch (relation) {
@@ -30,7 +31,8 @@ const char* name_of(Relation relation) {
 }
 
 const char* status_of(const Row& row) {
-  return !row.judged ? "report" : row.passes() ? "pass" : "fail";
+  constexpr const char* names[] = {"pass", "fail", "report"};
+  return names[static_cast<int>(row.status())];
 }
 
 void print_json(const std::string& name, const Row& row) {
@@ -41,7 +43,7 @@ void print_json(const std::string& name, const Row& row) {
   const nlohmann::ordered_json line = {{"case", name},
                                        {"quantity", row.quantity},
                                        {"measured", number(row.measured)},
-                                       {"reference", row.judged ? number(row.reference) : nullptr},
+                                       {"reference", number(row.reference)},
                                        {"relation", name_of(row.relation)},
                                        {"tolerance", number(row.tolerance)},
                                        {"unit", row.unit},
@@ -52,7 +54,7 @@ void print_json(const std::string& name, const Row& row) {
 
 void print_row(const std::string& name, const Row& row) {
   const char* sign = row.relation == Relation::near ? "=" : row.relation == Relation::at_most ? "<" : ">";
-  const std::string bound = !row.judged ? std::string(27, ' ')
+  const std::string bound = row.status() == Status::report ? std::string(27, ' ')
                             : row.relation == Relation::near
                                 ? fmt::format("{} {:<12.6g} +-{:<9.2g}", sign, row.reference, row.tolerance)
                                 : fmt::format("{} {:<24.6g}", sign, row.reference);
@@ -79,7 +81,7 @@ int validate(const ValidateOptions& options) {
         print_json(c.name, row);
       else
         print_row(c.name, row);
-      ++(!row.judged ? reported : row.passes() ? passed : failed);
+      ++(row.status() == Status::pass ? passed : row.status() == Status::fail ? failed : reported);
     }
     std::fflush(stdout);
   }
