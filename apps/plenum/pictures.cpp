@@ -55,15 +55,15 @@ Aabb bounds_of(World& world) {
   return bounds.subject.empty() ? bounds.obstacles : bounds.subject;
 }
 
-Style style_of(const Scene& scene, const std::string& quality) {
+Style style_of(const SceneSettings& settings, const std::string& quality) {
   Style style;
   style.quality = quality == "draft" ? Quality::draft : quality == "high" ? Quality::high : Quality::normal;
-  const SceneLight& light = scene.settings.light;
+  const SceneLight& light = settings.light;
   style.light = light.direction;
   style.light_follows_camera = light.follows_camera;
   style.light_size = light.size * radians;
   style.exposure = light.exposure;
-  const SceneStage& stage = scene.settings.stage;
+  const SceneStage& stage = settings.stage;
   style.floor = stage.floor;
   style.floor_height = stage.floor_height;
   style.grid = stage.grid;
@@ -105,8 +105,7 @@ int remove_frames_after(const std::string& folder, std::int64_t last) {
 }
 
 struct Pictures::Impl {
-  Impl(const Scene& scene, const Options& o)
-      : options(o), wanted(scene.settings.camera), style(style_of(scene, o.quality)) {
+  Impl(const Scene& s, const Options& o) : scene(s), options(o) {
     if (!o.movie.empty()) {
       if (movie_available())
         movie.emplace(o.movie, MovieOptions{.frames_per_second = o.fps});
@@ -114,12 +113,11 @@ struct Pictures::Impl {
         warn(movie_unavailable_note);
     }
   }
+  const Scene& scene;
   Options options;
   HeadlessContext context;
   Renderer renderer;
-  SceneCamera wanted;
-  Style style;
-  std::optional<Camera> camera;  // chosen before the first picture
+  std::optional<Aabb> box;  // of the subject, found before the first picture
   FrameCollector collector;
   std::optional<MovieWriter> movie;
   Image image;
@@ -139,15 +137,17 @@ void Pictures::look_ahead(World& world, int frames, FunctionRef<bool()> stop) {
   Aabb box = bounds_of(world);
   while (world.frame() < frames && !stop() && world.step_frame().ok) box.extend(bounds_of(world));
   world.restore(start);
-  impl_->camera = camera_of(impl_->wanted, box, impl_->aspect());
+  impl_->box = box;
 }
 
 void Pictures::add(World& world) {
   Impl& p = *impl_;
   {
     const StageTimer timer(p.times, "draw");
-    if (!p.camera) p.camera = camera_of(p.wanted, bounds_of(world), p.aspect());
-    p.renderer.begin_frame(*p.camera, p.style, p.options.width, p.options.height);
+    if (!p.box) p.box = bounds_of(world);
+    const SceneSettings settings = p.scene.settings_at(world.time());
+    p.renderer.begin_frame(camera_of(settings.camera, *p.box, p.aspect()),
+                           style_of(settings, p.options.quality), p.options.width, p.options.height);
     draw_world(world, p.renderer);
     p.renderer.finish(p.image);
   }

@@ -17,7 +17,7 @@ Camera camera_of(const SceneCamera& wanted, const Aabb& box, Real aspect);
 Aabb bounds_of(World& world);
 
 /// The renderer's style for a scene.
-Style style_of(const Scene& scene, const std::string& quality);
+Style style_of(const SceneSettings& settings, const std::string& quality);
 
 /// Every drawable of every system.
 void draw_world(World& world, DrawableSink& sink);
@@ -40,6 +40,7 @@ class Pictures {
     std::string quality = "normal";
     double fps = 60;
   };
+  /// The scene must outlive it.
   Pictures(const Scene& scene, const Options& options);
   ~Pictures();
   /// Simulates up to frame `frames` to see where the subject goes, frames all of it, and puts the world back;

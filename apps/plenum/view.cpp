@@ -73,8 +73,14 @@ class Viewer {
     times_.clear();
   }
 
+  /// Frames what is there now, as the scene's camera does.
   void frame_camera() {
-    camera_ = camera_of(scene_.settings.camera, bounds_of(scene_.world),
+    subject_ = bounds_of(scene_.world);
+    steered_ = false;
+    place_camera();
+  }
+  void place_camera() {
+    camera_ = camera_of(scene_.settings_at(scene_.world.time()).camera, subject_,
                         (1 - std::max(covered_, Real(0))) * window_.aspect());
     camera_.shift = std::max(covered_, Real(0));
   }
@@ -100,10 +106,15 @@ class Viewer {
       pointer_.move(scene_.world, ray);
     } else if (mouse.left) {
       camera_.orbit(-mouse.dx * Real(2.5), mouse.dy * Real(2.5));
+      steered_ = true;
     } else if (mouse.right || mouse.middle) {
       camera_.pan(-mouse.dx / 2, -mouse.dy / 2);
+      steered_ = true;
     }
-    if (mouse.wheel != 0) camera_.zoom(std::pow(Real(0.9), mouse.wheel));
+    if (mouse.wheel != 0) {
+      camera_.zoom(std::pow(Real(0.9), mouse.wheel));
+      steered_ = true;
+    }
   }
 
   void advance(double elapsed) {
@@ -127,7 +138,10 @@ class Viewer {
   }
 
   void draw(double elapsed) {
-    Style style = style_of(scene_, options_.screenshot.empty() ? "draft" : "normal");
+    // Keyframes lead the camera until the user takes it.
+    if (!steered_ && !scene_.keyframes.empty()) place_camera();
+    const Style style =
+        style_of(scene_.settings_at(scene_.world.time()), options_.screenshot.empty() ? "draft" : "normal");
     renderer_->begin_frame(camera_, style, window_.width(), window_.height());
     draw_world(scene_.world, *renderer_);
     renderer_->finish_to_framebuffer(0);
@@ -159,7 +173,9 @@ class Viewer {
   Window window_;
   std::unique_ptr<Renderer> renderer_;
   Camera camera_;
-  Real covered_ = -1;  // share of the width under the panel; negative: not laid out yet
+  Aabb subject_;          // that the camera was framed for
+  bool steered_ = false;  // the user has moved the camera
+  Real covered_ = -1;     // share of the width under the panel; negative: not laid out yet
   Pointer pointer_;
   FrameReport last_;
   std::vector<double> times_;

@@ -40,6 +40,7 @@ TEST(Override, RefusalsNameTheOption) {
        "--set wrold.substeps=3: names neither a system nor a key of the scene: wrold; did you mean 'world'?"},
       {"zzz.x=3",
        "--set zzz.x=3: names neither a system nor a key of the scene: zzz (allowed: one, gravity, systems, "
+       "keyframes, "
        "$schema, name, description, duration, budget_mib, world, camera, light, stage)"},
       {"world.substep=3",
        "--set world.substep=3: world.substep: is not a key that is known here; did you mean 'substeps'?"},

@@ -241,6 +241,27 @@ TEST(Scene, KeyframesMoveParameters) {
   EXPECT_LT(params.nested.mass, 3);
 }
 
+TEST(Scene, KeyframesMoveCameraLightAndStage) {
+  const std::string keys = R"("camera": {"automatic": false, "eye": [0, 1, 5]}, "keyframes": [
+      {"path": "camera.eye", "interpolation": "linear", "times": [0, 2], "values": [[0, 1, 5], [4, 1, 5]]},
+      {"path": "light.exposure", "times": [1], "values": [0.5]},
+      {"path": "stage.grid", "interpolation": "step", "times": [0, 1], "values": [false, true]}])";
+  const Scene scene = load_toy(scene_text(keys, "", "", ""));
+  const SceneSettings then = scene.settings_at(1);
+  EXPECT_NEAR(then.camera.eye[0], 2, 1e-6);
+  EXPECT_NEAR(then.camera.eye[2], 5, 1e-6);
+  EXPECT_EQ(then.light.exposure, Real(0.5));
+  EXPECT_TRUE(then.stage.grid);
+  EXPECT_FALSE(scene.settings_at(0.9).stage.grid);
+  EXPECT_EQ(scene.settings.camera.eye, Vec3(0, 1, 5));
+  const Scene set = load_toy(scene_text(keys, "", "", ""), {"camera.eye=7,8,9"});
+  EXPECT_EQ(set.settings_at(1).camera.eye, Vec3(7, 8, 9));
+  // The camera frames by itself unless told otherwise, and has no eye then.
+  EXPECT_EQ(first_complaint(scene_text(
+                R"("keyframes": [{"path": "camera.eye", "times": [0], "values": [[0, 1, 5]]}])", "", "", "")),
+            "s.json:1: keyframes[0].path: is no value of camera, light or stage: \"camera.eye\"");
+}
+
 TEST(Scene, WhatIsSetFromOutsideKeepsItsValue) {
   const std::string keys =
       R"("keyframes": [{"path": "params.gravity", "times": [0, 1], "values": [[0, 0, 0], [0, 10, 0]]},
@@ -272,7 +293,8 @@ TEST(Scene, RefusesBrokenKeyframes) {
       keyframes("\"path\": \"stiffness\", \"interpolation\": \"cubic\", \"times\": [0], \"values\": [1]"),
       at + ".interpolation: is none of the names to choose from: \"cubic\" (allowed: linear, smooth, step)");
   EXPECT_EQ(keyframes("\"times\": [0], \"values\": [1]"),
-            at + ".path: is missing (of the parameter that moves, such as gravity or emitters[0].rate)");
+            at + ".path: is missing (of what moves, such as gravity or emitters[0].rate in a system, "
+                 "camera.azimuth in the scene)");
 }
 
 TEST(Scene, ItsIdentityIsWhatDecidesTheMotion) {

@@ -14,7 +14,8 @@ inline void describe_system(Describer& d, std::string& name) {
 /// What keyframes have beside their values.
 inline void describe_keyframes(Describer& d, Keyframes& keyframes) {
   d("path", keyframes.path,
-    {.doc = "of the parameter that moves, such as gravity or emitters[0].rate", .required = true});
+    {.doc = "of what moves, such as gravity or emitters[0].rate in a system, camera.azimuth in the scene",
+     .required = true});
   d("interpolation", keyframes.interpolation,
     {.doc = "between the times; smooth does not overshoot, step holds a value until the next time"});
 }

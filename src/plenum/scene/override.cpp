@@ -128,7 +128,7 @@ class Override {
   /// Whether the first key is one of the scene's; those of an unknown system would be reported as unknown
   /// keys without the systems among the suggestions.
   void check_root_key(const std::string& key, std::vector<std::string> names) const {
-    std::vector<std::string> keys = {"gravity", "systems"};
+    std::vector<std::string> keys = {"gravity", "systems", "keyframes"};
     SceneSettings settings;
     for (const FieldDescription& field : describe_fields([&](Describer& d) { settings.describe(d); }))
       keys.push_back(field.name);

@@ -77,6 +77,30 @@ int Scene::frames() const {
 
 namespace {
 
+/// What keyframes of the scene itself may move.
+std::vector<Leaf> leaves_of_view(SceneSettings& settings) {
+  return leaves_of([&](Describer& d) {
+    d("camera", settings.camera);
+    d("light", settings.light);
+    d("stage", settings.stage);
+  });
+}
+
+}  // namespace
+
+SceneSettings Scene::settings_at(double time) const {
+  SceneSettings now = settings;
+  if (keyframes.empty()) return now;
+  const std::vector<Leaf> leaves = leaves_of_view(now);
+  for (const Keyframes& k : keyframes)
+    for (const Leaf& leaf : leaves)
+      if (leaf.path == k.path)
+        for (int c = 0; c < leaf.components(); ++c) leaf.set(interpolate(k, leaf.components(), c, time), c);
+  return now;
+}
+
+namespace {
+
 constexpr double mib = 1048576;
 
 /// A system between reading and building.
@@ -131,6 +155,9 @@ class SceneReader {
       if (read_vec3(*gravity, "gravity", gravity_info, context_, value)) gravity_ = *gravity;
     }
     if (const auto systems = reader.take("systems", true)) read_systems(*systems);
+    if (const auto keys = reader.take("keyframes"))
+      read_keyframes(*keys, "keyframes", leaves_of_view(settings_), "is no value of camera, light or stage",
+                     "", [&](JsonValue, Keyframes keyframes) { keyframes_.push_back(std::move(keyframes)); });
     reader.finish(describe);
     check_vector(root, "camera", "up", settings_.camera.up);
     check_vector(root, "light", "direction", settings_.light.direction);
@@ -145,6 +172,7 @@ class SceneReader {
     Scene scene;
     if (settings_.name.empty()) settings_.name = name;
     scene.settings = settings_;
+    scene.keyframes = keyframes_;
     scene.file = file;
     scene.world = World(settings_.world);
     scene.memory = context_.budget.used();
@@ -228,7 +256,11 @@ class SceneReader {
       for (const Leaf& leaf : leaves)
         if (leaf.path == "gravity" && leaf.kind == Leaf::Kind::vec3)
           read_vec3(*gravity_, "gravity", leaf.info, context_, *static_cast<Vec3*>(leaf.value));
-    if (keys) read_keyframes(*keys, path + ".keyframes", leaves, system);
+    if (keys)
+      read_keyframes(*keys, path + ".keyframes", leaves, "is no parameter of this system", path + ".params.",
+                     [&](JsonValue at, Keyframes keyframes) {
+                       system.keyframes.emplace_back(at, std::move(keyframes));
+                     });
     systems_.push_back(std::move(system));
   }
 
@@ -274,8 +306,10 @@ class SceneReader {
     return nullptr;
   }
 
+  /// Keyframes of `leaves`, whose paths in the file begin with `prefix`; add(node, keyframes) takes them.
+  template <class Add>
   void read_keyframes(JsonValue list, const std::string& path, const std::vector<Leaf>& leaves,
-                      SystemRead& system) {
+                      const char* unknown, const std::string& prefix, Add&& add) {
     if (!expect_list(list, path, max_keyframes)) return;
     std::vector<std::string> used;
     std::size_t i = 0;
@@ -297,7 +331,7 @@ class SceneReader {
       if (leaf == leaves.end()) {
         std::vector<std::string> paths;
         for (const Leaf& l : leaves) paths.push_back(l.path);
-        Problem problem = problem_at(path_node, own + ".path", "is no parameter of this system");
+        Problem problem = problem_at(path_node, own + ".path", unknown);
         problem.nearest = nearest_name(keyframes.path, paths);
         context_.add(std::move(problem));
         continue;
@@ -309,10 +343,9 @@ class SceneReader {
       used.push_back(keyframes.path);
       read_times(*times, own + ".times", keyframes);
       read_values(*values, own + ".values", *leaf, keyframes);
-      const bool is_overridden = std::find(overridden_.begin(), overridden_.end(),
-                                           system.path + ".params." + keyframes.path) != overridden_.end();
-      if (context_.problems.size() == problems && !is_overridden)
-        system.keyframes.emplace_back(*node, std::move(keyframes));
+      const bool is_overridden =
+          std::find(overridden_.begin(), overridden_.end(), prefix + keyframes.path) != overridden_.end();
+      if (context_.problems.size() == problems && !is_overridden) add(*node, std::move(keyframes));
     }
   }
 
@@ -450,6 +483,7 @@ class SceneReader {
   SceneSettings settings_;
   std::optional<JsonValue> gravity_;  ///< of the whole scene
   std::vector<std::string> names_;
+  std::vector<Keyframes> keyframes_;  // of camera, light and stage
   std::vector<SystemRead> systems_;
   std::vector<std::string> overridden_;  ///< whole paths of what --set gave
 };

@@ -64,11 +64,14 @@ inline constexpr std::size_t max_systems = 10000, max_keyframes = 100000;
 
 struct Scene {
   SceneSettings settings;
-  std::string file;  ///< as given; empty for a text
+  std::vector<Keyframes> keyframes;  ///< of camera, light and stage, e.g. "camera.azimuth"
+  std::string file;                  ///< as given; empty for a text
   World world;
   double memory = 0;  ///< [bytes] estimated
 
   int frames() const;  ///< of the duration
+  /// The settings, with camera, light and stage as the keyframes have them at a time [s].
+  SceneSettings settings_at(double time) const;
 };
 
 struct SceneOptions {

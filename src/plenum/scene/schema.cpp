@@ -293,6 +293,8 @@ std::string schema_text(std::span<const SolverEntry> solvers) {
   scene["properties"]["gravity"]["description"] = fmt::format("{} [{}]", gravity_info.doc, gravity_info.unit);
   scene["properties"]["systems"] = list_of(std::move(system), 1, max_systems);
   scene["properties"]["systems"]["description"] = "what moves, in the order of their steps";
+  scene["properties"]["keyframes"] = list_of({{"$ref", "#/$defs/keyframes"}}, 0, max_keyframes);
+  scene["properties"]["keyframes"]["description"] = "values of camera, light and stage that move";
   scene["required"].push_back("systems");
   Json json = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "Plenum scene"}};
   json.update(scene);
