@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -15,7 +16,7 @@ using Row = std::map<std::string, std::string>;
 
 /// Rows of a table, by column name; lines starting with # are comments.
 inline std::vector<Row> read_reference(const std::string& name) {
-  std::ifstream in(std::string(PLENUM_SOURCE_DIR) + "/validation/reference/" + name);
+  std::ifstream in(std::filesystem::path(PLENUM_SOURCE_DIR) / "validation/reference" / name);
   EXPECT_TRUE(in.good()) << name;
   std::vector<std::string> columns;
   std::vector<Row> rows;
