@@ -2,7 +2,9 @@
 // The templates are held to the tables' tolerances in double and to what rounding allows in float.
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numbers>
+#include <utility>
 
 #include "plenum/base/error.h"
 #include "plenum/integrate/dense_problem.h"
@@ -127,6 +129,31 @@ void oscillator_rows(Rows& rows, Integrator method, int n, Phase expected, const
                rounding_of(n) * amplitude * over_h, "1", source);
 }
 
+/// The energy's error after one period, and the largest and smallest of its steps.
+void energy_rows(Rows& rows, Integrator method, int n, std::pair<const Reference*, std::size_t> row,
+                 const char* source) {
+  const double one = 1, zero = 0;
+  auto problem = linear_problem<double>(1);
+  Motion<double, decltype(problem)> motion(method, problem, 0, 2 * std::numbers::pi / n, {&one, 1},
+                                           {&zero, 1});
+  double largest = -std::numeric_limits<double>::infinity(), smallest = -largest, last = 0;
+  for (int k = 0; k < n; ++k) {
+    motion.step();
+    const double x = motion.x()[0], v = motion.v()[0];
+    last = x * x + v * v - 1;
+    largest = std::max(largest, last), smallest = std::min(smallest, last);
+  }
+  const auto add = [&](const char* what, const char* column, double measured) {
+    const double expected = row.first->number(row.second, column);
+    // Ten digits in the table, and an energy is as exact as twice the state, which is so to 1e-12.
+    rows.near(std::string(info(method).name) + ", " + std::to_string(n) + " steps a period, " + what,
+              measured, expected, 1e-9 * std::abs(expected) + 4e-12, "1", source);
+  };
+  add("energy error after it", "E_rel_err_1_period", last);
+  add("largest energy error in it", "E_rel_err_max", largest);
+  add("smallest energy error in it", "E_rel_err_min", smallest);
+}
+
 void run_oscillator(Rows& rows) {
   const Reference table("harmonic_oscillator_golden");
   const char* const source = "harmonic_oscillator_golden.csv";
@@ -135,6 +162,7 @@ void run_oscillator(Rows& rows) {
       const int n = static_cast<int>(table.number(r, "steps_per_period"));
       oscillator_rows(rows, method, n,
                       {table.number(r, "x_after_1_period"), table.number(r, "v_after_1_period")}, source);
+      energy_rows(rows, method, n, {&table, r}, source);
       // The table gives ten digits, and a hundred periods round a hundred times as often as one.
       const Phase late = oscillate<double>(method, 2 * std::numbers::pi / n, 100 * n);
       const double expected = table.number(r, "E_rel_err_100_periods");

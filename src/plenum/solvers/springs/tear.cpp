@@ -1,7 +1,9 @@
 // Tearing: springs that are stretched too far break, and cloth opens there.
 //
-// A broken spring of cloth opens the cloth at one of its ends, a: the triangles around a beyond the plane
-// through a across the spring get a vertex of their own, and the springs go where their triangles go.
+// A spring of cloth that is stretched too far opens the cloth at one of its ends, a: the triangles around a
+// beyond the plane through a across the spring get a vertex of their own, and the springs go where their
+// triangles go. The spring itself stays, relieved of what pulled at it: triangles never lose what holds them
+// together, or they would be drawn out to threads.
 // Wherever the triangles around a vertex then hang together by the vertex alone, it is divided too, so that a
 // tear that reaches the border, or another tear, comes apart. The plane of separation is that of O'Brien &
 // Hodgins 1999, "Graphical modeling and animation of brittle fracture", section 4; triangles are never cut.
@@ -44,30 +46,20 @@ class Tear {
       std::fill_n(part_of_.begin() + m_.part_edges[p][0], m_.part_edges[p][1], Index(p));
   }
 
-  /// Breaks a spring, unless another one at its ends broke in this round: the cloth there has just changed.
+  /// Lets go of a spring, unless cloth has just opened at one of its ends: the cloth there has changed.
   void break_edge(Index edge) {
     const Index2 e = m_.edges[std::size_t(edge)];
     if (touched_[std::size_t(e[0])] || touched_[std::size_t(e[1])]) return;
-    removed_[std::size_t(edge)] = true;
-    any_ = true;
-    if (m_.kind[std::size_t(edge)] == Springs::bend) return;
-    // The end with more triangles opens, because the other may be a corner; never a pinned one.
-    const auto worth = [&](Index i) {
-      return is_pinned_[std::size_t(i)] ? -1 : Index(triangles_at_[std::size_t(i)].size());
-    };
-    const int end = worth(e[1]) > worth(e[0]) ? 1 : 0;
-    if (worth(e[end]) < 2) return;
-    const Index a = e[end];
-    const Vec3 normal = position(e[1 - end]) - position(a);
-    std::vector<Index> far_side;
-    for (const Index t : triangles_at_[std::size_t(a)])
-      if ((centroid(t) - position(a)).dot(normal) < 0) far_side.push_back(t);
-    if (far_side.empty() || far_side.size() == triangles_at_[std::size_t(a)].size()) return;
-    const std::vector<Index> around = neighbours(a);
-    const Index b = divide(a, far_side);
-    separate_fans(a);
-    separate_fans(b);
-    for (const Index i : around) separate_fans(i);
+    if (m_.kind[std::size_t(edge)] == Springs::bend) return remove(edge);
+    // The end with more triangles opens first, because the other may be a corner.
+    const auto triangles = [&](int end) { return triangles_at_[std::size_t(e[end])].size(); };
+    const int end = triangles(1) > triangles(0) ? 1 : 0;
+    if (open(e[end], e[1 - end]) || open(e[1 - end], e[end])) return;
+    // A side of a piece that has come away on all sides only has to find back to its length.
+    const std::vector<Index>& here = triangles_at_[std::size_t(e[0])];
+    const bool is_side = std::any_of(here.begin(), here.end(), [&](Index t) { return has(t, e[1]); });
+    const bool held = is_pinned_[std::size_t(e[0])] && is_pinned_[std::size_t(e[1])];
+    if (!is_side || held) remove(edge);
   }
 
   bool any() const { return any_; }
@@ -105,6 +97,28 @@ class Tear {
   }
 
  private:
+  void remove(Index edge) {
+    removed_[std::size_t(edge)] = true;
+    any_ = true;
+  }
+
+  /// Opens cloth at `a`, across the spring that pulls it towards `other`: the triangles beyond get a vertex
+  /// of their own. False if a is held or has none there.
+  bool open(Index a, Index other) {
+    if (is_pinned_[std::size_t(a)]) return false;
+    const Vec3 normal = position(other) - position(a);
+    std::vector<Index> far_side;
+    for (const Index t : triangles_at_[std::size_t(a)])
+      if (!has(t, other) && (centroid(t) - position(a)).dot(normal) < 0) far_side.push_back(t);
+    if (far_side.empty() || far_side.size() == triangles_at_[std::size_t(a)].size()) return false;
+    const std::vector<Index> around = neighbours(a);
+    const Index b = divide(a, far_side);
+    separate_fans(a);
+    separate_fans(b);
+    for (const Index i : around) separate_fans(i);
+    return any_ = true;
+  }
+
   const Vec3& position(Index i) const { return s_.particles.x[std::size_t(i)]; }
   Vec3 centroid(Index t) const {
     const Index3& c = m_.triangles[std::size_t(t)];
