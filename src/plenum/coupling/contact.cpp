@@ -174,6 +174,18 @@ Real approach(const Boundary& a, const Boundary& b, Real h) {
   return longest;
 }
 
+namespace {
+
+/// Whether a straight path from x0 to x1 may come near an obstacle. Most samples of a cloud of many are far
+/// from everything, and to find that out must cost no more than to read them.
+bool comes_near(const ContactWorkspace::Obstacle& obstacle, const Vec3& x0, const Vec3& x1) {
+  if (obstacle.is_half_space)  // a straight path between points outside of it stays outside
+    return std::min(obstacle.normal.dot(x0), obstacle.normal.dot(x1)) < obstacle.offset;
+  return obstacle.bounds.overlaps({x0.cwiseMin(x1), x0.cwiseMax(x1)});
+}
+
+}  // namespace
+
 ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, ContactWorkspace& w) {
   const Samples samples = a.samples();
   const std::span<const SolidBody> bodies = b.bodies();
@@ -196,6 +208,13 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
     const Real reach = first.size().norm();
     const Real sagitta = angle > 0 && std::isfinite(reach) ? reach * (1 - std::cos(angle / 2)) : Real(0);
     obstacle.bounds = obstacle.bounds.grown(largest + sagitta);
+    const bool rests = obstacle.body.pose0.position == obstacle.body.pose.position &&
+                       obstacle.body.pose0.rotation.coeffs() == obstacle.body.pose.rotation.coeffs();
+    if (std::holds_alternative<PlaneShape>(body.shape->variant()) && rests) {
+      obstacle.is_half_space = true;
+      obstacle.normal = obstacle.body.pose.rotation * Vec3::UnitY();
+      obstacle.offset = obstacle.normal.dot(obstacle.body.pose.position) + largest;
+    }
     w.obstacles.push_back(obstacle);
   }
   const std::size_t num_blocks = (n + samples_per_block - 1) / samples_per_block;
@@ -206,6 +225,10 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
     found.clear();
     const std::size_t end = std::min(n, (block + 1) * samples_per_block);
     for (std::size_t i = block * samples_per_block; i < end; ++i) {
+      if (std::none_of(w.obstacles.begin(), w.obstacles.end(), [&](const ContactWorkspace::Obstacle& o) {
+            return comes_near(o, samples.x0[i], samples.x[i]);
+          }))
+        continue;
       Traveller p{samples.x0[i],
                   samples.x[i],
                   samples.v[i],
@@ -222,9 +245,8 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
       for (int round = 0; round < rounds; ++round) {
         int touched = 0;
         for (std::size_t k = 0; k < w.obstacles.size(); ++k) {
-          const Aabb path{p.x0.cwiseMin(p.x1), p.x0.cwiseMax(p.x1)};
           Touch touch;
-          if (!w.obstacles[k].bounds.overlaps(path) || !touches(p, w.obstacles[k].body, h, touch)) continue;
+          if (!comes_near(w.obstacles[k], p.x0, p.x1) || !touches(p, w.obstacles[k].body, h, touch)) continue;
           ++touched;
           p.v += p.inverse_mass * touch.impulse;
           p.u += p.inverse_mass * touch.impulse;

@@ -16,8 +16,11 @@ struct ContactWorkspace {
     Vec3 impulse, displacement, point;
   };
   struct Obstacle {
-    SolidBody body;  ///< with its poses at the start and the end of the sample's step
-    Aabb bounds;     ///< of the whole motion
+    SolidBody body = {};         ///< with its poses at the start and the end of the sample's step
+    Aabb bounds = {};            ///< of the whole motion
+    bool is_half_space = false;  ///< a plane that does not move: near are points x with normal . x < offset
+    Vec3 normal = Vec3::Zero();
+    Real offset = 0;  ///< [m]
   };
   std::vector<Obstacle> obstacles;
   std::vector<std::vector<Contact>> blocks;  ///< found by each block of samples
