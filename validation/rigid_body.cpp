@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "plenum/base/error.h"
+#include "plenum/geometry/shapes.h"
 #include "rigid_scenes.h"
 #include "validation.h"
 
@@ -143,6 +144,55 @@ void slopes(Rows& rows) {
   });
 }
 const Register register_slopes("rigid_body/rigid-friction", Effort::quick, slopes);
+
+/// Floors that are flat but cut into triangles, whose inner edges must not be felt.
+BodySpec triangulated(bool as_heights, double friction) {
+  BodySpec floor;
+  floor.motion = rigid::Motion::fixed;
+  floor.friction = Real(friction);
+  rigid::ShapeSpec& shape = floor.shapes[0];
+  if (as_heights) {
+    shape.shape = Form::height_field;
+    shape.columns = 38;
+    shape.grid_spacing = Real(0.27);
+    shape.heights.assign(38 * 38, 0);
+  } else {
+    shape.shape = Form::mesh;
+    shape.mesh = grid_mesh(Vec2(10, 10), 37, 37);
+  }
+  return floor;
+}
+
+void triangles(Rows& rows) {
+  for (const bool as_heights : {false, true}) {
+    const std::string floor = as_heights ? " over a height field" : " over a mesh";
+    at_both_steps(rows, 1.0 / 600, [&](double dt, auto&& row) {
+      BodySpec ball = sphere(0.1, D3(-2, 0.1, -1.01));
+      ball.velocity = Vec3(2, 0, 1);
+      ball.angular_velocity = Vec3(10, 0, -20);  // rolls already
+      RigidScene scene({.bodies = {triangulated(as_heights, 0.5), ball}});
+      double jump = 0;
+      for (double t = 0; t < 1.5; t += dt) {
+        scene.step(dt);
+        jump = std::max<double>(jump, std::abs(scene.state.frames.x[1].y() - Real(0.1)));
+      }
+      const double speed = scene.state.frames.v[1].norm();
+      row("ball rolling" + floor + ": speed", speed, std::sqrt(5.0), 1e-3 * std::sqrt(5.0), "m/s");
+      row("ball rolling" + floor + ": most it leaves its height", jump, 0, 1e-4, "m");
+    });
+    at_both_steps(rows, 1.0 / 600, [&](double dt, auto&& row) {
+      BodySpec block = box(Vec3::Constant(Real(0.1)), Vec3(0, Real(0.1), Real(0.01)));
+      block.velocity = Vec3(2, 0, 0);
+      block.friction = Real(0.3);
+      RigidScene scene({.bodies = {triangulated(as_heights, 0.3), block}});
+      for (double t = 0; t < 2; t += dt) scene.step(dt);
+      const double reference = expected("block_stop_distance", "d (m)");
+      row("block at 2 m/s, mu 0.3," + floor + ": stops after", scene.state.frames.x[1].x(), reference,
+          0.01 * reference, "m");
+    });
+  }
+}
+const Register register_triangles("rigid_body/rigid-on-triangles", Effort::quick, triangles);
 
 void bounces(Rows& rows) {
   at_both_steps(rows, 1.0 / 1200, [](double dt, auto&& row) {

@@ -4,8 +4,10 @@
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/convex_hull.h"
+#include "plenum/geometry/height_field.h"
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/shapes.h"
+#include "plenum/geometry/solid_mesh.h"
 #include "plenum/solvers/rigid/rigid.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -60,6 +62,8 @@ MassProperties properties(const ShapeSpec& s, const ConvexHull* hull) {
       break;
     }
     case Form::plane:
+    case Form::mesh:
+    case Form::height_field:
       break;
   }
   m.mass = m.volume;
@@ -80,7 +84,10 @@ TriangleMesh drawn(const ShapeSpec& s, const ConvexHull* hull) {
       return cone_mesh(s.radius, s.half_height, 32);
     case Form::hull:
       return triangulate(*hull);
+    case Form::mesh:
+      return s.mesh;
     case Form::plane:
+    case Form::height_field:  // its field's, of the shape
       return {};
   }
   return {};
@@ -102,12 +109,20 @@ Shape shape_of(const ShapeSpec& s, const std::shared_ptr<const ConvexHull>& hull
       return ConvexHullShape{hull};
     case Form::plane:
       return PlaneShape{};
+    case Form::mesh:
+      return MeshShape{std::make_shared<const SolidMesh>(
+          s.mesh, DistanceFieldOptions{.resolution = static_cast<Index>(s.resolution)})};
+    case Form::height_field: {
+      const auto rows = s.heights.size() / static_cast<std::size_t>(s.columns);
+      return HeightFieldShape{std::make_shared<const HeightField>(s.columns, static_cast<Index>(rows),
+                                                                  s.grid_spacing, s.heights)};
+    }
   }
   throw Error("unknown shape");
 }
 
-/// Smallest width and farthest point from the shape's origin.
-std::pair<Real, Real> size_of(const ShapeSpec& s, const ConvexHull* hull) {
+/// Smallest width and farthest point from the shape's origin. Of surfaces, as of planes, the width is none.
+std::pair<Real, Real> size_of(const ShapeSpec& s, const Shape& shape, const ConvexHull* hull) {
   switch (s.shape) {
     case Form::sphere:
       return {2 * s.radius, s.radius};
@@ -123,10 +138,49 @@ std::pair<Real, Real> size_of(const ShapeSpec& s, const ConvexHull* hull) {
       for (const Vec3& x : hull->vertices) reach = std::max(reach, x.norm());
       return {hull->bounds.size().minCoeff(), reach};
     }
+    case Form::mesh:
+    case Form::height_field: {
+      const Aabb box = shape.bounds();
+      return {std::numeric_limits<Real>::max(), box.low.cwiseAbs().cwiseMax(box.high.cwiseAbs()).norm()};
+    }
     case Form::plane:
       break;
   }
   return {std::numeric_limits<Real>::max(), std::numeric_limits<Real>::max()};
+}
+
+/// A ball inside the shape that may stand for it: where it is, and its radius.
+std::pair<Vec3, Real> core_of(const ShapeSpec& s, Real size, const ConvexHull* hull) {
+  if (is_surface(s.shape) || s.shape == Form::plane) return {Vec3::Zero(), Real(0)};
+  if (s.shape != Form::hull) return {Vec3::Zero(), size / 4};  // a cone's middle is r/2 from its axis' side
+  Real radius = size / 2;
+  for (const ConvexHull::Face& f : hull->faces)
+    radius = std::min(radius, f.offset - f.normal.dot(hull->centre));
+  return {hull->centre, radius / 2};
+}
+
+/// Throws Error if a surface cannot be a part of a body.
+void check_surface(const ShapeSpec& s, rigid::Motion motion, const std::string& key) {
+  if (motion == rigid::Motion::dynamic)
+    throw Error(Problem{.key = key + "shape",
+                        .what = "a mesh or height field cannot be moved by forces",
+                        .value = "dynamic",
+                        .allowed = "of bodies whose motion is fixed or kinematic"});
+  if (s.shape == Form::mesh && s.mesh.triangles.empty())
+    throw Error(Problem{.key = key + "mesh", .what = "has no triangles"});
+  const auto columns = static_cast<std::size_t>(s.columns);
+  if (s.shape == Form::height_field && (s.heights.size() % columns != 0 || s.heights.size() < 2 * columns))
+    throw Error(Problem{.key = key + "heights",
+                        .what = "must be two or more whole rows",
+                        .value = std::to_string(s.heights.size()),
+                        .allowed = "a multiple of columns, " + std::to_string(columns)});
+}
+
+std::size_t surface_memory(const ShapeSpec& s) {
+  if (s.shape == Form::height_field) return 200 * s.heights.size();
+  if (s.shape != Form::mesh) return 0;
+  const auto nodes = static_cast<std::size_t>(s.resolution) + 10;  // as if the mesh filled a cube
+  return 500 * s.mesh.triangles.size() + nodes * nodes * nodes * sizeof(Vec4);
 }
 
 }  // namespace
@@ -138,6 +192,9 @@ std::size_t Rigid::memory(const Spec& spec) {
                    static_cast<std::size_t>(b.count_z);
     // Frames and solver rows; for each shape its collider, a few contacts and what is drawn.
     bytes += n * (600 + b.shapes.size() * (12 * 700 + 20000));
+    // What is drawn is held once for each body.
+    for (const ShapeSpec& s : b.shapes)
+      bytes += surface_memory(s) + n * (40 * s.mesh.triangles.size() + 60 * s.heights.size());
   }
   return bytes;
 }
@@ -194,6 +251,8 @@ void Rigid::build(const Spec& spec, Model& model, State& state) {
       if (shape.shape == Form::plane && body.motion != Motion::fixed)
         throw Error(
             Problem{.key = key("motion"), .what = "a body with a plane cannot move", .allowed = "fixed"});
+      if (is_surface(shape.shape))
+        check_surface(shape, body.motion, key("shapes[" + std::to_string(s) + "]."));
       placed[s] = {shape.position, rotation_from_degrees(shape.rotation)};
       const MassProperties p = properties(shape, hulls[s].get());
       whole.mass += p.mass;
@@ -228,7 +287,7 @@ void Rigid::build(const Spec& spec, Model& model, State& state) {
     Real reach = 0;
     for (std::size_t s = 0; s < body.shapes.size(); ++s) {
       model.shapes.push_back(shape_of(body.shapes[s], hulls[s]));
-      const auto [size, far] = size_of(body.shapes[s], hulls[s].get());
+      const auto [size, far] = size_of(body.shapes[s], model.shapes.back(), hulls[s].get());
       sizes.push_back(size);
       reach = std::max(reach, far + (placed[s].position - principal.position).norm());
     }
@@ -262,12 +321,14 @@ void Rigid::build(const Spec& spec, Model& model, State& state) {
           for (std::size_t s = 0; s < body.shapes.size(); ++s) {
             const Pose local{origin * placed[s].position, (turned_back * placed[s].rotation).normalized()};
             const ShapeSpec& shape = body.shapes[s];
+            const auto core = core_of(shape, sizes[s], hulls[s].get());
             const bool is_round = shape.shape == Form::sphere || shape.shape == Form::capsule;
             model.colliders.push_back({i, first_shape + static_cast<Index>(s), local, body.friction,
                                        body.restitution, body.rolling_resistance,
                                        turned_back * body.surface_velocity, sizes[s],
-                                       is_round ? shape.radius : Real(0), 1, ~0u});
-            model.meshes.push_back(drawn(body.shapes[s], hulls[s].get()));
+                                       is_round ? shape.radius : Real(0), core.first, core.second, 1, ~0u});
+            const auto* ground = std::get_if<HeightFieldShape>(&model.shapes[first_shape + s].variant());
+            model.meshes.push_back(ground ? height_field_mesh(*ground->field) : drawn(shape, hulls[s].get()));
             model.palette.push_back(body.shapes[s].palette >= 0 ? body.shapes[s].palette : colour);
           }
           if (moves) ++colour;

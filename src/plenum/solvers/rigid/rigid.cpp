@@ -6,6 +6,7 @@
 #include "plenum/base/parallel.h"
 #include "plenum/integrate/free_rotation.h"
 #include "plenum/solvers/rigid/detail/broad.h"
+#include "plenum/solvers/rigid/detail/narrow.h"
 #include "plenum/solvers/rigid/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -113,12 +114,12 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   RigidWorkspace& w = *workspace.data;
   {
     const StageTimer timer(report.stages, "broad phase");
-    detail::find_pairs(model, state, dt * params.gravity.norm(), dt, w);
+    detail::find_pairs(model, state, params.gravity, dt, w);
   }
   load_bodies(model, state, w);
   {
     const StageTimer timer(report.stages, "narrow phase");
-    detail::find_contacts(model, state, w);
+    detail::find_contacts(model, state, params.gravity, dt, w);
   }
   const Real h = dt / static_cast<Real>(params.substeps);
   {

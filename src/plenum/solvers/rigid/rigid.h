@@ -33,6 +33,8 @@ struct Rigid {
     Vec3 surface_velocity;  ///< [m/s] in the body's frame
     Real size;              ///< [m] smallest width
     Real round;             ///< [m] radius of a sphere or capsule, else 0
+    Vec3 core;              ///< [m] middle of a ball inside the shape
+    Real core_radius;       ///< [m]
     std::uint32_t layer, mask;
   };
   struct Model {

@@ -35,6 +35,24 @@ void ShapeSpec::describe(Describer& d) {
        .max_count = 4096});
   if (d.when("shape", "plane", shape == Form::plane))
     d("radius", radius, length("half the side that is drawn when it is tilted"));
+  if (d.when("shape", "mesh", shape == Form::mesh)) {
+    d("mesh", mesh,
+      {.doc = "a surface, solid behind its triangles; only of bodies that are not dynamic",
+       .required = true});
+    d("resolution", resolution,
+      {.min = 4, .max = 512, .doc = "cells of its distance field along the longest side"});
+  }
+  if (d.when("shape", "height_field", shape == Form::height_field)) {
+    d("columns", columns, {.min = 2, .max = 10000, .doc = "heights along x"});
+    d("grid_spacing", grid_spacing, length("between neighbouring heights"));
+    d("heights", heights,
+      {.unit = "m",
+       .min = -1e4,
+       .max = 1e4,
+       .doc = "along y, row by row of `columns`, about the y axis; the ground below is solid; only of bodies "
+              "that are not dynamic",
+       .required = true});
+  }
   d("position", position, {.unit = "m", .min = -1e4, .max = 1e4, .doc = "of the shape in the body"});
   d("rotation", rotation,
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});

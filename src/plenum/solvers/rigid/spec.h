@@ -13,9 +13,13 @@ constexpr std::array<const char*, 3> names_of(Motion) {
   return {"dynamic", "kinematic", "fixed"};
 }
 
-enum class Form : int { sphere, box, capsule, cylinder, cone, hull, plane };
-constexpr std::array<const char*, 7> names_of(Form) {
-  return {"sphere", "box", "capsule", "cylinder", "cone", "hull", "plane"};
+enum class Form : int { sphere, box, capsule, cylinder, cone, hull, plane, mesh, height_field };
+constexpr std::array<const char*, 9> names_of(Form) {
+  return {"sphere", "box", "capsule", "cylinder", "cone", "hull", "plane", "mesh", "height_field"};
+}
+/// Of bodies that stand still or move by their own velocities.
+constexpr bool is_surface(Form form) {
+  return form == Form::mesh || form == Form::height_field;
 }
 
 /// A shape of a body.
@@ -25,6 +29,11 @@ struct ShapeSpec {
   Vec3 half_extents = Vec3::Constant(Real(0.5));
   Real half_height = Real(0.5);
   std::vector<Vec3> points = {};
+  TriangleMesh mesh = {};
+  int resolution = 64;
+  int columns = 2;
+  Real grid_spacing = 1;
+  std::vector<Real> heights = {};
   Vec3 position = Vec3::Zero();
   Vec3 rotation = Vec3::Zero();
   int palette = -1;

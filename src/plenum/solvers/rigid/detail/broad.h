@@ -4,15 +4,14 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
-/// Poses, margins and boxes of the colliders for a step of dt [s] in which bodies gain at most the speed
-/// `gain` [m/s], and the sorted pairs (first < second) of those that belong to different bodies, one of which
-/// moves, and whose layers want each other.
-void find_pairs(const Rigid::Model& model, const Rigid::State& state, Real gain, Real dt, RigidWorkspace& w);
+/// Whether a collider may go, in a step, so far that contacts at its start do not tell what it meets.
+inline bool is_swift(Real way, const Rigid::Collider& c) {
+  return way > Real(0.5) * c.size;
+}
 
-/// Manifolds of all pairs, and from them the contacts to solve, with last step's impulses.
-void find_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w);
-
-/// Keeps the solved contacts for the next step.
-void keep_contacts(const RigidWorkspace& w, Rigid::Contacts& contacts);
+/// Poses, ways, margins and boxes of the colliders for a step of dt [s], and the sorted pairs (first <
+/// second) of those that belong to different bodies, one of which moves, and whose layers want each other.
+void find_pairs(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
+                RigidWorkspace& w);
 
 }}  // namespace plenum::PLENUM_ABI::detail

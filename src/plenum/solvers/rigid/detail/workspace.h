@@ -14,16 +14,19 @@ struct RigidWorkspace {
   std::vector<Pose> poses;    ///< [K] of the colliders
   std::vector<Aabb> boxes;    ///< [K] with margins
   std::vector<Real> margins;  ///< [K] m
+  std::vector<Real> ways;     ///< [K] m that a collider may go within the step
   std::vector<Index> order;   ///< [K] along the sweep's axis
   std::vector<Index2> pairs;  ///< that may touch, sorted
   std::vector<Index2> unsorted_pairs;
   std::vector<Index> starts;  ///< [K + 1]
   // Narrow phase.
-  std::vector<Manifold> manifolds;             ///< [pairs]
-  std::vector<ManifoldCache> caches;           ///< [pairs]
-  std::vector<Index> previous;                 ///< [pairs] contact of the last step, -1
+  std::vector<Index> first_slot;               ///< [pairs + 1] of each pair's manifolds
+  std::vector<Index> pair_of;                  ///< [slots]
+  std::vector<Manifold> manifolds;             ///< [slots]
+  std::vector<ManifoldCache> caches;           ///< [slots]
+  std::vector<Index> previous;                 ///< [slots] contact of the last step, -1
   std::vector<Index> old_starts;               ///< [K + 1] contacts of the last step by their first collider
-  std::vector<Index> contact_pair;             ///< [C] pair of each contact
+  std::vector<Index> contact_slot;             ///< [C] manifold of each contact
   std::vector<detail::ContactInput> contacts;  ///< [C]
   // Solver.
   detail::SolverBodies bodies;

@@ -1,0 +1,309 @@
+#include "plenum/solvers/rigid/detail/narrow.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "plenum/base/parallel.h"
+#include "plenum/geometry/collide/collide.h"
+#include "plenum/geometry/collide/surface_contacts.h"
+#include "plenum/geometry/collide/time_of_impact.h"
+#include "plenum/integrate/free_rotation.h"
+#include "plenum/solvers/rigid/detail/broad.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+namespace {
+
+constexpr std::size_t contacts_per_block = 64;
+
+/// starts[k] = first item whose key is at least k, of items sorted by key in [0, n).
+template <class Key>
+void index_by(std::size_t items, std::size_t n, Key&& key, std::vector<Index>& starts) {
+  starts.assign(n + 1, 0);
+  for (std::size_t i = 0; i < items; ++i) ++starts[static_cast<std::size_t>(key(i)) + 1];
+  for (std::size_t k = 0; k < n; ++k) starts[k + 1] += starts[k];
+}
+
+bool is_surface(const Shape& shape) {
+  return std::holds_alternative<MeshShape>(shape.variant()) ||
+         std::holds_alternative<HeightFieldShape>(shape.variant());
+}
+bool is_plane(const Shape& shape) {
+  return std::holds_alternative<PlaneShape>(shape.variant());
+}
+
+/// Points take over the impulses of the last step's points on the same features. Where features trade places
+/// without moving, as the corners of two aligned boxes do, the nearest of those left within `reach` [m].
+void inherit(const Rigid::Contacts& old, Index contact, const Manifold& m, Real reach, ContactInput& c) {
+  bool given[4] = {}, taken[4] = {};
+  const int count = old.count[contact];
+  for (int q = 0; q < m.count; ++q)
+    for (int o = 0; o < count && !given[q]; ++o)
+      if (!taken[o] && old.id[contact][o] == m.points[q].id) {
+        c.points[q].impulse = old.impulse[contact][o];
+        c.points[q].carried = old.carried[contact][o];
+        given[q] = taken[o] = true;
+      }
+  for (int q = 0; q < m.count; ++q) {
+    int nearest = -1;
+    Real least = reach * reach;
+    for (int o = 0; o < count && !given[q]; ++o) {
+      const Real apart = (old.point[4 * std::size_t(contact) + std::size_t(o)] - m.points[q].x).squaredNorm();
+      if (!taken[o] && apart < least) least = apart, nearest = o;
+    }
+    if (nearest < 0) continue;
+    c.points[q].impulse = old.impulse[contact][nearest];
+    c.points[q].carried = old.carried[contact][nearest];
+    taken[nearest] = true;
+  }
+}
+
+/// A contact of the last step for each of the manifolds of a pair with a surface: the one that shares most
+/// points with it, and where none does the one whose points are nearest. previous [count]; contacts first to
+/// end are the pair's, none of which is given twice.
+void match(const Rigid::Contacts& old, Index first, Index end, const Manifold* manifolds, int count,
+           Index* previous) {
+  std::uint32_t taken = 0;
+  for (const bool by_id : {true, false})
+    for (int s = 0; s < count; ++s) {
+      if (previous[s] >= 0) continue;
+      int most = 0;
+      Real least = std::numeric_limits<Real>::max();
+      for (Index c = first; c < std::min(end, first + 32); ++c) {
+        if (taken >> (c - first) & 1u) continue;
+        int shared = 0;
+        Real nearest = std::numeric_limits<Real>::max();
+        for (int q = 0; q < manifolds[s].count; ++q)
+          for (int o = 0; o < old.count[c]; ++o) {
+            shared += old.id[c][o] == manifolds[s].points[q].id;
+            nearest = std::min(nearest, (old.point[4 * std::size_t(c) + std::size_t(o)] -
+                                         manifolds[s].points[q].x)
+                                            .squaredNorm());
+          }
+        if (by_id ? shared <= most : nearest >= least) continue;
+        most = shared, least = nearest, previous[s] = c;
+      }
+      if (previous[s] >= 0) taken |= 1u << (previous[s] - first);
+    }
+}
+
+/// Where a collider will be after dt [s] if nothing holds its body.
+Pose pose_after(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
+                const Rigid::Collider& c) {
+  Pose body = state.frames.pose(c.body);
+  body.position += dt * state.frames.v[c.body];
+  if (state.frames.inverse_mass[c.body] > 0)
+    body.position += dt * dt * model.gravity_scale[c.body] * gravity;
+  body.rotation = turned(body.rotation, Vec3(dt * state.frames.w[c.body]));
+  return {body * c.local.position, (body.rotation * c.local.rotation).normalized()};
+}
+
+/// The contact that two colliders will have if nothing holds them, as one point that is still apart: on the
+/// plane of the first touch. a0 to b1: poses at the step's start and end. False if they pass each other.
+bool first_touch(const Rigid::Model& model, const Rigid::Collider& a, const Rigid::Collider& b, const Pose& a0,
+                 const Pose& a1, const Pose& b0, const Pose& b1, Manifold& m) {
+  const Shape &shape_a = model.shapes[a.shape], &shape_b = model.shapes[b.shape];
+  Vec3 x, n;
+  Real s;
+  if (is_surface(shape_a)) {
+    // A ball inside the body stands for it: what stays outside is left to the contacts of the next step.
+    if (!(b.core_radius > 0)) return false;
+    const auto hit = first_contact(shape_a, a0, a1, b0 * b.core, b1 * b.core, b.core_radius,
+                                   Real(0.1) * b.core_radius);
+    if (!hit || !(*hit > 0)) return false;
+    s = *hit;
+    const Pose at{a0.position + s * (a1.position - a0.position), a0.rotation.slerp(s, a1.rotation)};
+    const Vec3 centre = b0 * b.core + s * (b1 * b.core - b0 * b.core);
+    const SignedDistance<Real> d = shape_a.exact_distance(at.to_local(centre));
+    // Open meshes have no inside; what comes from behind is let through.
+    if (d.distance < 0) return false;
+    n = at.rotation * d.normal;
+    x = centre - d.distance * n;
+    // The plane's place in A does not change; what of the body is nearest to it at the start.
+    m.normal = d.normal;
+    const Vec3 start = a0.to_local(b0 * b.core);
+    const Quat upright = Quat::FromTwoVectors(d.normal, Vec3::UnitY()) * a0.rotation.conjugate() * b0.rotation;
+    const Real reach = -shape_b.bounds({upright * -b.core, upright.normalized()}).low.y();
+    const Real height = d.normal.dot(start - at.to_local(x)), gap = height - reach;
+    m.count = 1;
+    m.points[0] = {start - (reach + Real(0.5) * gap) * d.normal, gap, 0x70u};
+    return height > 0;
+  }
+  const Real tolerance = Real(0.01) * std::min(a.size, b.size);
+  const auto impact = time_of_impact(shape_a, a0, a1, shape_b, b0, b1, 0, tolerance);
+  if (!impact || !(impact->s > 0)) return false;
+  s = impact->s;
+  const auto at = [&](const Pose& p0, const Pose& p1) {
+    return Pose{p0.position + s * (p1.position - p0.position), p0.rotation.slerp(s, p1.rotation)};
+  };
+  // The points that will meet, where they are now.
+  const Vec3 xa = a0 * at(a0, a1).to_local(impact->x), xb = b0 * at(b0, b1).to_local(impact->x);
+  const Real gap = impact->normal.dot(xb - xa);
+  if (!(gap > 0)) return false;
+  m.normal = a0.rotation.conjugate() * impact->normal;
+  m.count = 1;
+  m.points[0] = {a0.to_local(Real(0.5) * (xa + xb)), gap, 0x71u};
+  return true;
+}
+
+/// A manifold in the other collider's frame, seen from there; other: the pose of the frame it is in.
+void turn_over(const Pose& other, Manifold& m) {
+  m.normal = -(other.rotation * m.normal);
+  for (int q = 0; q < m.count; ++q) m.points[q].x = other * m.points[q].x;
+}
+
+}  // namespace
+
+void find_contacts(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
+                   RigidWorkspace& w) {
+  const Rigid::Contacts& old = state.contacts;
+  const std::size_t n = w.pairs.size();
+  index_by(
+      old.pair.size(), model.colliders.size(), [&](std::size_t c) { return old.pair[c][0]; }, w.old_starts);
+  // Room for the manifolds of each pair.
+  w.first_slot.resize(n + 1);
+  std::size_t slots = 0;
+  for (std::size_t p = 0; p < n; ++p) {
+    w.first_slot[p] = static_cast<Index>(slots);
+    slots += is_surface(model.shapes[model.colliders[w.pairs[p][0]].shape]) ||
+                     is_surface(model.shapes[model.colliders[w.pairs[p][1]].shape])
+                 ? SurfaceManifolds::most
+                 : 1;
+  }
+  w.first_slot[n] = static_cast<Index>(slots);
+  w.manifolds.resize(slots), w.caches.resize(slots), w.previous.resize(slots), w.pair_of.resize(slots);
+  parallel_for(n, 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t p = begin; p < end; ++p) {
+      const Index i = w.pairs[p][0], j = w.pairs[p][1];
+      const Rigid::Collider &ci = model.colliders[i], &cj = model.colliders[j];
+      const Shape &shape_i = model.shapes[ci.shape], &shape_j = model.shapes[cj.shape];
+      const Index slot = w.first_slot[p], room = w.first_slot[p + 1] - slot;
+      for (Index s = slot; s < slot + room; ++s) {
+        w.pair_of[s] = static_cast<Index>(p);
+        w.previous[s] = -1;
+        w.caches[s] = {};
+      }
+      Index first = w.old_starts[i];
+      while (first < w.old_starts[i + 1] && old.pair[first][1] != j) ++first;
+      Index past = first;
+      while (past < w.old_starts[i + 1] && old.pair[past][1] == j) ++past;
+      const Pose &a = w.poses[i], &b = w.poses[j];
+      const bool swift = is_swift(w.ways[i], ci) || is_swift(w.ways[j], cj);
+      const auto touches_first = [&](const Rigid::Collider& f, const Rigid::Collider& g, const Pose& f0,
+                                     const Pose& g0, Manifold& m) {
+        return first_touch(model, f, g, f0, pose_after(model, state, gravity, dt, f), g0,
+                           pose_after(model, state, gravity, dt, g), m);
+      };
+      Manifold* const out = &w.manifolds[slot];
+      if (is_surface(shape_i) || is_surface(shape_j)) {
+        const bool swap = !is_surface(shape_i);
+        const Pose &f = swap ? b : a, &g = swap ? a : b;
+        const Rigid::Collider &cf = swap ? cj : ci, &cg = swap ? ci : cj;
+        const Pose g_in_f{f.to_local(g.position), (f.rotation.conjugate() * g.rotation).normalized()};
+        SurfaceManifolds found;
+        collide_surface(swap ? shape_j : shape_i, swap ? shape_i : shape_j, g_in_f, w.margins[i] + w.margins[j],
+                        found);
+        if (swift && found.count < SurfaceManifolds::most &&
+            touches_first(cf, cg, f, g, found.manifolds[found.count]))
+          ++found.count;
+        const Pose f_in_a{a.to_local(f.position), (a.rotation.conjugate() * f.rotation).normalized()};
+        for (int s = 0; s < room; ++s) {
+          if (s < found.count) {
+            out[s] = found.manifolds[s];
+            if (swap) turn_over(f_in_a, out[s]);
+          } else {
+            out[s].count = 0;
+          }
+        }
+        match(old, first, past, out, found.count, &w.previous[slot]);
+        continue;
+      }
+      if (past > first) {
+        w.previous[slot] = first;
+        std::memcpy(&w.caches[slot], old.cache[first].data(), sizeof(ManifoldCache));
+      }
+      const Pose b_in_a{a.to_local(b.position), (a.rotation.conjugate() * b.rotation).normalized()};
+      // Nothing passes a plane, so none is stopped by it in vain.
+      const Real margin = is_plane(shape_i) || is_plane(shape_j)
+                              ? Real(0.005) * std::min(ci.size, cj.size) + w.ways[i] + w.ways[j]
+                              : w.margins[i] + w.margins[j];
+      *out = collide(shape_i, shape_j, b_in_a, margin, w.caches[slot]);
+      if (swift && out->count == 0) touches_first(ci, cj, a, b, *out);
+    }
+  });
+  w.contact_slot.clear();
+  for (std::size_t s = 0; s < slots; ++s)
+    if (w.manifolds[s].count > 0) w.contact_slot.push_back(static_cast<Index>(s));
+  w.contacts.resize(w.contact_slot.size());
+  const Index world = w.bodies.world();
+  parallel_for(w.contacts.size(), 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const Index s = w.contact_slot[k], p = w.pair_of[s];
+      const Manifold& m = w.manifolds[s];
+      const Index i = w.pairs[p][0], j = w.pairs[p][1];
+      const Rigid::Collider &ca = model.colliders[i], &cb = model.colliders[j];
+      const Pose& a = w.poses[i];
+      ContactInput& c = w.contacts[k];
+      const auto row = [&](Index body) { return model.motion[body] == Rigid::Motion::fixed ? world : body; };
+      c.body_a = row(ca.body), c.body_b = row(cb.body);
+      c.normal = (a.rotation * m.normal).normalized();
+      c.count = m.count;
+      c.size = std::min(ca.size, cb.size);
+      const Vec3 from_a = a.position - state.frames.x[ca.body], from_b = a.position - state.frames.x[cb.body];
+      const Index before = w.previous[s];
+      for (int q = 0; q < m.count; ++q) {
+        const Vec3 x = a.rotation * m.points[q].x;
+        // What is far apart turns about points of its own surface.
+        const Real gap = m.points[q].separation;
+        const Vec3 half = (gap > c.size / 2 ? gap / 2 : Real(0)) * c.normal;
+        c.points[q] = {from_a + x - half, from_b + x + half, gap, 0, 0};
+      }
+      if (before >= 0) inherit(old, before, m, Real(0.1) * std::min(ca.size, cb.size), c);
+      c.friction_impulse = Vec3::Zero();
+      c.twist_impulse = 0;
+      if (before >= 0) {
+        const Vec3& f = old.friction[before];
+        c.friction_impulse = f - c.normal.dot(f) * c.normal;
+        c.twist_impulse = old.twist[before];
+      }
+      c.friction = std::sqrt(ca.friction * cb.friction);
+      c.restitution = std::max(ca.restitution, cb.restitution);
+      c.rolling = std::max(ca.rolling, cb.rolling);
+      c.surface_velocity = Vec3::Zero();
+      if (!ca.surface_velocity.isZero())
+        c.surface_velocity += state.frames.rotation(ca.body) * ca.surface_velocity;
+      if (!cb.surface_velocity.isZero())
+        c.surface_velocity -= state.frames.rotation(cb.body) * cb.surface_velocity;
+      c.round_a = ca.round, c.round_b = cb.round;
+    }
+  });
+}
+
+void keep_contacts(const RigidWorkspace& w, Rigid::Contacts& kept) {
+  const std::size_t n = w.contacts.size();
+  kept.pair.resize(n), kept.impulse.resize(n), kept.id.resize(n), kept.friction.resize(n),
+      kept.twist.resize(n);
+  kept.carried.resize(n), kept.count.resize(n), kept.cache.resize(n), kept.point.resize(4 * n);
+  parallel_for(n, contacts_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      const ContactInput& c = w.contacts[k];
+      const Index s = w.contact_slot[k];
+      kept.pair[k] = w.pairs[w.pair_of[s]];
+      kept.count[k] = static_cast<std::uint8_t>(c.count);
+      kept.impulse[k].setZero();
+      kept.carried[k].setZero();
+      kept.id[k].setZero();
+      for (int q = 0; q < c.count; ++q)
+        kept.impulse[k][q] = c.points[q].impulse, kept.carried[k][q] = c.points[q].carried,
+        kept.id[k][q] = w.manifolds[s].points[q].id;
+      for (std::size_t q = 0; q < 4; ++q)
+        kept.point[4 * k + q] = int(q) < c.count ? w.manifolds[s].points[q].x : Vec3(Vec3::Zero());
+      kept.friction[k] = c.friction_impulse;
+      kept.twist[k] = c.twist_impulse;
+      static_assert(sizeof(ManifoldCache) == 10);
+      std::memcpy(kept.cache[k].data(), &w.caches[s], sizeof(ManifoldCache));
+    }
+  });
+}
+
+}}  // namespace plenum::PLENUM_ABI::detail

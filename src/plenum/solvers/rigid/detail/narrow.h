@@ -1,0 +1,15 @@
+#pragma once
+// Contacts of the pairs that the broad phase found.
+#include "plenum/solvers/rigid/detail/workspace.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+
+/// Manifolds of all pairs for a step of dt [s], and from them the contacts to solve, with last step's
+/// impulses. A pair has one manifold, or several if one of the two is a mesh or height field.
+void find_contacts(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
+                   RigidWorkspace& w);
+
+/// Keeps the solved contacts for the next step.
+void keep_contacts(const RigidWorkspace& w, Rigid::Contacts& contacts);
+
+}}  // namespace plenum::PLENUM_ABI::detail
