@@ -51,7 +51,8 @@ BodySpec ball(double radius, const Vec3& at) {
   return body;
 }
 std::vector<BodySpec> flat_floors() {
-  return {plane(), mesh_body(grid_mesh(Vec2(10, 10), 31, 31)), ground(32, 0.33, [](double, double) { return 0.0; })};
+  return {plane(), mesh_body(grid_mesh(Vec2(10, 10), 31, 31)),
+          ground(32, 0.33, [](double, double) { return 0.0; })};
 }
 
 TEST(RigidSurface, ABallRollsOverTrianglesAsOverAPlane) {
@@ -96,7 +97,8 @@ TEST(RigidSurface, ABallLiesInAGrooveOfTwoSlopes) {
   TriangleMesh groove;
   groove.x = {Vec3(-1, 1, -3), Vec3(-1, 1, 3), Vec3(0, 0, -3), Vec3(0, 0, 3), Vec3(1, 1, -3), Vec3(1, 1, 3)};
   groove.triangles = {Index3(0, 1, 2), Index3(2, 1, 3), Index3(2, 3, 4), Index3(4, 3, 5)};
-  for (const BodySpec& floor : {mesh_body(groove), ground(21, 0.1, [](double x, double) { return std::abs(x); })}) {
+  for (const BodySpec& floor :
+       {mesh_body(groove), ground(21, 0.1, [](double x, double) { return std::abs(x); })}) {
     BodySpec body = ball(0.2, Vec3(Real(0.1), Real(0.5), Real(0.03)));
     body.rolling_resistance = Real(0.01);
     RigidScene scene({.bodies = {floor, body}});
@@ -110,13 +112,17 @@ TEST(RigidSurface, ABallLiesInAGrooveOfTwoSlopes) {
 
 TEST(RigidSurface, NothingFallsThroughAtSpeed) {
   std::vector<BodySpec> floors = flat_floors();
-  floors.push_back(ground(41, 0.25, [](double x, double z) { return 0.2 * std::sin(3 * x) * std::sin(2 * z); }));
+  floors.push_back(
+      ground(41, 0.25, [](double x, double z) { return 0.2 * std::sin(3 * x) * std::sin(2 * z); }));
   for (const BodySpec& floor : floors) {
     for (const double speed : {10.0, 60.0, 300.0}) {
-      std::vector<BodySpec> bodies = {floor, ball(0.05, Vec3(-2, 2, 0)),
-                                      validation::box(Vec3(Real(0.2), Real(0.02), Real(0.1)), Vec3(-1, 2, 0)),
-                                      validation::box(Vec3(Real(0.05), Real(0.05), Real(0.05)), Vec3(0, 2, 0)),
-                                      validation::box(Vec3::Constant(Real(0.1)), Vec3(1, 2, 0)), ball(0.01, Vec3(2, 2, 0))};
+      std::vector<BodySpec> bodies = {
+          floor,
+          ball(0.05, Vec3(-2, 2, 0)),
+          validation::box(Vec3(Real(0.2), Real(0.02), Real(0.1)), Vec3(-1, 2, 0)),
+          validation::box(Vec3(Real(0.05), Real(0.05), Real(0.05)), Vec3(0, 2, 0)),
+          validation::box(Vec3::Constant(Real(0.1)), Vec3(1, 2, 0)),
+          ball(0.01, Vec3(2, 2, 0))};
       bodies[3].shapes[0].shape = Form::capsule;
       bodies[3].shapes[0].radius = bodies[3].shapes[0].half_height = Real(0.05);
       for (std::size_t i = 1; i < bodies.size(); ++i) {

@@ -76,9 +76,9 @@ void match(const Rigid::Contacts& old, Index first, Index end, const Manifold* m
         for (int q = 0; q < manifolds[s].count; ++q)
           for (int o = 0; o < old.count[c]; ++o) {
             shared += old.id[c][o] == manifolds[s].points[q].id;
-            nearest = std::min(nearest, (old.point[4 * std::size_t(c) + std::size_t(o)] -
-                                         manifolds[s].points[q].x)
-                                            .squaredNorm());
+            nearest = std::min(
+                nearest,
+                (old.point[4 * std::size_t(c) + std::size_t(o)] - manifolds[s].points[q].x).squaredNorm());
           }
         if (by_id ? shared <= most : nearest >= least) continue;
         most = shared, least = nearest, previous[s] = c;
@@ -92,24 +92,23 @@ Pose pose_after(const Rigid::Model& model, const Rigid::State& state, const Vec3
                 const Rigid::Collider& c) {
   Pose body = state.frames.pose(c.body);
   body.position += dt * state.frames.v[c.body];
-  if (state.frames.inverse_mass[c.body] > 0)
-    body.position += dt * dt * model.gravity_scale[c.body] * gravity;
+  if (state.frames.inverse_mass[c.body] > 0) body.position += dt * dt * model.gravity_scale[c.body] * gravity;
   body.rotation = turned(body.rotation, Vec3(dt * state.frames.w[c.body]));
   return {body * c.local.position, (body.rotation * c.local.rotation).normalized()};
 }
 
 /// The contact that two colliders will have if nothing holds them, as one point that is still apart: on the
 /// plane of the first touch. a0 to b1: poses at the step's start and end. False if they pass each other.
-bool first_touch(const Rigid::Model& model, const Rigid::Collider& a, const Rigid::Collider& b, const Pose& a0,
-                 const Pose& a1, const Pose& b0, const Pose& b1, Manifold& m) {
+bool first_touch(const Rigid::Model& model, const Rigid::Collider& a, const Rigid::Collider& b,
+                 const Pose& a0, const Pose& a1, const Pose& b0, const Pose& b1, Manifold& m) {
   const Shape &shape_a = model.shapes[a.shape], &shape_b = model.shapes[b.shape];
   Vec3 x, n;
   Real s;
   if (is_surface(shape_a)) {
     // A ball inside the body stands for it: what stays outside is left to the contacts of the next step.
     if (!(b.core_radius > 0)) return false;
-    const auto hit = first_contact(shape_a, a0, a1, b0 * b.core, b1 * b.core, b.core_radius,
-                                   Real(0.1) * b.core_radius);
+    const auto hit =
+        first_contact(shape_a, a0, a1, b0 * b.core, b1 * b.core, b.core_radius, Real(0.1) * b.core_radius);
     if (!hit || !(*hit > 0)) return false;
     s = *hit;
     const Pose at{a0.position + s * (a1.position - a0.position), a0.rotation.slerp(s, a1.rotation)};
@@ -122,7 +121,8 @@ bool first_touch(const Rigid::Model& model, const Rigid::Collider& a, const Rigi
     // The plane's place in A does not change; what of the body is nearest to it at the start.
     m.normal = d.normal;
     const Vec3 start = a0.to_local(b0 * b.core);
-    const Quat upright = Quat::FromTwoVectors(d.normal, Vec3::UnitY()) * a0.rotation.conjugate() * b0.rotation;
+    const Quat upright =
+        Quat::FromTwoVectors(d.normal, Vec3::UnitY()) * a0.rotation.conjugate() * b0.rotation;
     const Real reach = -shape_b.bounds({upright * -b.core, upright.normalized()}).low.y();
     const Real height = d.normal.dot(start - at.to_local(x)), gap = height - reach;
     m.count = 1;
@@ -201,8 +201,8 @@ void find_contacts(const Rigid::Model& model, const Rigid::State& state, const V
         const Rigid::Collider &cf = swap ? cj : ci, &cg = swap ? ci : cj;
         const Pose g_in_f{f.to_local(g.position), (f.rotation.conjugate() * g.rotation).normalized()};
         SurfaceManifolds found;
-        collide_surface(swap ? shape_j : shape_i, swap ? shape_i : shape_j, g_in_f, w.margins[i] + w.margins[j],
-                        found);
+        collide_surface(swap ? shape_j : shape_i, swap ? shape_i : shape_j, g_in_f,
+                        w.margins[i] + w.margins[j], found);
         if (swift && found.count < SurfaceManifolds::most &&
             touches_first(cf, cg, f, g, found.manifolds[found.count]))
           ++found.count;
