@@ -2,21 +2,61 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <functional>
 
 #include "bench.h"
+#include "bullet_peer.h"
+#include "referee.h"
 #include "rigid_scenes.h"
 
 namespace plenum::bench { namespace {
 
 using validation::RigidScene;
+using validation::StackErrors;
 using Clock = std::chrono::steady_clock;
 
-/// Least mean [ms] of three runs of `steps` steps from the start, and the worst step of the best run.
-RigidScene run(Session& session, const Rigid::Spec& spec, int steps) {
+/// A scene's bodies at the end, and how far the fastest of them got.
+struct Outcome {
+  Overlaps overlaps;
+  double displacement = 0;  // [m] of the body that moved farthest
+  StackErrors stack;
+};
+
+Outcome judge(const Rigid::Spec& spec, const std::vector<BodyPose>& poses) {
+  Outcome outcome{overlaps(spec, poses), 0, validation::stack_errors(poses)};
+  for (std::size_t i = 0; i < poses.size(); ++i)
+    outcome.displacement =
+        std::max(outcome.displacement, (poses[i].position - spec.bodies[i].position.cast<double>()).norm());
+  return outcome;
+}
+
+std::vector<BodyPose> poses_of(const RigidScene& scene) {
+  std::vector<BodyPose> poses;
+  for (std::size_t i = 0; i < scene.state.frames.size(); ++i) {
+    const Pose pose = scene.state.frames.pose(Index(i));
+    // From the principal frame back to the one that the shapes are given in.
+    const Pose& origin = scene.model.origin[i];
+    poses.push_back({(pose * origin.position).cast<double>(),
+                     (pose.rotation * origin.rotation).cast<double>().normalized()});
+  }
+  return poses;
+}
+
+/// Reports the least mean [ms] of three runs of `steps` steps from the start, and the worst step of the best
+/// run; with one thread beside Bullet, the two in turn. Judges how both end.
+void run(Session& session, const Rigid::Spec& spec, int steps,
+         const std::vector<std::pair<const char*, std::function<double(const Outcome&)>>>& quality) {
+  const bool with_peer = session.threads() == 1 && has_bullet();
+  if (session.threads() == 1 && !has_bullet())
+    std::fprintf(stderr,
+                 "bench: Bullet is missing, so there is no peer (Debian: libbullet-dev, then build again)\n");
   double best = 1e30, worst = 0;
-  RigidScene scene(spec);
+  PeerRun peer;
+  peer.ms_per_step = 1e30;
+  std::vector<BodyPose> poses;
   for (int repeat = 0; repeat < 3; ++repeat) {
-    scene = RigidScene(spec);
+    RigidScene scene(spec);
     double total = 0, longest = 0;
     for (int k = 0; k < steps; ++k) {
       const auto start = Clock::now();
@@ -25,47 +65,50 @@ RigidScene run(Session& session, const Rigid::Spec& spec, int steps) {
       total += ms, longest = std::max(longest, ms);
     }
     if (total < best) best = total, worst = longest;
+    poses = poses_of(scene);
+    if (!with_peer) continue;
+    PeerRun again = run_bullet(spec, steps);
+    if (again.ms_per_step < peer.ms_per_step) peer = std::move(again);
   }
-  session.figure("ms_per_step", best / steps, "ms");
-  session.figure("worst_ms", worst, "ms");
-  return scene;
+  const auto figure = [&](const char* metric, double ours, const char* unit, double theirs) {
+    session.figure({metric, ours, unit, with_peer ? "Bullet 3.24" : "", theirs});
+  };
+  figure("ms_per_step", best / steps, "ms", peer.ms_per_step);
+  figure("worst_ms", worst, "ms", peer.worst_ms);
+  const Outcome ours = judge(spec, poses), theirs = with_peer ? judge(spec, peer.poses) : Outcome{};
+  figure("mean_penetration_mm", 1e3 * ours.overlaps.mean, "mm", 1e3 * theirs.overlaps.mean);
+  figure("max_penetration_mm", 1e3 * ours.overlaps.largest, "mm", 1e3 * theirs.overlaps.largest);
+  for (const auto& [metric, of] : quality) figure(metric, of(ours), "m", of(theirs));
 }
 
-/// Farthest that a body has moved.
-double displacement(const RigidScene& scene, const Rigid::Spec& spec) {
-  double largest = 0;
-  for (std::size_t i = 0; i < spec.bodies.size(); ++i)
-    largest = std::max<double>(largest, (scene.state.frames.x[i] - spec.bodies[i].position).norm());
-  return largest;
+double displacement(const Outcome& outcome) {
+  return outcome.displacement;
 }
 
 void a(Session& session) {
-  const Rigid::Spec spec = validation::pyramid();
-  session.figure("max_displacement_m", displacement(run(session, spec, 600), spec), "m");
+  run(session, validation::pyramid(), 600, {{"max_displacement_m", displacement}});
 }
 const Register register_a("rigid/A", a);
 
 void b(Session& session) {
-  run(session, validation::cube(), 600);
+  run(session, validation::cube(), 600, {{"max_displacement_m", displacement}});
 }
 const Register register_b("rigid/B", b);
 
 void c(Session& session) {
-  run(session, validation::bin(), 600);
+  run(session, validation::bin(), 600, {});
 }
 const Register register_c("rigid/C", c);
 
 void d(Session& session) {
-  const RigidScene scene = run(session, validation::stack(), 1200);
-  const validation::StackErrors errors = validation::stack_errors(scene);
-  session.figure("height_loss_m", errors.height_loss, "m");
-  session.figure("drift_m", errors.drift, "m");
+  run(session, validation::stack(), 1200,
+      {{"height_loss_m", [](const Outcome& o) { return o.stack.height_loss; }},
+       {"drift_m", [](const Outcome& o) { return o.stack.drift; }}});
 }
 const Register register_d("rigid/D", d);
 
 void large_pyramid(Session& session) {
-  const Rigid::Spec spec = validation::pyramid(100);
-  session.figure("max_displacement_m", displacement(run(session, spec, 200), spec), "m");
+  run(session, validation::pyramid(100), 200, {{"max_displacement_m", displacement}});
 }
 const Register register_large_pyramid("rigid/pyramid-5050", large_pyramid);
 

@@ -128,14 +128,22 @@ inline Rigid::Spec spinning_box() {
 struct StackErrors {
   double height_loss = 0, drift = 0;
 };
-inline StackErrors stack_errors(const RigidScene& scene) {
+/// poses [N] with a position, the floor's first.
+template <class Poses>
+StackErrors stack_errors(const Poses& poses) {
   StackErrors e;
-  const std::size_t top = scene.state.frames.size() - 1;
-  e.height_loss = (static_cast<double>(top) - 0.5) - static_cast<double>(scene.state.frames.x[top].y());
+  const std::size_t top = poses.size() - 1;
+  e.height_loss = (static_cast<double>(top) - 0.5) - static_cast<double>(poses[top].position.y());
   for (std::size_t i = 1; i <= top; ++i)
-    e.drift = std::max(
-        e.drift, static_cast<double>(std::hypot(scene.state.frames.x[i].x(), scene.state.frames.x[i].z())));
+    e.drift =
+        std::max(e.drift, static_cast<double>(std::hypot(poses[i].position.x(), poses[i].position.z())));
   return e;
+}
+inline StackErrors stack_errors(const RigidScene& scene) {
+  std::vector<Pose> poses;
+  for (std::size_t i = 0; i < scene.state.frames.size(); ++i)
+    poses.push_back(scene.state.frames.pose(Index(i)));
+  return stack_errors(poses);
 }
 
 }  // namespace plenum::validation

@@ -1,0 +1,60 @@
+// The bench's judge of overlap, by closed forms.
+#include "referee.h"
+
+#include <gtest/gtest.h>
+
+#include <numbers>
+
+namespace plenum { namespace {
+
+using bench::BodyPose;
+using bench::Solid;
+using Vec = Vector3<double>;
+
+Solid box(double x, double y, double z) {
+  Solid solid;
+  for (int k = 0; k < 8; ++k)
+    solid.points.push_back(Vec(k & 1 ? x : -x, k & 2 ? y : -y, k & 4 ? z : -z));
+  return solid;
+}
+BodyPose at(double x, double y, double z, double turn = 0) {
+  return {Vec(x, y, z), Quaternion<double>(Eigen::AngleAxisd(turn, Vec::UnitZ()))};
+}
+
+TEST(Referee, KnowsBallsAndCapsules) {
+  const Solid ball{{Vec::Zero()}, 0.5}, capsule{{Vec(0, -1, 0), Vec(0, 1, 0)}, 0.25};
+  EXPECT_NEAR(overlap(ball, at(0, 0, 0), ball, at(0.9, 0, 0)), 0.1, 1e-12);
+  EXPECT_NEAR(overlap(ball, at(0, 0, 0), ball, at(0, 3, 4)), -4, 1e-12);
+  EXPECT_NEAR(overlap(capsule, at(0, 0, 0), ball, at(0.7, 0.3, 0)), 0.05, 1e-12);
+  EXPECT_NEAR(overlap(capsule, at(0, 0, 0), ball, at(0, 1.7, 0)), 0.05, 1e-12);
+  EXPECT_NEAR(overlap(capsule, at(0, 0, 0), capsule, at(0, 0, 0.4, std::numbers::pi / 2)), 0.1, 1e-12);
+}
+
+TEST(Referee, KnowsBoxes) {
+  const Solid cube = box(0.5, 0.5, 0.5);
+  EXPECT_NEAR(overlap(cube, at(0, 0, 0), cube, at(0.3, 0.9, -0.2)), 0.1, 1e-12);
+  EXPECT_NEAR(overlap(cube, at(0, 0, 0), cube, at(0.3, 1.25, -0.2)), -0.25, 1e-12);
+  EXPECT_NEAR(overlap(cube, at(0, 0, 0), cube, at(2, 2, 0)), -std::sqrt(2.0), 1e-9);
+  // An edge into a face: half the diagonal reaches down.
+  const double reach = std::sqrt(0.5);
+  EXPECT_NEAR(overlap(cube, at(0, 0, 0), cube, at(0, 0.5 + reach - 0.05, 0, std::numbers::pi / 4)), 0.05, 1e-9);
+  // Two edges across each other, turned by 45 degrees about z and about x: the overlap is along y.
+  const BodyPose low{Vec::Zero(), Quaternion<double>(Eigen::AngleAxisd(std::numbers::pi / 4, Vec::UnitZ()))};
+  const BodyPose high{Vec(0, 2 * reach - 0.03, 0),
+                      Quaternion<double>(Eigen::AngleAxisd(std::numbers::pi / 4, Vec::UnitX()))};
+  EXPECT_NEAR(overlap(cube, low, cube, high), 0.03, 1e-9);
+}
+
+TEST(Referee, CountsPairsThatMayMove) {
+  rigid::Spec spec;
+  rigid::BodySpec body;
+  body.motion = rigid::Motion::fixed;
+  spec.bodies = {body, body, rigid::BodySpec{}};
+  const bench::Overlaps sum = bench::overlaps(spec, {at(0, 0, 0), at(0.5, 0, 0), at(0, 0.8, 0)});
+  EXPECT_EQ(sum.pairs, 2u);
+  EXPECT_NEAR(sum.mean, 0.2, 1e-12);
+  EXPECT_NEAR(sum.largest, 0.2, 1e-12);
+}
+
+}  // namespace
+}  // namespace plenum
