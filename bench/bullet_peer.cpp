@@ -8,7 +8,8 @@
 #include <cmath>
 #include <memory>
 
-namespace plenum::bench { namespace {
+namespace plenum::bench {
+namespace {
 
 btVector3 bullet(const Vec3& v) {
   return {btScalar(v.x()), btScalar(v.y()), btScalar(v.z())};
@@ -71,9 +72,8 @@ PeerRun run_bullet(const rigid::Spec& spec, int steps) {
     if (moves) shapes.back()->calculateLocalInertia(mass, inertia);
     btRigidBody::btRigidBodyConstructionInfo info(mass, nullptr, shapes.back().get(), inertia);
     const Vec4& q = body.orientation;
-    info.m_startWorldTransform =
-        btTransform(btQuaternion(btScalar(q[0]), btScalar(q[1]), btScalar(q[2]), btScalar(q[3])),
-                    bullet(body.position));
+    info.m_startWorldTransform = btTransform(
+        btQuaternion(btScalar(q[0]), btScalar(q[1]), btScalar(q[2]), btScalar(q[3])), bullet(body.position));
     info.m_friction = std::sqrt(btScalar(body.friction));
     info.m_restitution = 0;
     bodies.push_back(std::make_unique<btRigidBody>(info));

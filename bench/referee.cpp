@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-namespace plenum::bench { namespace {
+namespace plenum::bench {
+namespace {
 
 using Vec = Vector3<double>;
 using Points = std::vector<Vec>;
@@ -64,7 +65,8 @@ double distance_of_hull(const Points& points) {
       Points kept;
       std::vector<double> values;
       for (Eigen::Index k = 0; k < weights.size(); ++k)
-        if (k != first && weights[k] > 0) kept.push_back(corners[std::size_t(k)]), values.push_back(weights[k]);
+        if (k != first && weights[k] > 0)
+          kept.push_back(corners[std::size_t(k)]), values.push_back(weights[k]);
       if (kept.empty()) break;
       corners = kept;
       weights = Eigen::Map<Eigen::VectorXd>(values.data(), Eigen::Index(values.size()));
@@ -84,7 +86,8 @@ void add_face_normals(const Points& points, Points& axes) {
         const Vec n = (points[j] - points[i]).cross(points[k] - points[i]);
         if (n.norm() < 1e-12) continue;
         double low = 0, high = 0;
-        for (const Vec& p : points) low = std::min(low, n.dot(p - points[i])), high = std::max(high, n.dot(p - points[i]));
+        for (const Vec& p : points)
+          low = std::min(low, n.dot(p - points[i])), high = std::max(high, n.dot(p - points[i]));
         if (std::min(-low, high) <= 1e-9 * n.norm()) axes.push_back(n.normalized());
       }
 }

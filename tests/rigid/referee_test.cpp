@@ -13,8 +13,7 @@ using Vec = Vector3<double>;
 
 Solid box(double x, double y, double z) {
   Solid solid;
-  for (int k = 0; k < 8; ++k)
-    solid.points.push_back(Vec(k & 1 ? x : -x, k & 2 ? y : -y, k & 4 ? z : -z));
+  for (int k = 0; k < 8; ++k) solid.points.push_back(Vec(k & 1 ? x : -x, k & 2 ? y : -y, k & 4 ? z : -z));
   return solid;
 }
 BodyPose at(double x, double y, double z, double turn = 0) {
@@ -37,7 +36,8 @@ TEST(Referee, KnowsBoxes) {
   EXPECT_NEAR(overlap(cube, at(0, 0, 0), cube, at(2, 2, 0)), -std::sqrt(2.0), 1e-9);
   // An edge into a face: half the diagonal reaches down.
   const double reach = std::sqrt(0.5);
-  EXPECT_NEAR(overlap(cube, at(0, 0, 0), cube, at(0, 0.5 + reach - 0.05, 0, std::numbers::pi / 4)), 0.05, 1e-9);
+  EXPECT_NEAR(overlap(cube, at(0, 0, 0), cube, at(0, 0.5 + reach - 0.05, 0, std::numbers::pi / 4)), 0.05,
+              1e-9);
   // Two edges across each other, turned by 45 degrees about z and about x: the overlap is along y.
   const BodyPose low{Vec::Zero(), Quaternion<double>(Eigen::AngleAxisd(std::numbers::pi / 4, Vec::UnitZ()))};
   const BodyPose high{Vec(0, 2 * reach - 0.03, 0),
