@@ -108,6 +108,30 @@ void d(Session& session) {
 }
 const Register register_d("rigid/D", d);
 
+void chain(Session& session, bool level) {
+  validation::ChainErrors worst;
+  double best = 1e30, longest = 0;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    RigidScene scene = validation::chain_scene(level);
+    double total = 0, slowest = 0;
+    for (int k = 0; k < 600; ++k) {
+      const auto start = Clock::now();
+      scene.step();
+      const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+      total += ms, slowest = std::max(slowest, ms);
+      const validation::ChainErrors now = validation::chain_errors(scene);
+      worst.gap = std::max(worst.gap, now.gap), worst.stretch = std::max(worst.stretch, now.stretch);
+    }
+    if (total < best) best = total, longest = slowest;
+  }
+  session.figure("ms_per_step", best / 600, "ms");
+  session.figure("worst_ms", longest, "ms");
+  session.figure("stretch", worst.stretch, "1");
+  session.figure("joint_gap_m", worst.gap, "m");
+}
+const Register register_e1("rigid/E1", [](Session& session) { chain(session, false); });
+const Register register_e2("rigid/E2", [](Session& session) { chain(session, true); });
+
 void large_pyramid(Session& session) {
   run(session, validation::pyramid(100), 200, {{"max_displacement_m", displacement}});
 }

@@ -117,6 +117,59 @@ inline Rigid::Spec stack(int boxes = 20) {
   return spec;
 }
 
+/// E: `links` - 1 links of 1 kg and a ball of 100 kg, hung from (0, 30, 0) by `links` ball joints, straight
+/// down or, `level`, along x. Nothing collides.
+inline Rigid::Spec chain(bool level, int links = 100, double ball_mass = 100) {
+  Rigid::Spec spec;
+  const Vec3 along = level ? Vec3(1, 0, 0) : Vec3(0, -1, 0), top(0, 30, 0);
+  const auto at = [&](double length) { return Vec3(top + Real(length) * along); };
+  for (int i = 0; i < links; ++i) {
+    rigid::BodySpec body = box(Vec3(Real(0.025), Real(0.1), Real(0.025)), at(0.1 + 0.2 * i));
+    body.density = 2000;  // 1 kg
+    if (level) body.rotation = Vec3(0, 0, 90);
+    if (i + 1 == links) {
+      body.shapes[0].shape = rigid::Form::sphere;
+      body.shapes[0].radius = Real(0.25);
+      body.density = Real(ball_mass / (4.0 / 3 * 3.14159265358979 * 0.25 * 0.25 * 0.25));
+      body.position = at(0.2 * i + 0.25);
+    }
+    spec.bodies.push_back(body);
+    rigid::JointSpec joint;
+    joint.anchor = at(0.2 * i);
+    if (i > 0) joint.body_a = std::to_string(i - 1);
+    joint.body_b = std::to_string(i);
+    spec.joints.push_back(joint);
+  }
+  return spec;
+}
+/// Of a chain: the largest gap [m] of a joint, and by which part its end is farther from the anchor than it
+/// can be (or, hanging, would be).
+struct ChainErrors {
+  double gap = 0, stretch = 0;
+};
+inline ChainErrors chain_errors(const RigidScene& scene) {
+  using D3 = Vector3<double>;
+  ChainErrors e;
+  const Frames& f = scene.state.frames;
+  const auto end_of = [&](Index body, const Pose& in) -> D3 {
+    const D3 local = in.position.cast<double>();
+    if (body < 0) return local;
+    const auto i = static_cast<std::size_t>(body);
+    return f.x[i].cast<double>() + f.rotation(i).cast<double>().normalized() * local;
+  };
+  for (const Rigid::Joint& j : scene.model.joints)
+    e.gap = std::max(e.gap, (end_of(j.b, j.in_b) - end_of(j.a, j.in_a)).norm());
+  const double length = 0.2 * static_cast<double>(f.size() - 1) + 0.25;
+  e.stretch = (f.x.back().cast<double>() - D3(0, 30, 0)).norm() / length - 1;
+  return e;
+}
+/// Without contacts.
+inline RigidScene chain_scene(bool level, int links = 100, double ball_mass = 100) {
+  RigidScene scene(chain(level, links, ball_mass));
+  for (Rigid::Collider& c : scene.model.colliders) c.mask = 0;
+  return scene;
+}
+
 /// F: a free box about its middle axis, nearly; gravity must be switched off.
 inline Rigid::Spec spinning_box() {
   rigid::BodySpec body = box(Vec3(Real(0.5), Real(0.25), Real(0.1)), Vec3::Zero());

@@ -17,19 +17,25 @@ Matrix3<T> world_inertia(const Quaternion<T>& q, const Vector3<T>& d) {
 /// Turns q by the rotation vector [rad]. Source: exponential map of unit quaternions.
 template <class T>
 Quaternion<T> turned(const Quaternion<T>& q, const Vector3<T>& by) {
-  const T half = by.norm() / 2;
-  // sin(x)/x by its series near zero, where the quotient is 0/0.
-  const T scale = half < T(1e-3) ? T(0.5) * (1 - half * half / 6) : std::sin(half) / (2 * half);
-  const Quaternion<T> step(std::cos(half), scale * by.x(), scale * by.y(), scale * by.z());
+  // Near zero by series, which costs less and has no 0/0; the next terms are below 1e-15.
+  const T x = by.squaredNorm() / 4;
+  const bool small = x < T(0.01);
+  const T half = small ? T(0) : std::sqrt(x);
+  const T cosine =
+      small ? 1 - x / 2 * (1 - x / 12 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90)))) : std::cos(half);
+  const T scale =
+      small ? (1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72)))) / 2 : std::sin(half) / (2 * half);
+  const Quaternion<T> step(cosine, scale * by.x(), scale * by.y(), scale * by.z());
   return (step * q).normalized();
 }
 
 /// Turns a free body for h [s]. The angular momentum L = R I R^T w is kept exactly and the attitude follows
 ///   dq/dt = w(q) q / 2,  w(q) = R I^-1 R^T L
 /// by the classical Runge-Kutta method, in parts of at most 0.25 rad (but at most 32 of them; faster bodies
-/// keep L, and with it bounded speed, and lose accuracy only). Energy follows to the method's order. q: unit,
-/// from the principal axes to the world; inertia [kg m^2] > 0 about them; w [rad/s] in the world. Source:
-/// Euler's equations in the form of Dullweber, Leimkuhler & McLachlan 1997, section 2.
+/// keep L, and with it bounded speed, and lose accuracy only). Energy follows to the method's order. Balls
+/// and symmetric bodies turn exactly (Landau & Lifshitz, Mechanics, section 33). q: unit, from the principal
+/// axes to the world; inertia [kg m^2] > 0 about them; w [rad/s] in the world. Source: Euler's equations in
+/// the form of Dullweber, Leimkuhler & McLachlan 1997, section 2.
 template <class T>
 void rotate_freely(Quaternion<T>& q, const Vector3<T>& inertia, Vector3<T>& w, T h) {
   const T largest = inertia.maxCoeff(), smallest = inertia.minCoeff();
@@ -39,6 +45,17 @@ void rotate_freely(Quaternion<T>& q, const Vector3<T>& inertia, Vector3<T>& w, T
     return;
   }
   const Vector3<T> momentum = q * inertia.cwiseProduct(q.conjugate() * w).eval();
+  for (int k = 0; k < 3; ++k) {
+    const T across = inertia[(k + 1) % 3], other = inertia[(k + 2) % 3];
+    if (std::abs(across - other) > T(1e-5) * largest) continue;
+    // Symmetric about axis u: L . u stays, the body turns about u and u about L, both evenly.
+    const T transverse = 2 / (across + other), axial = inverse[k] - transverse;
+    const Vector3<T> u = q * Vector3<T>::Unit(k);
+    const T along = axial * momentum.dot(u);
+    q = turned(turned(q, Vector3<T>((h * along) * u)), Vector3<T>((h * transverse) * momentum));
+    w = transverse * momentum + along * (q * Vector3<T>::Unit(k));
+    return;
+  }
   const T fastest = momentum.norm() / smallest;
   const int parts = static_cast<int>(std::clamp<T>(std::ceil(std::abs(h) * fastest * 4), 1, 32));
   using V4 = Eigen::Matrix<T, 4, 1>;

@@ -74,6 +74,11 @@ constexpr std::size_t large = 4096;  // [rows]
 
 }  // namespace
 
+std::vector<Index> elimination_order(Index n, std::span<const Index2> positions) {
+  std::vector<std::vector<Index>> graph = graph_of(n, positions);
+  return graph.size() < large ? minimum_degree(std::move(graph)) : approximate_minimum_degree(graph);
+}
+
 void SparseLdlt::analyze(Index n, std::span<const Index2> positions) {
   for (std::size_t k = 0; k < positions.size(); ++k) {
     const auto [i, j] = std::pair(positions[k][0], positions[k][1]);
@@ -85,8 +90,7 @@ void SparseLdlt::analyze(Index n, std::span<const Index2> positions) {
   }
   n_ = n;
   const auto size = static_cast<std::size_t>(n);
-  std::vector<std::vector<Index>> graph = graph_of(n, positions);
-  order_ = graph.size() < large ? minimum_degree(std::move(graph)) : approximate_minimum_degree(graph);
+  order_ = elimination_order(n, positions);
 
   // The upper triangle by columns, rows in order, each once.
   struct Place {

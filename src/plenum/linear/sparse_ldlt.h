@@ -7,6 +7,10 @@
 
 namespace plenum::inline PLENUM_ABI {
 
+/// New place of each of n rows, such that factors of a matrix with entries at `positions` fill in little: no
+/// fill for trees. By minimum degree, approximately so for thousands of rows.
+std::vector<Index> elimination_order(Index n, std::span<const Index2> positions);
+
 /// P A P^T = L D L^T, in double, for positive semi-definite matrices such as J W J^T of constraints.
 /// analyze() finds the order, by minimum degree, and the pattern of L; after it nothing allocates. For a
 /// chain or a tree L has no more entries than A, so that factoring and solving cost as much as a product.

@@ -8,6 +8,7 @@
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/geometry/solid_mesh.h"
+#include "plenum/solvers/rigid/detail/build_joints.h"
 #include "plenum/solvers/rigid/rigid.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -196,7 +197,8 @@ std::size_t Rigid::memory(const Spec& spec) {
     for (const ShapeSpec& s : b.shapes)
       bytes += surface_memory(s) + n * (40 * s.mesh.triangles.size() + 60 * s.heights.size());
   }
-  return bytes;
+  // Rows, blocks of the factors (of chains and trees) and what the state keeps.
+  return bytes + 4000 * spec.joints.size();
 }
 
 void Rigid::check(const Model& model, const State& s) {
@@ -214,6 +216,13 @@ void Rigid::check(const Model& model, const State& s) {
         std::pair("inverse_inertia", s.frames.inverse_inertia.size()),
         std::pair("start_position", s.start_x.size()), std::pair("start_rotation", s.start_q.size())})
     require(count == n, key, "must hold one item for each body", count, n);
+  const std::size_t joints = model.joints.size();
+  for (const auto& [key, count] :
+       {std::pair("joint_impulse", s.joints.impulse.size()),
+        std::pair("joint_status", s.joints.status.size()), std::pair("joint_pull", s.joints.pull.size()),
+        std::pair("joint_force", s.joints.force.size()), std::pair("joint_torque", s.joints.torque.size()),
+        std::pair("joint_broken", s.joints.broken.size())})
+    require(count == joints, key, "must hold one item for each joint", count, joints);
   const Contacts& c = s.contacts;
   const std::size_t contacts = c.pair.size();
   for (const auto& [key, count] :
@@ -337,6 +346,7 @@ void Rigid::build(const Spec& spec, Model& model, State& state) {
   model.first.push_back(static_cast<Index>(model.colliders.size()));
   state.start_x = state.frames.x;
   state.start_q = state.frames.q;
+  detail::build_joints(spec, model, state);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -101,6 +101,16 @@ void store_bodies(RigidWorkspace& w, Rigid::State& state) {
   });
 }
 
+/// Drops pairs of bodies that a joint keeps from touching.
+void keep_apart(const Rigid::Model& model, std::vector<Index2>& pairs) {
+  const auto less = [](const Index2& a, const Index2& b) { return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1]; };
+  std::erase_if(pairs, [&](const Index2& pair) {
+    const Index a = model.colliders[pair[0]].body, b = model.colliders[pair[1]].body;
+    return std::binary_search(model.apart.begin(), model.apart.end(), Index2(std::min(a, b), std::max(a, b)),
+                              less);
+  });
+}
+
 }  // namespace
 
 Real Rigid::max_dt(const Model&, const State&, const Params&) {
@@ -115,6 +125,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   {
     const StageTimer timer(report.stages, "broad phase");
     detail::find_pairs(model, state, params.gravity, dt, w);
+    if (!model.apart.empty()) keep_apart(model, w.pairs);
   }
   load_bodies(model, state, w);
   {
@@ -122,6 +133,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
     detail::find_contacts(model, state, params.gravity, dt, w);
   }
   const Real h = dt / static_cast<Real>(params.substeps);
+  const detail::JointScene scene{model, state, w.bodies, w.q, static_cast<double>(h)};
   {
     const StageTimer timer(report.stages, "prepare");
     detail::ContactSettings settings{.h = h};
@@ -129,23 +141,35 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
     settings.damping_ratio = params.contact_damping;
     settings.restitution_threshold = params.restitution_threshold;
     w.solver.prepare(w.contacts, w.bodies, settings);
+    w.joints.start(scene);
   }
   {
     const StageTimer timer(report.stages, "solve");
+    const bool contacts = !w.contacts.empty(), joints = !w.joints.empty();
     for (int k = 0; k < params.substeps; ++k) {
       push_bodies(model, params, h, w);
       w.solver.warm_start(w.bodies);
+      if (joints) w.joints.begin(scene, w.bodies, contacts);
       w.solver.solve(w.bodies, true);
+      if (joints) w.joints.solve(scene, w.bodies);
       move_bodies(model, state, h, w);
+      if (joints) w.joints.update(scene);
       w.solver.solve(w.bodies, false);
+      if (joints) {
+        w.joints.relax(scene, w.bodies, contacts || k + 1 == params.substeps);
+        w.joints.collect();
+      }
     }
     w.solver.restitute(w.bodies);
+    if (joints && contacts) w.joints.relax(scene, w.bodies, true);
   }
   {
     const StageTimer timer(report.stages, "finish");
     w.solver.store(w.contacts);
     detail::keep_contacts(w, state.contacts);
     store_bodies(w, state);
+    if (const int broke = w.joints.store(model, static_cast<double>(dt), state.joints); broke > 0)
+      report.measure("joints broken", broke);
     state.time += static_cast<double>(dt);
   }
   report.measure("contacts", static_cast<double>(w.contacts.size()));
@@ -171,6 +195,12 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
   visit({"contact_twist", "N m s", Centring::edge}, s.contacts.twist);
   visit({"contact_count", "1", Centring::edge}, s.contacts.count);
   visit({"contact_cache", "1", Centring::edge}, s.contacts.cache);
+  visit({"joint_impulse", "N s or N m s", Centring::edge}, s.joints.impulse);
+  visit({"joint_status", "1", Centring::edge}, s.joints.status);
+  visit({"joint_pull", "N s", Centring::edge}, s.joints.pull);
+  visit({"joint_force", "N", Centring::edge}, s.joints.force);
+  visit({"joint_torque", "N m", Centring::edge}, s.joints.torque);
+  visit({"joint_broken", "1", Centring::edge}, s.joints.broken);
   visit({"time", "s", Centring::global}, s.time);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
     out.resize(model.motion.size());

@@ -1,5 +1,6 @@
 #pragma once
 // Rigid bodies with contacts and joints.
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -37,6 +38,22 @@ struct Rigid {
     Real core_radius;       ///< [m]
     std::uint32_t layer, mask;
   };
+  /// What one freedom of a joint may do: m, N/m, N s/m, N along it; rad, N m/rad, N m s/rad, N m about it.
+  struct JointAxis {
+    rigid::AxisMode mode = rigid::AxisMode::free;
+    rigid::Drive drive = rigid::Drive::none;
+    Real lower = 0, upper = 0;  ///< of a limited one; a locked one is held at `lower`
+    Real speed = 0, target = 0, stiffness = 0, damping = 0, strength = 0;  ///< of the drive
+    bool is_used() const { return mode != rigid::AxisMode::free || drive != rigid::Drive::none; }
+  };
+  /// What the six freedoms are depends on the type: see detail/joint_rows.h.
+  struct Joint {
+    rigid::JointType type;
+    Index a, b;       ///< bodies; -1: the world
+    Pose in_a, in_b;  ///< its frame in the bodies' principal frames, or the world
+    std::array<JointAxis, 6> axes;
+    Real break_force, break_torque;  ///< [N], [N m]; 0: never
+  };
   struct Model {
     std::vector<Shape> shapes;
     std::vector<Collider> colliders;   ///< [K], by body
@@ -48,6 +65,8 @@ struct Rigid {
     std::vector<Real> reach;           ///< [N] m of the farthest point of a body from its centre of mass
     std::vector<TriangleMesh> meshes;  ///< [K] what is drawn, in the collider's frame
     std::vector<int> palette;          ///< [K]
+    std::vector<Joint> joints;         ///< [J]
+    std::vector<Index2> apart;  ///< pairs of bodies that a joint keeps from touching, smaller first, sorted
   };
   /// Contacts [C] of the last step, in the order of their colliders, for warm starting.
   struct Contacts {
@@ -61,11 +80,21 @@ struct Rigid {
     std::vector<std::uint8_t> count;                        ///< of points
     std::vector<Eigen::Matrix<std::uint8_t, 10, 1>> cache;  ///< ManifoldCache
   };
+  /// What joints [J] carry.
+  struct Joints {
+    std::vector<Eigen::Matrix<Real, 6, 1>> impulse;  ///< N s, N m s in the last sub-step, of each freedom
+    std::vector<Eigen::Matrix<std::uint8_t, 6, 1>> status;  ///< of limits and drives: detail::RowStatus
+    std::vector<Vec3> pull;                                 ///< N s on b in the last sub-step
+    std::vector<Vec3> force;                                ///< N on b at the joint, mean of the last step
+    std::vector<Vec3> torque;          ///< N m on b about the joint, mean of the last step
+    std::vector<std::uint8_t> broken;  ///< 1 for ever once it broke
+  };
   struct State {
     Frames frames;
     std::vector<Vec3> start_x;  ///< [N] m at the start of the last step
     std::vector<Vec4> start_q;
     Contacts contacts;
+    Joints joints;
     double time = 0;  ///< [s]
   };
   struct Params {

@@ -60,6 +60,7 @@ void ShapeSpec::describe(Describer& d) {
 }
 
 void BodySpec::describe(Describer& d) {
+  d("name", name, {.doc = "by which joints find it"});
   d("shapes", shapes, {.doc = "fixed to each other", .required = true, .max_count = 4096});
   d("motion", motion, {.doc = "dynamic: moved by forces; kinematic: by its velocities; fixed: not at all"});
   d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of the body's frame"});
@@ -92,6 +93,7 @@ void BodySpec::describe(Describer& d) {
 
 void Spec::describe(Describer& d) {
   d("bodies", bodies, {.doc = "bodies, or grids of them", .required = true, .max_count = 100000});
+  d("joints", joints, {.doc = "between bodies, or a body and the world", .max_count = 1000000});
 }
 
 }  // namespace rigid

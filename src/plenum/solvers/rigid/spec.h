@@ -5,6 +5,7 @@
 
 #include "plenum/base/describe.h"
 #include "plenum/geometry/mesh.h"
+#include "plenum/solvers/rigid/joint_spec.h"
 
 namespace plenum::inline PLENUM_ABI { namespace rigid {
 
@@ -42,6 +43,7 @@ struct ShapeSpec {
 
 /// Bodies of one kind: one, or `count` of them on a grid.
 struct BodySpec {
+  std::string name = {};
   std::vector<ShapeSpec> shapes = {ShapeSpec{}};
   Motion motion = Motion::dynamic;
   Vec3 position = Vec3::Zero();
@@ -62,6 +64,7 @@ struct BodySpec {
 
 struct Spec {
   std::vector<BodySpec> bodies;
+  std::vector<JointSpec> joints = {};
   void describe(Describer& d);
 };
 

@@ -5,6 +5,7 @@
 #include "plenum/geometry/aabb.h"
 #include "plenum/geometry/collide/manifold.h"
 #include "plenum/solvers/rigid/detail/contact_solver.h"
+#include "plenum/solvers/rigid/detail/joint_solver.h"
 #include "plenum/solvers/rigid/rigid.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -31,6 +32,7 @@ struct RigidWorkspace {
   // Solver.
   detail::SolverBodies bodies;
   detail::ContactSolver solver;
+  detail::JointSolver joints;
   std::vector<Vec4> q;  ///< [N] at the current sub-step
 };
 

@@ -1,0 +1,218 @@
+#include "plenum/solvers/rigid/detail/build_joints.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numbers>
+#include <optional>
+
+#include "plenum/base/error.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+namespace {
+
+using rigid::AxisMode;
+using rigid::AxisSpec;
+using rigid::Drive;
+using rigid::JointSpec;
+using rigid::JointType;
+using JointAxis = Rigid::JointAxis;
+using D3 = Vector3<double>;
+using Q = Quaternion<double>;
+
+constexpr double degree = std::numbers::pi / 180;
+
+std::optional<Index> whole_number(std::string_view text) {
+  Index value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// Bodies by name and number.
+class Names {
+ public:
+  explicit Names(const Rigid::Spec& spec) {
+    Index first = 0;
+    for (const rigid::BodySpec& body : spec.bodies) {
+      const Index count = body.count_x * body.count_y * body.count_z;
+      if (!body.name.empty()) names_.push_back(body.name), first_.push_back(first), count_.push_back(count);
+      first += count;
+    }
+    total_ = first;
+  }
+  /// -1 for the world.
+  Index find(const std::string& key, const std::string& text) const {
+    if (text.empty()) return -1;
+    for (std::size_t k = 0; k < names_.size(); ++k)
+      if (names_[k] == text) return first_[k];
+    const std::size_t bracket = text.find('[');
+    if (bracket != std::string::npos && text.back() == ']') {
+      const auto place = whole_number(std::string_view(text).substr(bracket + 1, text.size() - bracket - 2));
+      for (std::size_t k = 0; k < names_.size(); ++k)
+        if (place && names_[k] == text.substr(0, bracket) && *place >= 0 && *place < count_[k])
+          return first_[k] + *place;
+    }
+    if (const auto number = whole_number(text); number && *number >= 0 && *number < total_) return *number;
+    throw Error(Problem{.key = key,
+                        .what = "names no body",
+                        .value = text,
+                        .allowed = "a body's name, or 0 to " + std::to_string(total_ - 1),
+                        .nearest = nearest_name(text, names_)});
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<Index> first_, count_;
+  Index total_ = 0;
+};
+
+/// The joint's axes in the world: x along `axis`, y towards `second`, or any if that is parallel.
+Q axes_of(const JointSpec& spec, const std::string& key) {
+  const double length = spec.axis.cast<double>().norm();
+  if (!(length > 1e-9)) throw Error(Problem{.key = key + "axis", .what = "must not be zero"});
+  const D3 x = spec.axis.cast<double>() / length;
+  D3 second = spec.second_axis.cast<double>();
+  D3 y = second - x.dot(second) * x;
+  if (!(y.norm() > 1e-6 * second.norm()) || second.isZero()) {
+    if (spec.type == JointType::universal || spec.type == JointType::six_axes)
+      throw Error(Problem{.key = key + "second_axis", .what = "must not be parallel to axis"});
+    second = D3::Unit(std::abs(x.y()) < 0.7 ? 1 : 2);
+    y = second - x.dot(second) * x;
+  }
+  y.normalize();
+  Matrix3<double> r;
+  r << x, y, x.cross(y);
+  return Q(r).normalized();
+}
+
+JointAxis locked() {
+  JointAxis axis;
+  axis.mode = AxisMode::locked;
+  return axis;
+}
+JointAxis limited(double lower, double upper) {
+  JointAxis axis;
+  axis.mode = AxisMode::limited;
+  axis.lower = Real(lower), axis.upper = Real(upper);
+  return axis;
+}
+JointAxis spring(double target, Real stiffness, Real damping) {
+  JointAxis axis;
+  axis.drive = Drive::spring;
+  axis.target = Real(target), axis.stiffness = stiffness, axis.damping = damping;
+  axis.strength = Real(1e30);
+  return axis;
+}
+/// `unit`: 1 for lengths, a degree for angles.
+JointAxis axis_of(const AxisSpec& spec, double unit, const std::string& key) {
+  JointAxis axis;
+  axis.mode = spec.mode, axis.drive = spec.drive;
+  if (spec.mode == AxisMode::limited) {
+    if (spec.lower > spec.upper)
+      throw Error(Problem{.key = key + ".lower",
+                          .what = "is above upper",
+                          .value = std::to_string(spec.lower),
+                          .allowed = "at most " + std::to_string(spec.upper)});
+    axis.lower = Real(unit * spec.lower), axis.upper = Real(unit * spec.upper);
+  }
+  axis.speed = spec.speed, axis.target = Real(unit * spec.target);
+  axis.stiffness = spec.stiffness, axis.damping = spec.damping, axis.strength = spec.strength;
+  return axis;
+}
+
+Pose local(const Rigid::State& state, Index body, const D3& x, const Q& q) {
+  if (body < 0) return {x.cast<Real>(), q.cast<Real>()};
+  const Q of = state.frames.rotation(std::size_t(body)).cast<double>().normalized();
+  const D3 at = of.conjugate() * (x - state.frames.x[std::size_t(body)].cast<double>());
+  return {at.cast<Real>(), (of.conjugate() * q).normalized().cast<Real>()};
+}
+
+}  // namespace
+
+void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& state) {
+  const Names names(spec);
+  for (std::size_t k = 0; k < spec.joints.size(); ++k) {
+    const JointSpec& s = spec.joints[k];
+    const std::string key = "joints[" + std::to_string(k) + "].";
+    Rigid::Joint joint;
+    joint.type = s.type;
+    joint.a = names.find(key + "body_a", s.body_a);
+    joint.b = names.find(key + "body_b", s.body_b);
+    const auto moves = [&](Index i) {
+      return i >= 0 && model.motion[std::size_t(i)] == rigid::Motion::dynamic;
+    };
+    if (joint.a == joint.b)
+      throw Error(Problem{
+          .key = key + "body_b",
+          .what = joint.a < 0 ? "is not given, nor is body_a: a joint needs a body" : "is body_a itself",
+          .value = s.body_b});
+    if (!moves(joint.a) && !moves(joint.b))
+      throw Error(Problem{.key = key + "body_b", .what = "cannot move, and neither can body_a"});
+    const bool spans = s.type == JointType::distance || s.type == JointType::rope;
+    const D3 at = s.anchor.cast<double>(), end = spans ? D3(s.anchor_b.cast<double>()) : at;
+    const Q q = spans ? Q(1, 0, 0, 0) : axes_of(s, key);
+    joint.in_a = local(state, joint.a, at, q);
+    joint.in_b = local(state, joint.b, end, q);
+    for (int i = 0; i < 6; ++i)
+      if (!spans && (i < 3 || s.type == JointType::slider || s.type == JointType::fixed))
+        joint.axes[i] = locked();
+    switch (s.type) {
+      case JointType::ball:
+        if (s.cone < 180) joint.axes[3] = limited(-1e9, degree * s.cone);
+        if (s.twist < 180) joint.axes[4] = limited(-degree * s.twist, degree * s.twist);
+        break;
+      case JointType::hinge:
+        joint.axes[3] = joint.axes[4] = locked();
+        joint.axes[5] = axis_of(s.motion, degree, key + "motion");
+        break;
+      case JointType::slider:
+        joint.axes[0] = axis_of(s.motion, 1, key + "motion");
+        break;
+      case JointType::universal:
+        joint.axes[3] = locked();
+        break;
+      case JointType::six_axes:
+        joint.axes = {axis_of(s.x, 1, key + "x"),
+                      axis_of(s.y, 1, key + "y"),
+                      axis_of(s.z, 1, key + "z"),
+                      axis_of(s.turn_x, degree, key + "turn_x"),
+                      axis_of(s.turn_y, degree, key + "turn_y"),
+                      axis_of(s.turn_z, degree, key + "turn_z")};
+        break;
+      case JointType::distance:
+      case JointType::rope: {
+        const double length = s.length > 0 ? double(s.length) : (end - at).norm();
+        if (!(length > 0))
+          throw Error(Problem{.key = key + "length", .what = "must be given where both ends coincide"});
+        if (s.type == JointType::rope)
+          joint.axes[0] = limited(-1e9, length);
+        else if (s.stiffness > 0 || s.damping > 0)
+          joint.axes[0] = spring(length, s.stiffness, s.damping);
+        else
+          joint.axes[0] = locked(), joint.axes[0].lower = Real(length);
+        break;
+      }
+      case JointType::fixed:
+        break;
+    }
+    joint.break_force = s.break_force, joint.break_torque = s.break_torque;
+    model.joints.push_back(joint);
+    if (!s.collide && joint.a >= 0 && joint.b >= 0)
+      model.apart.push_back({std::min(joint.a, joint.b), std::max(joint.a, joint.b)});
+  }
+  const auto order = [](const Index2& a, const Index2& b) {
+    return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
+  };
+  std::sort(model.apart.begin(), model.apart.end(), order);
+  model.apart.erase(std::unique(model.apart.begin(), model.apart.end()), model.apart.end());
+  const std::size_t n = model.joints.size();
+  Rigid::Joints& j = state.joints;
+  j.impulse.assign(n, decltype(j.impulse)::value_type::Zero());
+  j.status.assign(n, decltype(j.status)::value_type::Zero());
+  j.pull.assign(n, Vec3::Zero());
+  j.force.assign(n, Vec3::Zero());
+  j.torque.assign(n, Vec3::Zero());
+  j.broken.assign(n, 0);
+}
+
+}}  // namespace plenum::PLENUM_ABI::detail

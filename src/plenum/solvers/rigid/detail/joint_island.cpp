@@ -1,0 +1,550 @@
+#include "plenum/solvers/rigid/detail/joint_island.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plenum/integrate/free_rotation.h"
+#include "plenum/linear/sparse_ldlt.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+namespace {
+
+using rigid::AxisMode;
+using rigid::Drive;
+using JointAxis = Rigid::JointAxis;
+
+/// Part of the diagonal added to it, for loops whose rows depend on each other. What joints give for it is
+/// this part of their load's free fall in a sub-step.
+constexpr double regularization = 1e-9;
+constexpr int most_revisions = 6;
+
+/// Of h^2 k / I, with k the stiffness that tension gives: from where on turning is damped, how fast the part
+/// of it that is taken in a sub-step rises and up to which, and what is let through. Leapfrog is stable below
+/// 4, its frequency is right to a percent below 0.25. E2 of validation/rigid_scenes.h neither gains energy
+/// nor gapes with these.
+constexpr double damping_from = 0.2, damping_rate = 1, damping_most = 0.5, stiffness_most = 1;
+
+bool is_active(RowStatus s) {
+  return s == RowStatus::held || s == RowStatus::at_lower || s == RowStatus::at_upper ||
+         s == RowStatus::driven;
+}
+bool pushes_fully(RowStatus s) {
+  return s == RowStatus::weakest || s == RowStatus::strongest;
+}
+bool has_drive(const JointAxis& axis) {
+  return axis.drive == Drive::velocity ||
+         (axis.drive == Drive::spring && (axis.stiffness > 0 || axis.damping > 0));
+}
+RowStatus at_rest(const JointAxis& axis) {
+  if (axis.mode == AxisMode::locked) return RowStatus::held;
+  return has_drive(axis) ? RowStatus::driven : RowStatus::idle;
+}
+
+Eigen::Matrix3d cross_matrix(const Eigen::Vector3d& r) {
+  Eigen::Matrix3d m;
+  m << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
+  return m;
+}
+
+}  // namespace
+
+template <int D>
+void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joints) {
+  const auto n = static_cast<Index>(joints.size());
+  const auto& model = scene.model;
+  const auto moves = [&](Index body) {
+    return body >= 0 && model.motion[std::size_t(body)] == rigid::Motion::dynamic;
+  };
+  // Joints of each moving body, by body.
+  std::vector<std::pair<Index, Index>> incidences;
+  for (Index k = 0; k < n; ++k)
+    for (const Index body : {model.joints[std::size_t(joints[std::size_t(k)])].a,
+                             model.joints[std::size_t(joints[std::size_t(k)])].b})
+      if (moves(body)) incidences.emplace_back(body, k);
+  std::sort(incidences.begin(), incidences.end());
+  std::vector<Index2> edges;
+  for (std::size_t i = 0; i < incidences.size(); ++i)
+    for (std::size_t j = i + 1; j < incidences.size() && incidences[j].first == incidences[i].first; ++j)
+      edges.push_back({incidences[i].second, incidences[j].second});
+  const std::vector<Index> place = elimination_order(n, edges);
+  for (Index2& e : edges) {
+    const Index p = place[std::size_t(e[0])], q = place[std::size_t(e[1])];
+    e = {std::max(p, q), std::min(p, q)};
+  }
+  pattern_.analyze(n, edges);
+  factors_.resize(pattern_);
+
+  joints_.assign(std::size_t(n), Joint{});
+  bodies_.clear();
+  std::vector<std::pair<Index, Index>> local;  // global, here; sorted at the end of each search
+  const auto body_of = [&](Index index) {
+    const auto at = std::lower_bound(local.begin(), local.end(), std::pair(index, Index(0)));
+    if (at != local.end() && at->first == index) return at->second;
+    Body body;
+    body.index = index;
+    body.moves = moves(index);
+    if (body.moves) {
+      body.inertia = model.inertia[std::size_t(index)].template cast<double>();
+      body.gyrates = body.inertia.maxCoeff() - body.inertia.minCoeff() > 1e-5 * body.inertia.maxCoeff();
+    }
+    const auto here = static_cast<Index>(bodies_.size());
+    bodies_.push_back(body);
+    local.insert(at, {index, here});
+    return here;
+  };
+  std::vector<Index> at(std::size_t(n), 0);
+  for (Index k = 0; k < n; ++k) at[std::size_t(place[std::size_t(k)])] = joints[std::size_t(k)];
+  has_bounds_ = false;
+  for (Index k = 0; k < n; ++k) {
+    Joint& joint = joints_[std::size_t(k)];
+    joint.joint = at[std::size_t(k)];
+    const Rigid::Joint& of = model.joints[std::size_t(joint.joint)];
+    joint.a = body_of(of.a), joint.b = body_of(of.b);
+    for (const JointAxis& axis : of.axes)
+      joint.has_bounds |= axis.mode == AxisMode::limited || has_drive(axis);
+    has_bounds_ |= joint.has_bounds;
+  }
+  shared_.clear();
+  for (std::size_t i = 0; i < incidences.size(); ++i)
+    for (std::size_t j = i + 1; j < incidences.size() && incidences[j].first == incidences[i].first; ++j) {
+      const Index p = place[std::size_t(incidences[i].second)], q = place[std::size_t(incidences[j].second)];
+      const Index later = std::max(p, q), earlier = std::min(p, q);
+      const Index body = body_of(incidences[i].first);
+      const bool later_b = joints_[std::size_t(later)].b == body,
+                 earlier_b = joints_[std::size_t(earlier)].b == body;
+      shared_.push_back({pattern_.find(later, earlier), later, earlier, body,
+                         later_b == earlier_b ? 1.0 : -1.0, later_b, earlier_b});
+    }
+  change_.assign(std::size_t(n), Vector::Zero());
+  value_ = rate_ = change_;
+  start_.resize(bodies_.size());
+  if constexpr (general) full_ = joints_;
+}
+
+template <int D>
+void JointIsland<D>::start(const JointScene& scene) {
+  const Rigid::Joints& last = scene.state.joints;
+  for (Joint& joint : joints_) {
+    const auto k = static_cast<std::size_t>(joint.joint);
+    joint.force = joint.torque = D3::Zero();
+    joint.impulse = last.impulse[k].template head<D>().template cast<double>();
+    joint.pull = last.pull[k].template cast<double>();
+    for (std::size_t r = 0; r < 6; ++r) {
+      const JointAxis& axis = scene.model.joints[k].axes[r];
+      joint.status[r] = static_cast<RowStatus>(last.status[k][Eigen::Index(r)]);
+      // A status that the axis cannot have, as before the first step: at rest.
+      const bool limit = joint.status[r] == RowStatus::at_lower || joint.status[r] == RowStatus::at_upper;
+      const bool drive = joint.status[r] == RowStatus::driven || pushes_fully(joint.status[r]);
+      if (!(limit && axis.mode == AxisMode::limited) &&
+          !(drive && has_drive(axis) && axis.mode != AxisMode::locked))
+        joint.status[r] = at_rest(axis);
+    }
+  }
+  update(scene);
+}
+
+template <int D>
+void JointIsland<D>::load(const SolverBodies& bodies) {
+  for (Body& body : bodies_) {
+    const BodyVelocity& from = bodies.velocity[std::size_t(body.index < 0 ? bodies.world() : body.index)];
+    body.v = D3(double(from.v[0]), double(from.v[1]), double(from.v[2]));
+    body.w = D3(double(from.w[0]), double(from.w[1]), double(from.w[2]));
+  }
+}
+
+template <int D>
+void JointIsland<D>::save(SolverBodies& bodies) const {
+  for (const Body& body : bodies_) {
+    if (!body.moves) continue;
+    BodyVelocity& to = bodies.velocity[std::size_t(body.index)];
+    for (int c = 0; c < 3; ++c) to.v[c] = Real(body.v[c]), to.w[c] = Real(body.w[c]);
+  }
+}
+
+template <int D>
+void JointIsland<D>::predict(double h) {
+  for (Body& body : bodies_) {
+    body.turn = h * body.w;
+    if (body.gyrates) {
+      // dw/dt of a free body, Euler's equations, in its frame.
+      const D3 w = body.pose.q.conjugate() * body.w, l = body.inertia.cwiseProduct(w);
+      body.turn += (h * h / 2) * (body.pose.q * l.cross(w).cwiseQuotient(body.inertia).eval());
+    }
+    if constexpr (!general) {
+      const double x = body.turn.squaredNorm();
+      if (x < 0.04) {
+        body.sine = 1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72)));
+        body.cosine = (1 - x / 12 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90)))) / 2;
+      } else {
+        const double angle = std::sqrt(x);
+        body.sine = std::sin(angle) / angle, body.cosine = (1 - std::cos(angle)) / x;
+      }
+    }
+  }
+}
+
+/// Of each body, h^2 k / I with k the stiffness of the joints' tension. A body that this is too large for is
+/// given the moments of inertia under which it is `stiffness_most`.
+template <int D>
+void JointIsland<D>::find_stiffness(double h) {
+  for (Body& body : bodies_) body.stiffness = 0;
+  const auto add = [&](Body& body, const D3& arm, const D3& force) {
+    if (!body.moves) return;
+    const double pulls = force.dot(arm), size = force.squaredNorm();
+    if (!(pulls > 0)) return;
+    // By the mean of the inverse moments across the force.
+    const auto& k = body.inverse_inertia;
+    body.stiffness += h * pulls * (k.trace() - force.dot(k * force) / size) / 2;
+  };
+  for (const Joint& j : joints_) {
+    add(bodies_[std::size_t(j.a)], j.arm_a, -j.pull);
+    add(bodies_[std::size_t(j.b)], j.arm_b, j.pull);
+  }
+  for (Body& body : bodies_)
+    if (body.stiffness > stiffness_most) {
+      body.inverse_inertia *= stiffness_most / body.stiffness;
+      body.stiffness = stiffness_most;
+    }
+}
+
+/// Takes relative turning from bodies whose joints pull so hard that a sub-step is long for the vibration.
+/// Impulses are equal and opposite, and at most halve what they act on.
+template <int D>
+void JointIsland<D>::damp() {
+  for (const Joint& j : joints_) {
+    Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+    const double part = damping_rate * (std::max(a.stiffness, b.stiffness) - damping_from);
+    if (!(part > 0)) continue;
+    const D3 impulse = inverse_of<3>(Eigen::Matrix3d(a.inverse_inertia + b.inverse_inertia)) * (b.w - a.w) *
+                       std::min(part, damping_most);
+    a.w += a.inverse_inertia * impulse, b.w -= b.inverse_inertia * impulse;
+  }
+}
+
+/// Where the arm's end will have moved to, by Rodrigues' formula. [m]
+template <int D>
+auto JointIsland<D>::ahead(const Body& body, const D3& arm) const -> D3 {
+  const D3 across = body.turn.cross(arm);
+  return body.sine * across + body.cosine * body.turn.cross(across);
+}
+
+template <int D>
+auto JointIsland<D>::rate(const Joint& j) const -> Vector {
+  const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+  if constexpr (general)
+    return j.n.transpose() * (b.v - a.v) + j.on_b.transpose() * b.w - j.on_a.transpose() * a.w;
+  else
+    return b.v - a.v + b.w.cross(j.arm_b) - a.w.cross(j.arm_a);
+}
+
+template <int D>
+void JointIsland<D>::push(const Joint& j, const Vector& impulse) {
+  Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+  D3 linear;
+  if constexpr (general)
+    linear = j.n * impulse;
+  else
+    linear = impulse;
+  a.v -= a.inverse_mass * linear, b.v += b.inverse_mass * linear;
+  a.w -= j.push_a * impulse, b.w += j.push_b * impulse;
+}
+
+template <int D>
+void JointIsland<D>::find_softness(const JointScene& scene, Joint& joint) const {
+  const double h = scene.h;
+  for (std::size_t r = 0; r < 6; ++r) {
+    const JointAxis& axis = scene.model.joints[std::size_t(joint.joint)].axes[r];
+    const bool soft = joint.status[r] == RowStatus::driven && axis.drive == Drive::spring;
+    joint.soft[r] = soft ? 1 / (h * (h * double(axis.stiffness) + double(axis.damping))) : 0;
+  }
+}
+
+template <int D>
+void JointIsland<D>::update(const JointScene& scene) {
+  for (Body& body : bodies_) {
+    if (body.index < 0) continue;
+    const auto i = static_cast<std::size_t>(body.index);
+    const BodyMotion& motion = scene.bodies.motion[i];
+    const Vec3& x = scene.state.frames.x[i];
+    for (int c = 0; c < 3; ++c) body.pose.x[c] = double(x[c]) + double(motion.dx[c]);
+    const Vec4& q = scene.q[i];
+    body.pose.q = Quaternion<double>(double(q[3]), double(q[0]), double(q[1]), double(q[2]));
+    if (!body.moves) continue;
+    const BodyInertia& inertia = scene.bodies.inertia[i];
+    body.inverse_mass = double(inertia.inverse_mass);
+    const Real* k = inertia.inverse;
+    body.inverse_inertia << k[0], k[3], k[4], k[3], k[1], k[5], k[4], k[5], k[2];
+  }
+  for (Joint& j : joints_) {
+    const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+    const Rigid::Joint& of = scene.model.joints[std::size_t(j.joint)];
+    j.arm_a = a.pose.q * of.in_a.position.cast<double>();
+    j.arm_b = b.pose.q * of.in_b.position.cast<double>();
+    j.gap = (b.pose.x - a.pose.x) + (j.arm_b - j.arm_a);
+  }
+  find_stiffness(scene.h);
+  for (std::size_t k = 0; k < joints_.size(); ++k) {
+    Joint& j = general ? full_[k] : joints_[k];
+    const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+    if constexpr (general) {
+      JointRows rows;
+      joint_rows(scene.model.joints[std::size_t(j.joint)], a.pose, b.pose, rows);
+      for (int r = 0; r < 6; ++r)
+        j.n.col(r) = rows.n[r], j.on_a.col(r) = rows.on_a[r], j.on_b.col(r) = rows.on_b[r];
+    } else {
+      j.on_a = cross_matrix(j.arm_a), j.on_b = cross_matrix(j.arm_b);
+    }
+    j.push_a.noalias() = a.inverse_inertia * j.on_a;
+    j.push_b.noalias() = b.inverse_inertia * j.on_b;
+  }
+  factorize(scene);
+}
+
+template <int D>
+void JointIsland<D>::factorize(const JointScene& scene) {
+  for (std::size_t k = 0; k < joints_.size(); ++k) {
+    Joint& j = joints_[k];
+    auto& block = factors_.diagonal[k];
+    const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+    if constexpr (general) {
+      const Joint& full = full_[k];
+      j.n = full.n, j.on_a = full.on_a, j.on_b = full.on_b, j.push_a = full.push_a, j.push_b = full.push_b;
+      for (int r = 0; r < 6; ++r) {
+        if (is_active(j.status[r])) continue;
+        for (Rows* rows : {&j.n, &j.on_a, &j.on_b, &j.push_a, &j.push_b}) rows->col(r).setZero();
+      }
+      block.noalias() = (a.inverse_mass + b.inverse_mass) * (j.n.transpose() * j.n);
+      find_softness(scene, j);
+    } else {
+      block = (a.inverse_mass + b.inverse_mass) * Eigen::Matrix3d::Identity();
+    }
+    block.noalias() += j.on_a.transpose() * j.push_a;
+    block.noalias() += j.on_b.transpose() * j.push_b;
+    for (int r = 0; r < D; ++r) {
+      block(r, r) *= 1 + regularization;
+      if constexpr (general) block(r, r) = is_active(j.status[r]) ? block(r, r) + j.soft[r] : 1;
+    }
+  }
+  for (auto& block : factors_.lower) block.setZero();
+  for (const Shared& s : shared_) {
+    const Joint &l = joints_[std::size_t(s.later)], &e = joints_[std::size_t(s.earlier)];
+    auto& block = factors_.lower[std::size_t(s.block)];
+    const double mass = s.sign * bodies_[std::size_t(s.body)].inverse_mass;
+    const Rows& on = s.later_b ? l.on_b : l.on_a;
+    const Rows& pushed = s.earlier_b ? e.push_b : e.push_a;
+    block.noalias() += s.sign * (on.transpose() * pushed);
+    if constexpr (general)
+      block.noalias() += mass * (l.n.transpose() * e.n);
+    else
+      block.diagonal().array() += mass;
+  }
+  factors_.factorize(pattern_);
+}
+
+template <int D>
+void JointIsland<D>::begin(const JointScene& scene, SolverBodies& bodies, bool warm) {
+  bool any = warm;
+  for (std::size_t k = 0; k < joints_.size(); ++k) {
+    Joint& joint = joints_[k];
+    if (!warm) joint.impulse.setZero();
+    if constexpr (general)
+      for (int r = 0; r < 6; ++r) {
+        if (pushes_fully(joint.status[r])) {
+          const JointAxis& axis = scene.model.joints[std::size_t(joint.joint)].axes[std::size_t(r)];
+          joint.impulse[r] =
+              (joint.status[r] == RowStatus::strongest ? scene.h : -scene.h) * double(axis.strength);
+          any = true;
+        } else if (!is_active(joint.status[r])) {
+          joint.impulse[r] = 0;
+        }
+      }
+  }
+  if (!any) return;
+  load(bodies);
+  for (std::size_t k = 0; k < joints_.size(); ++k) {
+    if constexpr (general)
+      push(full_[k], joints_[k].impulse);
+    else
+      push(joints_[k], joints_[k].impulse);
+  }
+  save(bodies);
+}
+
+template <int D>
+template <bool with_bias>
+void JointIsland<D>::solve_rows(const JointScene& scene, SolverBodies& bodies) {
+  load(bodies);
+  const double h = scene.h;
+  if constexpr (with_bias) damp();
+  for (int round = 0;; ++round) {
+    if constexpr (with_bias) predict(h);
+    for (std::size_t k = 0; k < joints_.size(); ++k) {
+      const Joint& j = joints_[k];
+      const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+      if constexpr (!general) {
+        if constexpr (with_bias)
+          change_[k] = (-1 / h) * (j.gap + ahead(b, j.arm_b) - ahead(a, j.arm_a)) - (b.v - a.v);
+        else
+          change_[k] = -rate(j);
+      } else {
+        const Rigid::Joint& of = scene.model.joints[std::size_t(j.joint)];
+        rate_[k] = rate(full_[k]);
+        if constexpr (with_bias) {
+          JointPose to_a{a.pose.x + h * a.v, turned<double>(a.pose.q, a.turn)},
+              to_b{b.pose.x + h * b.v, turned<double>(b.pose.q, b.turn)};
+          double value[6];
+          joint_values(of, to_a, to_b, value);
+          for (int r = 0; r < 6; ++r) value_[k][r] = value[r];
+        }
+        for (int r = 0; r < 6; ++r) {
+          const JointAxis& axis = of.axes[std::size_t(r)];
+          double wrong = 0;
+          switch (j.status[r]) {
+            case RowStatus::held:
+            case RowStatus::at_lower:
+              wrong = with_bias ? (value_[k][r] - double(axis.lower)) / h : rate_[k][r];
+              break;
+            case RowStatus::at_upper:
+              wrong = with_bias ? (value_[k][r] - double(axis.upper)) / h : rate_[k][r];
+              break;
+            case RowStatus::driven:
+              if (axis.drive == Drive::velocity)
+                wrong = rate_[k][r] - double(axis.speed);
+              else if (with_bias)  // in relaxation it answers changes as it did before
+                wrong = (double(axis.stiffness) * (value_[k][r] - double(axis.target)) +
+                         double(axis.damping) * rate_[k][r]) *
+                            h * j.soft[r] +
+                        j.soft[r] * j.impulse[r];
+              break;
+            default:
+              break;
+          }
+          change_[k][r] = -wrong;
+        }
+      }
+    }
+    factors_.solve(pattern_, change_);
+    if constexpr (general)
+      if (has_bounds_)
+        for (std::size_t i = 0; i < bodies_.size(); ++i) start_[i] << bodies_[i].v, bodies_[i].w;
+    for (std::size_t k = 0; k < joints_.size(); ++k) push(joints_[k], change_[k]);
+    if constexpr (general)
+      if (has_bounds_ && round < most_revisions && revise<with_bias>(scene)) {
+        for (std::size_t i = 0; i < bodies_.size(); ++i)
+          bodies_[i].v = start_[i].template head<3>(), bodies_[i].w = start_[i].template tail<3>();
+        adopt(scene);
+        factorize(scene);
+        continue;
+      }
+    break;
+  }
+  for (std::size_t k = 0; k < joints_.size(); ++k) joints_[k].impulse += change_[k];
+  save(bodies);
+}
+
+template <int D>
+template <bool with_bias>
+bool JointIsland<D>::revise(const JointScene& scene) {
+  bool any = false;
+  const double h = scene.h;
+  for (std::size_t k = 0; k < joints_.size(); ++k) {
+    Joint& j = joints_[k];
+    if (!j.has_bounds) continue;
+    const Rigid::Joint& of = scene.model.joints[std::size_t(j.joint)];
+    const Vector now = rate(full_[k]);
+    for (int r = 0; r < D; ++r) {
+      const JointAxis& axis = of.axes[std::size_t(r)];
+      RowStatus& next = j.next[r];
+      next = j.status[r];
+      if (axis.mode == AxisMode::locked || !axis.is_used()) continue;
+      const double impulse = j.impulse[r] + change_[k][r], most = h * double(axis.strength);
+      // Where the value will be, by the change of its rate.
+      const double value = value_[k][r] + h * (now[r] - rate_[k][r]);
+      if ((j.status[r] == RowStatus::at_lower && impulse < 0) ||
+          (j.status[r] == RowStatus::at_upper && impulse > 0)) {
+        next = at_rest(axis);
+      } else if (j.status[r] == RowStatus::driven && std::abs(impulse) > most) {
+        next = impulse > 0 ? RowStatus::strongest : RowStatus::weakest;
+      } else if (pushes_fully(j.status[r])) {
+        double wrong = now[r] - double(axis.speed);
+        if (axis.drive == Drive::spring)
+          wrong = with_bias ? double(axis.stiffness) * (value - double(axis.target)) +
+                                  double(axis.damping) * now[r] + impulse / h
+                            : 0;
+        if (j.status[r] == RowStatus::strongest ? wrong > 0 : wrong < 0) next = RowStatus::driven;
+      }
+      const bool limit = j.status[r] == RowStatus::at_lower || j.status[r] == RowStatus::at_upper;
+      if (with_bias && axis.mode == AxisMode::limited && !limit) {
+        if (value < double(axis.lower)) next = RowStatus::at_lower;
+        if (value > double(axis.upper)) next = RowStatus::at_upper;
+      }
+      any |= next != j.status[r];
+    }
+  }
+  return any;
+}
+
+/// Takes over what revise() found; impulses that no longer act are taken back.
+template <int D>
+void JointIsland<D>::adopt(const JointScene& scene) {
+  for (std::size_t k = 0; k < joints_.size(); ++k) {
+    Joint& j = joints_[k];
+    if (!j.has_bounds) continue;
+    Vector change = Vector::Zero();
+    for (int r = 0; r < D; ++r) {
+      if (j.next[r] == j.status[r]) continue;
+      const double most =
+          scene.h * double(scene.model.joints[std::size_t(j.joint)].axes[std::size_t(r)].strength);
+      double impulse = 0;
+      if (j.next[r] == RowStatus::strongest) impulse = most;
+      if (j.next[r] == RowStatus::weakest) impulse = -most;
+      if (j.next[r] == RowStatus::driven && pushes_fully(j.status[r])) impulse = j.impulse[r];
+      change[r] = impulse - j.impulse[r];
+      j.impulse[r] = impulse;
+      j.status[r] = j.next[r];
+    }
+    push(full_[k], change);
+  }
+}
+
+template <int D>
+void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
+  solve_rows<true>(scene, bodies);
+}
+template <int D>
+void JointIsland<D>::relax(const JointScene& scene, SolverBodies& bodies) {
+  solve_rows<false>(scene, bodies);
+}
+
+template <int D>
+void JointIsland<D>::collect() {
+  for (std::size_t k = 0; k < joints_.size(); ++k) {
+    Joint& j = joints_[k];
+    if constexpr (general) {
+      j.pull = full_[k].n * j.impulse;
+      j.force += j.pull;
+      j.torque += full_[k].on_b.template rightCols<3>() * j.impulse.template tail<3>();
+    } else {
+      j.pull = j.impulse;
+      j.force += j.pull;
+    }
+  }
+}
+
+template <int D>
+void JointIsland<D>::store(double dt, Rigid::Joints& out) const {
+  for (const Joint& joint : joints_) {
+    const auto k = static_cast<std::size_t>(joint.joint);
+    out.impulse[k].setZero();
+    out.impulse[k].template head<D>() = joint.impulse.template cast<Real>();
+    for (int r = 0; r < 6; ++r) out.status[k][r] = static_cast<std::uint8_t>(joint.status[r]);
+    out.pull[k] = joint.pull.template cast<Real>();
+    out.force[k] = (joint.force / dt).template cast<Real>();
+    out.torque[k] = (joint.torque / dt).template cast<Real>();
+  }
+}
+
+template class JointIsland<3>;
+template class JointIsland<6>;
+
+}}  // namespace plenum::PLENUM_ABI::detail

@@ -1,0 +1,141 @@
+#pragma once
+// Joints that hang together through moving bodies, solved directly.
+//
+// In each sub-step from poses x0, velocities v (gravity and contacts included), one impulse per row acts
+// along the Jacobian at x0 such that the joints' values are right at the end of the sub-step:
+//   J(x0) dv = -c(x0 + h v) / h,  dv = M^-1 J^T dl,   (J M^-1 J^T) dl = -c(x0 + h v) / h
+// which is one Newton step of the SHAKE method (Ryckaert, Ciccotti & Berendsen 1977): c is evaluated where
+// the velocities would lead, its curvature included, so that turning joints neither gape nor lose energy.
+// After the bodies have moved, J(x1) v = 0 is solved in the same way: the velocity part of RATTLE (Andersen
+// 1983). As the next sub-step's impulses act along the same J(x1), this changes nothing in what follows
+// unless contacts look at the velocities, and is left out where none do.
+//
+// Tension T over an arm r resists turning like a spring of stiffness T r (geometric stiffness: Tournier et
+// al. 2015, "Stable constrained dynamics"), which this explicit scheme follows as long as h^2 T r / I is well
+// below 4. Where a sub-step is too long for it, the bodies of a joint are damped against each other.
+//
+// J M^-1 J^T has a block for each joint, and off the diagonal for two joints that share a moving body; it is
+// factored in double (Baraff 1996).
+//
+// Limits and bounded drives are an active set: a row is held, driven or let go; where a solve contradicts
+// that (a limit would pull, a drive exceed its strength, a value pass its limit) the row changes and the
+// factors are made anew, as in block principal pivoting (Judice & Pires 1994), at most a few times.
+#include <cstdint>
+#include <vector>
+
+#include "plenum/solvers/rigid/detail/block_ldlt.h"
+#include "plenum/solvers/rigid/detail/joint_rows.h"
+#include "plenum/solvers/rigid/detail/solver_bodies.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+
+/// What the row of a freedom does.
+enum class RowStatus : std::uint8_t {
+  idle,      ///< nothing: free, or within limits
+  held,      ///< locked
+  at_lower,  ///< may push up only
+  at_upper,  ///< may push down only
+  driven,    ///< by its drive
+  weakest,   ///< its drive pushes down with all its strength
+  strongest  ///< or up
+};
+
+/// What a step of joints reads besides the solver's bodies.
+struct JointScene {
+  const Rigid::Model& model;
+  const Rigid::State& state;
+  const SolverBodies& bodies;
+  std::span<const Vec4> q;  ///< [N] rotations at the current sub-step
+  double h;                 ///< [s] of a sub-step
+};
+
+/// D rows a joint: 3 for balls without limits, else 6.
+template <int D>
+class JointIsland {
+ public:
+  static constexpr bool general = D == 6;
+  using Vector = Eigen::Matrix<double, D, 1>;
+  using Rows = Eigen::Matrix<double, 3, D>;
+  using D3 = Eigen::Vector3d;
+
+  /// Takes in joints of the model; orders them once.
+  void build(const JointScene& scene, std::span<const Index> joints);
+  /// At the start of a step: statuses and impulses of the last one, poses, factors.
+  void start(const JointScene& scene);
+  /// Begins a sub-step, with the impulses of the last one if `warm`.
+  void begin(const JointScene& scene, SolverBodies& bodies, bool warm);
+  /// Impulses after which the joints will be right at the end of the sub-step.
+  void solve(const JointScene& scene, SolverBodies& bodies);
+  /// And after which they do not change.
+  void relax(const JointScene& scene, SolverBodies& bodies);
+  /// Poses, rows and factors where the bodies now are.
+  void update(const JointScene& scene);
+  /// At the end of a sub-step: adds its impulses to the forces of the step.
+  void collect();
+  void store(double dt, Rigid::Joints& out) const;
+  bool has_bounds() const { return has_bounds_; }
+
+ private:
+  struct Body {
+    Index index = -1;                     ///< -1: the world
+    bool moves = false, gyrates = false;  ///< dynamic; with unequal moments
+    D3 inertia = D3::Ones();              ///< [kg m^2] principal
+    JointPose pose;
+    D3 v = D3::Zero(), w = D3::Zero();
+    D3 turn = D3::Zero();         ///< [rad] by which it will turn in the sub-step
+    double sine = 1, cosine = 1;  ///< sin |turn| / |turn|, (1 - cos |turn|) / |turn|^2
+    double inverse_mass = 0;
+    double stiffness = 0;  ///< h^2 k / I of the stiffness k [N m/rad] that its joints' tension gives it
+    Eigen::Matrix3d inverse_inertia = Eigen::Matrix3d::Zero();
+  };
+  struct Joint {
+    Index joint = 0, a = 0, b = 0;  ///< in the model; bodies here
+    // Jacobian, columns for rows; of rows that do nothing zero. Linear, on a, on b, and the latter two times
+    // the inverse inertias. Those of balls: n is the unit matrix.
+    Rows n, on_a, on_b, push_a, push_b;
+    D3 arm_a, arm_b;                             ///< [m] to the joint
+    D3 gap;                                      ///< [m] of balls
+    D3 pull;                                     ///< [N s] on b in the last sub-step
+    Vector impulse = Vector::Zero();             ///< in this sub-step
+    D3 force = D3::Zero(), torque = D3::Zero();  ///< impulses of the step
+    double soft[6] = {};                         ///< [1/kg] of springs
+    RowStatus status[6] = {}, next[6] = {};
+    bool has_bounds = false;
+  };
+  struct Shared {
+    Index block, later, earlier, body;
+    double sign;
+    bool later_b, earlier_b;  ///< whether the body is the joint's b
+  };
+
+  void load(const SolverBodies& bodies);
+  void save(SolverBodies& bodies) const;
+  void predict(double h);
+  void find_stiffness(double h);
+  void damp();
+  void factorize(const JointScene& scene);
+  void find_softness(const JointScene& scene, Joint& joint) const;
+  template <bool with_bias>
+  void solve_rows(const JointScene& scene, SolverBodies& bodies);
+  template <bool with_bias>
+  bool revise(const JointScene& scene);
+  void adopt(const JointScene& scene);
+  Vector rate(const Joint& joint) const;
+  void push(const Joint& joint, const Vector& impulse);
+  D3 ahead(const Body& body, const D3& arm) const;
+
+  std::vector<Body> bodies_;
+  std::vector<Joint> joints_;  ///< in the order of elimination
+  std::vector<Joint> full_;    ///< general: rows of all that may act, before statuses
+  std::vector<Shared> shared_;
+  BlockPattern pattern_;
+  BlockLdlt<D> factors_;
+  std::vector<Vector> change_, value_, rate_;
+  std::vector<Eigen::Matrix<double, 6, 1>> start_;  ///< [bodies] velocities before a solve
+  bool has_bounds_ = false;
+};
+
+extern template class JointIsland<3>;
+extern template class JointIsland<6>;
+
+}}  // namespace plenum::PLENUM_ABI::detail

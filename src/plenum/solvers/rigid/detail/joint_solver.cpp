@@ -1,0 +1,118 @@
+#include "plenum/solvers/rigid/detail/joint_solver.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "plenum/base/parallel.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+namespace {
+
+std::uint8_t rows_of(const Rigid::Joint& joint) {
+  return joint.type == rigid::JointType::ball && !joint.axes[3].is_used() && !joint.axes[4].is_used() ? 3 : 6;
+}
+
+}  // namespace
+
+template <class F>
+void JointSolver::each_island(F&& f) {
+  parallel_for(balls_.size() + general_.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (i < balls_.size())
+        f(balls_[i]);
+      else
+        f(general_[i - balls_.size()]);
+    }
+  });
+}
+
+void JointSolver::find_islands(const JointScene& scene) {
+  const Rigid::Model& model = scene.model;
+  std::vector<Index> parent(model.motion.size());
+  std::iota(parent.begin(), parent.end(), Index(0));
+  const auto root_of = [&](Index i) {
+    while (parent[std::size_t(i)] != i)
+      i = parent[std::size_t(i)] = parent[std::size_t(parent[std::size_t(i)])];
+    return i;
+  };
+  const auto moves = [&](Index i) {
+    return i >= 0 && model.motion[std::size_t(i)] == rigid::Motion::dynamic;
+  };
+  for (std::size_t k = 0; k < model.joints.size(); ++k) {
+    const Rigid::Joint& j = model.joints[k];
+    if (broken_[k] || !moves(j.a) || !moves(j.b)) continue;
+    const Index a = root_of(j.a), b = root_of(j.b);
+    parent[std::size_t(std::max(a, b))] = std::min(a, b);
+  }
+  std::vector<std::pair<Index, Index>> members;  // island's root, joint
+  for (std::size_t k = 0; k < model.joints.size(); ++k) {
+    const Rigid::Joint& j = model.joints[k];
+    if (!broken_[k]) members.emplace_back(root_of(moves(j.a) ? j.a : j.b), static_cast<Index>(k));
+  }
+  std::sort(members.begin(), members.end());
+  balls_.clear(), general_.clear();
+  std::vector<Index> joints;
+  for (std::size_t first = 0, end = 0; first < members.size(); first = end) {
+    joints.clear();
+    bool balls = true;
+    for (; end < members.size() && members[end].first == members[first].first; ++end) {
+      joints.push_back(members[end].second);
+      balls &= kind_[std::size_t(members[end].second)] == 3;
+    }
+    if (balls)
+      balls_.emplace_back().build(scene, joints);
+    else
+      general_.emplace_back().build(scene, joints);
+  }
+}
+
+void JointSolver::start(const JointScene& scene) {
+  const std::vector<Rigid::Joint>& joints = scene.model.joints;
+  const std::vector<std::uint8_t>& broken = scene.state.joints.broken;
+  bool same = known_.size() == joints.size() && broken_ == broken;
+  for (std::size_t k = 0; k < joints.size() && same; ++k)
+    same = known_[k][0] == joints[k].a && known_[k][1] == joints[k].b && kind_[k] == rows_of(joints[k]);
+  if (!same) {
+    known_.clear(), kind_.clear();
+    for (const Rigid::Joint& j : joints) known_.push_back({j.a, j.b}), kind_.push_back(rows_of(j));
+    broken_ = broken;
+    find_islands(scene);
+  }
+  each_island([&](auto& island) { island.start(scene); });
+}
+
+void JointSolver::begin(const JointScene& scene, SolverBodies& bodies, bool contacts) {
+  each_island([&](auto& island) { island.begin(scene, bodies, contacts); });
+}
+void JointSolver::solve(const JointScene& scene, SolverBodies& bodies) {
+  each_island([&](auto& island) { island.solve(scene, bodies); });
+}
+void JointSolver::update(const JointScene& scene) {
+  each_island([&](auto& island) { island.update(scene); });
+}
+void JointSolver::relax(const JointScene& scene, SolverBodies& bodies, bool all) {
+  each_island([&](auto& island) {
+    if (all || island.has_bounds()) island.relax(scene, bodies);
+  });
+}
+void JointSolver::collect() {
+  each_island([](auto& island) { island.collect(); });
+}
+
+int JointSolver::store(const Rigid::Model& model, double dt, Rigid::Joints& out) const {
+  for (const auto& island : balls_) island.store(dt, out);
+  for (const auto& island : general_) island.store(dt, out);
+  int broke = 0;
+  for (std::size_t k = 0; k < model.joints.size(); ++k) {
+    const Rigid::Joint& joint = model.joints[k];
+    if (out.broken[k]) out.force[k].setZero(), out.torque[k].setZero();
+    if (out.broken[k] || !((joint.break_force > 0 && out.force[k].norm() > joint.break_force) ||
+                           (joint.break_torque > 0 && out.torque[k].norm() > joint.break_torque)))
+      continue;
+    out.broken[k] = 1;
+    ++broke;
+  }
+  return broke;
+}
+
+}}  // namespace plenum::PLENUM_ABI::detail
