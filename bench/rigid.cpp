@@ -137,4 +137,27 @@ void large_pyramid(Session& session) {
 }
 const Register register_large_pyramid("rigid/pyramid-5050", large_pyramid);
 
+/// 1000 stacks of five boxes that have gone to sleep: what a step costs while nothing moves.
+void sleeping(Session& session) {
+  Rigid::Spec spec{.bodies = {validation::floor_box()}};
+  for (int i = 0; i < 1000; ++i)
+    for (int k = 0; k < 5; ++k)
+      spec.bodies.push_back(validation::unit_box((i % 32 - 15.5) * 1.5, 0.5 + k, (i / 32 - 15.5) * 1.5));
+  RigidScene scene(spec);
+  scene.params.sleeping = true;
+  double awake = 1;
+  for (int k = 0; k < 600 && awake > 0; ++k) awake = scene.step().value("awake", 1);
+  session.figure("awake", awake, "1");
+  const int steps = 200;
+  session.figure("ms_per_step",
+                 1e3 *
+                     Session::best_of(5,
+                                      [&] {
+                                        for (int k = 0; k < steps; ++k) scene.step();
+                                      }) /
+                     steps,
+                 "ms");
+}
+const Register register_sleeping("rigid/sleeping-5000", sleeping);
+
 }}  // namespace plenum::bench

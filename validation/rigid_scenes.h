@@ -14,7 +14,11 @@ struct RigidScene {
   Rigid::Params params;
   Rigid::Workspace workspace;
 
-  explicit RigidScene(const Rigid::Spec& spec) { Rigid::build(spec, model, state); }
+  /// Without sleep, which would stop what is to be measured.
+  explicit RigidScene(const Rigid::Spec& spec) {
+    Rigid::build(spec, model, state);
+    params.sleeping = false;
+  }
   Report step(double dt = 1.0 / 60) {
     return Rigid::step(model, state, params, workspace, static_cast<Real>(dt));
   }

@@ -214,7 +214,9 @@ void Rigid::check(const Model& model, const State& s) {
         std::pair("velocity", s.frames.v.size()), std::pair("angular_velocity", s.frames.w.size()),
         std::pair("inverse_mass", s.frames.inverse_mass.size()),
         std::pair("inverse_inertia", s.frames.inverse_inertia.size()),
-        std::pair("start_position", s.start_x.size()), std::pair("start_rotation", s.start_q.size())})
+        std::pair("start_position", s.start_x.size()), std::pair("start_rotation", s.start_q.size()),
+        std::pair("rest_island", s.rest.island.size()), std::pair("rest_time", s.rest.quiet.size()),
+        std::pair("rest_position", s.rest.x.size()), std::pair("rest_rotation", s.rest.q.size())})
     require(count == n, key, "must hold one item for each body", count, n);
   const std::size_t joints = model.joints.size();
   for (const auto& [key, count] :
@@ -223,24 +225,31 @@ void Rigid::check(const Model& model, const State& s) {
         std::pair("joint_force", s.joints.force.size()), std::pair("joint_torque", s.joints.torque.size()),
         std::pair("joint_broken", s.joints.broken.size())})
     require(count == joints, key, "must hold one item for each joint", count, joints);
-  const Contacts& c = s.contacts;
-  const std::size_t contacts = c.pair.size();
-  for (const auto& [key, count] :
-       {std::pair("contact_impulse", c.impulse.size()), std::pair("contact_carried", c.carried.size()),
-        std::pair("contact_id", c.id.size()), std::pair("contact_friction", c.friction.size()),
-        std::pair("contact_twist", c.twist.size()), std::pair("contact_count", c.count.size()),
-        std::pair("contact_cache", c.cache.size())})
-    require(count == contacts, key, "must hold one item for each contact", count, contacts);
-  require(c.point.size() == 4 * contacts, "contact_point", "must hold four items for each contact",
-          c.point.size(), 4 * contacts);
-  const auto colliders = static_cast<Index>(model.colliders.size());
-  for (std::size_t k = 0; k < contacts; ++k) {
-    require(c.count[k] <= 4, "contact_count", "has more points than a contact", c.count[k], 4);
-    // In order, as the search of the last step's contacts relies on.
-    require(c.pair[k][0] >= 0 && c.pair[k][0] < c.pair[k][1] && c.pair[k][1] < colliders &&
-                (k == 0 || c.pair[k - 1][0] <= c.pair[k][0]),
-            "contact_pair", "names no pair of colliders, or is out of order", k, contacts);
-  }
+  const auto check_contacts = [&](const Contacts& c) {
+    const std::size_t contacts = c.pair.size();
+    for (const auto& [key, count] :
+         {std::pair("contact_impulse", c.impulse.size()), std::pair("contact_carried", c.carried.size()),
+          std::pair("contact_id", c.id.size()), std::pair("contact_friction", c.friction.size()),
+          std::pair("contact_twist", c.twist.size()), std::pair("contact_count", c.count.size()),
+          std::pair("contact_cache", c.cache.size())})
+      require(count == contacts, key, "must hold one item for each contact", count, contacts);
+    require(c.point.size() == 4 * contacts, "contact_point", "must hold four items for each contact",
+            c.point.size(), 4 * contacts);
+    const auto colliders = static_cast<Index>(model.colliders.size());
+    for (std::size_t k = 0; k < contacts; ++k) {
+      require(c.count[k] <= 4, "contact_count", "has more points than a contact", c.count[k], 4);
+      // In order, as the search of the last step's contacts relies on.
+      require(c.pair[k][0] >= 0 && c.pair[k][0] < c.pair[k][1] && c.pair[k][1] < colliders &&
+                  (k == 0 || c.pair[k - 1][0] <= c.pair[k][0]),
+              "contact_pair", "names no pair of colliders, or is out of order", k, contacts);
+    }
+  };
+  check_contacts(s.contacts);
+  check_contacts(s.rest.contacts);
+  for (std::size_t i = 0; i < n; ++i)
+    require(s.rest.island[i] >= -1 && s.rest.island[i] <= static_cast<Index>(i) &&
+                (s.rest.island[i] < 0 || model.motion[i] == Motion::dynamic),
+            "rest_island", "names no island", i, n);
 }
 
 void Rigid::build(const Spec& spec, Model& model, State& state) {
@@ -346,6 +355,10 @@ void Rigid::build(const Spec& spec, Model& model, State& state) {
   model.first.push_back(static_cast<Index>(model.colliders.size()));
   state.start_x = state.frames.x;
   state.start_q = state.frames.q;
+  state.rest.island.assign(state.frames.size(), -1);
+  state.rest.quiet.assign(state.frames.size(), 0);
+  state.rest.x = state.frames.x;
+  state.rest.q = state.frames.q;
   detail::build_joints(spec, model, state);
 }
 

@@ -1,12 +1,14 @@
 #include "plenum/solvers/rigid/rigid.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "plenum/base/parallel.h"
 #include "plenum/integrate/free_rotation.h"
 #include "plenum/solvers/rigid/detail/broad.h"
 #include "plenum/solvers/rigid/detail/narrow.h"
+#include "plenum/solvers/rigid/detail/rest.h"
 #include "plenum/solvers/rigid/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -28,76 +30,79 @@ void set_inertia(BodyInertia& row, const Quat& q, const Vec3& inverse) {
   row.inverse[3] = m(0, 1), row.inverse[4] = m(0, 2), row.inverse[5] = m(1, 2);
 }
 
+/// f(body) for every body that the step moves, in parallel.
+template <class F>
+void for_active(const RigidWorkspace& w, F&& f) {
+  parallel_for(w.active.size(), bodies_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) f(w.active[k]);
+  });
+}
+
 void load_bodies(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w) {
-  const std::size_t n = state.frames.size();
-  w.bodies.resize(n);
-  w.q.resize(n);
-  parallel_for(n, bodies_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      BodyVelocity& velocity = w.bodies.velocity[i];
-      for (int c = 0; c < 3; ++c) velocity.v[c] = state.frames.v[i][c], velocity.w[c] = state.frames.w[i][c];
-      w.q[i] = state.frames.q[i];
-      w.bodies.inertia[i].inverse_mass = state.frames.inverse_mass[i];
-      if (model.motion[i] == Rigid::Motion::dynamic)
-        set_inertia(w.bodies.inertia[i], state.frames.rotation(i), state.frames.inverse_inertia[i]);
-    }
+  w.q.resize(state.frames.size());
+  for_active(w, [&](Index i) {
+    BodyVelocity& velocity = w.bodies.velocity[i];
+    w.bodies.motion[i] = {{0, 0, 0}, {0, 0, 0, 1}, 0};
+    w.bodies.inertia[i] = {};
+    for (int c = 0; c < 3; ++c) velocity.v[c] = state.frames.v[i][c], velocity.w[c] = state.frames.w[i][c];
+    w.q[i] = state.frames.q[i];
+    w.bodies.inertia[i].inverse_mass = state.frames.inverse_mass[i];
+    if (model.motion[i] == Rigid::Motion::dynamic)
+      set_inertia(w.bodies.inertia[i], state.frames.rotation(i), state.frames.inverse_inertia[i]);
   });
 }
 
 void push_bodies(const Rigid::Model& model, const Rigid::Params& params, Real h, RigidWorkspace& w) {
   const Real slow = 1 / (1 + h * params.linear_damping), turn = 1 / (1 + h * params.angular_damping);
-  parallel_for(model.motion.size(), bodies_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      if (model.motion[i] != Rigid::Motion::dynamic) continue;
-      BodyVelocity& velocity = w.bodies.velocity[i];
-      for (int c = 0; c < 3; ++c) {
-        velocity.v[c] = slow * (velocity.v[c] + h * model.gravity_scale[i] * params.gravity[c]);
-        velocity.w[c] *= turn;
-      }
+  for_active(w, [&](Index i) {
+    if (model.motion[i] != Rigid::Motion::dynamic) return;
+    BodyVelocity& velocity = w.bodies.velocity[i];
+    for (int c = 0; c < 3; ++c) {
+      velocity.v[c] = slow * (velocity.v[c] + h * model.gravity_scale[i] * params.gravity[c]);
+      velocity.w[c] *= turn;
     }
   });
 }
 
 void move_bodies(const Rigid::Model& model, const Rigid::State& state, Real h, RigidWorkspace& w) {
-  parallel_for(model.motion.size(), bodies_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      if (model.motion[i] == Rigid::Motion::fixed) continue;
-      BodyVelocity& velocity = w.bodies.velocity[i];
-      BodyMotion& motion = w.bodies.motion[i];
-      for (int c = 0; c < 3; ++c) motion.dx[c] += h * velocity.v[c];
-      Vec3 spin(velocity.w[0], velocity.w[1], velocity.w[2]);
-      if (spin.isZero()) continue;
-      Quat q(w.q[i][3], w.q[i][0], w.q[i][1], w.q[i][2]);
-      if (model.motion[i] == Rigid::Motion::kinematic) {
-        q = turned(q, Vec3(h * spin));
-      } else {
-        // In double: the attitude's rounding would otherwise change energy by parts in a thousand a minute.
-        Quaternion<double> fine = q.cast<double>();
-        Vector3<double> rate = spin.cast<double>();
-        rotate_freely<double>(fine, model.inertia[i].cast<double>(), rate, static_cast<double>(h));
-        q = fine.cast<Real>(), spin = rate.cast<Real>();
-        for (int c = 0; c < 3; ++c) velocity.w[c] = spin[c];
-        set_inertia(w.bodies.inertia[i], q, state.frames.inverse_inertia[i]);
-      }
-      w.q[i] = q.coeffs();
-      const Vec4 c = (q * state.frames.rotation(i).conjugate()).coeffs();
-      for (int k = 0; k < 4; ++k) motion.dq[k] = c[k];
+  for_active(w, [&](Index i) {
+    if (model.motion[i] == Rigid::Motion::fixed) return;
+    BodyVelocity& velocity = w.bodies.velocity[i];
+    BodyMotion& motion = w.bodies.motion[i];
+    for (int c = 0; c < 3; ++c) motion.dx[c] += h * velocity.v[c];
+    Vec3 spin(velocity.w[0], velocity.w[1], velocity.w[2]);
+    if (spin.isZero()) return;
+    Quat q(w.q[i][3], w.q[i][0], w.q[i][1], w.q[i][2]);
+    if (model.motion[i] == Rigid::Motion::kinematic) {
+      q = turned(q, Vec3(h * spin));
+    } else {
+      // In double: the attitude's rounding would otherwise change energy by parts in a thousand a minute.
+      Quaternion<double> fine = q.cast<double>();
+      Vector3<double> rate = spin.cast<double>();
+      rotate_freely<double>(fine, model.inertia[i].cast<double>(), rate, static_cast<double>(h));
+      q = fine.cast<Real>(), spin = rate.cast<Real>();
+      for (int c = 0; c < 3; ++c) velocity.w[c] = spin[c];
+      set_inertia(w.bodies.inertia[i], q, state.frames.inverse_inertia[i]);
     }
+    w.q[i] = q.coeffs();
+    const Vec4 c = (q * state.frames.rotation(i).conjugate()).coeffs();
+    for (int k = 0; k < 4; ++k) motion.dq[k] = c[k];
   });
 }
 
 void store_bodies(RigidWorkspace& w, Rigid::State& state) {
-  state.start_x = state.frames.x;
-  state.start_q = state.frames.q;
-  parallel_for(state.frames.size(), bodies_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const BodyVelocity& velocity = w.bodies.velocity[i];
-      const BodyMotion& motion = w.bodies.motion[i];
-      state.frames.x[i] += Vec3(motion.dx[0], motion.dx[1], motion.dx[2]);
-      state.frames.q[i] = w.q[i];
-      state.frames.v[i] = Vec3(velocity.v[0], velocity.v[1], velocity.v[2]);
-      state.frames.w[i] = Vec3(velocity.w[0], velocity.w[1], velocity.w[2]);
-    }
+  // Where still bodies were put from outside, they have been from now on.
+  for (std::size_t i = 0; i < state.frames.size(); ++i)
+    if (w.was_moved[i]) state.start_x[i] = state.frames.x[i], state.start_q[i] = state.frames.q[i];
+  for_active(w, [&](Index i) {
+    state.start_x[i] = state.frames.x[i];
+    state.start_q[i] = state.frames.q[i];
+    const BodyVelocity& velocity = w.bodies.velocity[i];
+    const BodyMotion& motion = w.bodies.motion[i];
+    state.frames.x[i] += Vec3(motion.dx[0], motion.dx[1], motion.dx[2]);
+    state.frames.q[i] = w.q[i];
+    state.frames.v[i] = Vec3(velocity.v[0], velocity.v[1], velocity.v[2]);
+    state.frames.w[i] = Vec3(velocity.w[0], velocity.w[1], velocity.w[2]);
   });
 }
 
@@ -109,6 +114,26 @@ void keep_apart(const Rigid::Model& model, std::vector<Index2>& pairs) {
     return std::binary_search(model.apart.begin(), model.apart.end(), Index2(std::min(a, b), std::max(a, b)),
                               less);
   });
+}
+
+/// Islands hang together by joints that are not broken.
+void connect_joints(const Rigid::Model& model, const Rigid::State& state, const RigidWorkspace& w,
+                    detail::Islands& islands) {
+  const auto is_dynamic = [&](Index i) { return i >= 0 && model.motion[i] == Rigid::Motion::dynamic; };
+  for (std::size_t k = 0; k < model.joints.size(); ++k) {
+    const Rigid::Joint& joint = model.joints[k];
+    if (state.joints.broken[k]) continue;
+    const bool a = is_dynamic(joint.a), b = is_dynamic(joint.b);
+    if (a && b) {
+      islands.connect(joint.a, joint.b);
+    } else if (a || b) {
+      const Index on = a ? joint.a : joint.b, other = a ? joint.b : joint.a;
+      if (other >= 0 && w.stirs[other])
+        islands.stir(on);
+      else
+        islands.lean(on);
+    }
+  }
 }
 
 }  // namespace
@@ -123,15 +148,22 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   if (!workspace.data) workspace.data = std::make_shared<RigidWorkspace>();
   RigidWorkspace& w = *workspace.data;
   {
-    const StageTimer timer(report.stages, "broad phase");
-    detail::find_pairs(model, state, params.gravity, dt, w);
-    if (!model.apart.empty()) keep_apart(model, w.pairs);
+    const StageTimer timer(report.stages, "rest");
+    detail::stir(model, state, params, w);
+    w.bodies.resize(state.frames.size());
   }
-  load_bodies(model, state, w);
-  {
+  for (bool again = true; again;) {
+    {
+      const StageTimer timer(report.stages, "broad phase");
+      detail::find_pairs(model, state, params.gravity, dt, w);
+      if (!model.apart.empty()) keep_apart(model, w.pairs);
+    }
     const StageTimer timer(report.stages, "narrow phase");
-    detail::find_contacts(model, state, params.gravity, dt, w);
+    detail::find_manifolds(model, state, params.gravity, dt, w);
+    again = detail::wake_touched(model, state, w);
   }
+  detail::make_contacts(model, state, w);
+  load_bodies(model, state, w);
   const Real h = dt / static_cast<Real>(params.substeps);
   const detail::JointScene scene{model, state, w.bodies, w.q, static_cast<double>(h)};
   {
@@ -170,9 +202,13 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
     store_bodies(w, state);
     if (const int broke = w.joints.store(model, static_cast<double>(dt), state.joints); broke > 0)
       report.measure("joints broken", broke);
+    detail::settle(
+        model, state, params, dt, [&](detail::Islands& islands) { connect_joints(model, state, w, islands); },
+        w);
     state.time += static_cast<double>(dt);
   }
   report.measure("contacts", static_cast<double>(w.contacts.size()));
+  report.measure("awake", static_cast<double>(w.active.size()));
   report.measure("pairs", static_cast<double>(w.pairs.size()));
   return report;
 }
@@ -186,21 +222,34 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
   visit({"inverse_inertia", "1/(kg m^2)", Centring::particle}, s.frames.inverse_inertia);
   visit({"start_position", "m", Centring::particle}, s.start_x);
   visit({"start_rotation", "1", Centring::particle}, s.start_q);
-  visit({"contact_pair", "1", Centring::edge}, s.contacts.pair);
-  visit({"contact_impulse", "N s", Centring::edge}, s.contacts.impulse);
-  visit({"contact_carried", "N s", Centring::edge}, s.contacts.carried);
-  visit({"contact_id", "1", Centring::edge}, s.contacts.id);
-  visit({"contact_point", "m", Centring::edge}, s.contacts.point);
-  visit({"contact_friction", "N s", Centring::edge}, s.contacts.friction);
-  visit({"contact_twist", "N m s", Centring::edge}, s.contacts.twist);
-  visit({"contact_count", "1", Centring::edge}, s.contacts.count);
-  visit({"contact_cache", "1", Centring::edge}, s.contacts.cache);
+  const auto visit_contacts = [&](Contacts& c, const std::array<const char*, 9>& names) {
+    visit({names[0], "1", Centring::edge}, c.pair);
+    visit({names[1], "N s", Centring::edge}, c.impulse);
+    visit({names[2], "N s", Centring::edge}, c.carried);
+    visit({names[3], "1", Centring::edge}, c.id);
+    visit({names[4], "m", Centring::edge}, c.point);
+    visit({names[5], "N s", Centring::edge}, c.friction);
+    visit({names[6], "N m s", Centring::edge}, c.twist);
+    visit({names[7], "1", Centring::edge}, c.count);
+    visit({names[8], "1", Centring::edge}, c.cache);
+  };
+  visit_contacts(s.contacts,
+                 {"contact_pair", "contact_impulse", "contact_carried", "contact_id", "contact_point",
+                  "contact_friction", "contact_twist", "contact_count", "contact_cache"});
   visit({"joint_impulse", "N s or N m s", Centring::edge}, s.joints.impulse);
   visit({"joint_status", "1", Centring::edge}, s.joints.status);
   visit({"joint_pull", "N s", Centring::edge}, s.joints.pull);
   visit({"joint_force", "N", Centring::edge}, s.joints.force);
   visit({"joint_torque", "N m", Centring::edge}, s.joints.torque);
   visit({"joint_broken", "1", Centring::edge}, s.joints.broken);
+  visit({"rest_island", "1", Centring::particle}, s.rest.island);
+  visit({"rest_time", "s", Centring::particle}, s.rest.quiet);
+  visit({"rest_position", "m", Centring::particle}, s.rest.x);
+  visit({"rest_rotation", "1", Centring::particle}, s.rest.q);
+  visit({"rest_gravity", "m/s^2", Centring::global}, s.rest.gravity);
+  visit_contacts(s.rest.contacts, {"rest_contact_pair", "rest_contact_impulse", "rest_contact_carried",
+                                   "rest_contact_id", "rest_contact_point", "rest_contact_friction",
+                                   "rest_contact_twist", "rest_contact_count", "rest_contact_cache"});
   visit({"time", "s", Centring::global}, s.time);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
     out.resize(model.motion.size());
@@ -256,6 +305,11 @@ void Rigid::absorb(const Model& model, State& state, std::span<const BodyImpulse
     state.frames.w[i] += world_inertia<Real>(state.frames.rotation(i), state.frames.inverse_inertia[i]) *
                          (j.point - state.frames.x[i]).cross(j.impulse);
   }
+}
+
+void Rigid::wake(const Model& model, State& state) {
+  RigidWorkspace scratch;
+  detail::wake_all(model, state, scratch);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

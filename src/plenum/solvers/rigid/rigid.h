@@ -89,12 +89,22 @@ struct Rigid {
     std::vector<Vec3> torque;          ///< N m on b about the joint, mean of the last step
     std::vector<std::uint8_t> broken;  ///< 1 for ever once it broke
   };
+  /// Bodies that sleep: islands at rest, which cost nothing until they are stirred.
+  struct Rest {
+    std::vector<Index> island;  ///< [N] lowest body of the sleeping island it belongs to; -1: awake
+    std::vector<Real> quiet;    ///< [N] s for which it has stayed at
+    std::vector<Vec3> x;        ///< [N] m
+    std::vector<Vec4> q;
+    Contacts contacts;            ///< of sleeping bodies, for when they wake
+    Vec3 gravity = Vec3::Zero();  ///< [m/s^2] of the last step
+  };
   struct State {
     Frames frames;
     std::vector<Vec3> start_x;  ///< [N] m at the start of the last step
     std::vector<Vec4> start_q;
     Contacts contacts;
     Joints joints;
+    Rest rest;
     double time = 0;  ///< [s]
   };
   struct Params {
@@ -104,6 +114,9 @@ struct Rigid {
     Real contact_frequency = 240;
     Real contact_damping = 10;
     Real restitution_threshold = 1;
+    bool sleeping = true;
+    Real sleep_speed = Real(0.05);
+    Real sleep_time = Real(0.5);
     void describe(Describer& d);
   };
   /// Scratch memory, made by the first step.
@@ -122,6 +135,9 @@ struct Rigid {
   static void geometry(const Model&, const State&, DrawableSink&);
   static std::span<const SolidBody> bodies(const Model&, const State&, const Params&, Workspace&);
   static void absorb(const Model&, State&, std::span<const BodyImpulse>);
+  /// Wakes every body. Pushed and moved bodies, changed gravity and what touches wake by themselves; this is
+  /// for changes that a step cannot see, as of friction.
+  static void wake(const Model&, State&);
 };
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -116,6 +116,19 @@ void Rigid::Params::describe(Describer& d) {
   d("contact_damping", contact_damping, {.min = 0.1, .max = 100, .doc = "damping ratio of these springs"});
   d("restitution_threshold", restitution_threshold,
     {.unit = "m/s", .min = 0, .max = 100, .doc = "speed of approach below which nothing bounces"});
+  d("sleeping", sleeping,
+    {.doc = "whether bodies that have come to rest are left alone until something stirs them"});
+  d("sleep_speed", sleep_speed,
+    {.unit = "m/s",
+     .min = 0,
+     .max = 10,
+     .doc = "mean speed below which a body that reaches 1 m from its centre counts as at rest; of others it "
+            "goes with the root of their reach"});
+  d("sleep_time", sleep_time,
+    {.unit = "s",
+     .min = 0.02,
+     .max = 100,
+     .doc = "over which that mean is taken, and after which a body and all it touches may sleep"});
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -18,6 +18,7 @@ template <class F>
 void JointSolver::each_island(F&& f) {
   parallel_for(balls_.size() + general_.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
+      if (!is_awake_[i]) continue;
       if (i < balls_.size())
         f(balls_[i]);
       else
@@ -51,6 +52,7 @@ void JointSolver::find_islands(const JointScene& scene) {
   }
   std::sort(members.begin(), members.end());
   balls_.clear(), general_.clear();
+  ball_body_.clear(), general_body_.clear();
   std::vector<Index> joints;
   for (std::size_t first = 0, end = 0; first < members.size(); first = end) {
     joints.clear();
@@ -59,6 +61,7 @@ void JointSolver::find_islands(const JointScene& scene) {
       joints.push_back(members[end].second);
       balls &= kind_[std::size_t(members[end].second)] == 3;
     }
+    (balls ? ball_body_ : general_body_).push_back(members[first].first);
     if (balls)
       balls_.emplace_back().build(scene, joints);
     else
@@ -78,6 +81,10 @@ void JointSolver::start(const JointScene& scene) {
     broken_ = broken;
     find_islands(scene);
   }
+  is_awake_.clear();
+  for (const std::vector<Index>* list : {&ball_body_, &general_body_})
+    for (Index body : *list) is_awake_.push_back(scene.state.rest.island[std::size_t(body)] < 0);
+  num_awake_ = static_cast<std::size_t>(std::count(is_awake_.begin(), is_awake_.end(), 1));
   each_island([&](auto& island) { island.start(scene); });
 }
 
@@ -100,8 +107,10 @@ void JointSolver::collect() {
 }
 
 int JointSolver::store(const Rigid::Model& model, double dt, Rigid::Joints& out) const {
-  for (const auto& island : balls_) island.store(dt, out);
-  for (const auto& island : general_) island.store(dt, out);
+  for (std::size_t i = 0; i < balls_.size(); ++i)
+    if (is_awake_[i]) balls_[i].store(dt, out);
+  for (std::size_t i = 0; i < general_.size(); ++i)
+    if (is_awake_[balls_.size() + i]) general_[i].store(dt, out);
   int broke = 0;
   for (std::size_t k = 0; k < model.joints.size(); ++k) {
     const Rigid::Joint& joint = model.joints[k];

@@ -18,15 +18,19 @@ class JointSolver {
   void collect();
   /// Forces of the step; returns how many joints broke.
   int store(const Rigid::Model& model, double dt, Rigid::Joints& out) const;
-  bool empty() const { return balls_.empty() && general_.empty(); }
+  /// Whether no joint is to be solved in this step.
+  bool empty() const { return num_awake_ == 0; }
 
  private:
   template <class F>
-  void each_island(F&& f);
+  void each_island(F&& f);  ///< that is awake
   void find_islands(const JointScene& scene);
 
   std::vector<JointIsland<3>> balls_;
   std::vector<JointIsland<6>> general_;
+  std::vector<Index> ball_body_, general_body_;  ///< one that moves, of each
+  std::vector<std::uint8_t> is_awake_;           ///< balls first; islands sleep as a whole
+  std::size_t num_awake_ = 0;
   std::vector<Index2> known_;         ///< [J] bodies of the joints that the islands are of
   std::vector<std::uint8_t> broken_;  ///< [J] likewise
   std::vector<std::uint8_t> kind_;    ///< [J] likewise; 3 or 6

@@ -154,10 +154,12 @@ void turn_over(const Pose& other, Manifold& m) {
 
 }  // namespace
 
-void find_contacts(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
-                   RigidWorkspace& w) {
+void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
+                    RigidWorkspace& w) {
   const Rigid::Contacts& old = state.contacts;
   const std::size_t n = w.pairs.size();
+  w.contact_slot.clear();
+  if (n == 0) return;
   index_by(
       old.pair.size(), model.colliders.size(), [&](std::size_t c) { return old.pair[c][0]; }, w.old_starts);
   // Room for the manifolds of each pair.
@@ -231,9 +233,18 @@ void find_contacts(const Rigid::Model& model, const Rigid::State& state, const V
       if (swift && out->count == 0) touches_first(ci, cj, a, b, *out);
     }
   });
-  w.contact_slot.clear();
   for (std::size_t s = 0; s < slots; ++s)
     if (w.manifolds[s].count > 0) w.contact_slot.push_back(static_cast<Index>(s));
+}
+
+void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w) {
+  const Rigid::Contacts& old = state.contacts;
+  // What is near a sleeping body and does not wake it comes nowhere near in this step.
+  std::erase_if(w.contact_slot, [&](Index s) {
+    const Index2& pair = w.pairs[w.pair_of[s]];
+    return state.rest.island[model.colliders[pair[0]].body] >= 0 ||
+           state.rest.island[model.colliders[pair[1]].body] >= 0;
+  });
   w.contacts.resize(w.contact_slot.size());
   const Index world = w.bodies.world();
   parallel_for(w.contacts.size(), 16, [&](std::size_t begin, std::size_t end) {

@@ -4,10 +4,14 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
-/// Manifolds of all pairs for a step of dt [s], and from them the contacts to solve, with last step's
-/// impulses. A pair has one manifold, or several if one of the two is a mesh or height field.
-void find_contacts(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
-                   RigidWorkspace& w);
+/// Manifolds of all pairs for a step of dt [s]. A pair has one, or several if one of the two is a mesh or
+/// height field.
+void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
+                    RigidWorkspace& w);
+
+/// The contacts to solve, of all manifolds with points between bodies that are not asleep, with last step's
+/// impulses.
+void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w);
 
 /// Keeps the solved contacts for the next step.
 void keep_contacts(const RigidWorkspace& w, Rigid::Contacts& contacts);

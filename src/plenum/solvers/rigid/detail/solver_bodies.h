@@ -25,13 +25,15 @@ struct alignas(sizeof(Wide)) BodyMotion {
   Real spare;
 };
 
-/// [N + 1]: the last stands for the world, at rest and immovable.
+/// [N + 1]: the last stands for the world, at rest and immovable. Rows of bodies that are asleep hold
+/// nothing.
 struct SolverBodies {
   AlignedVector<BodyVelocity> velocity;
   AlignedVector<BodyInertia> inertia;
   AlignedVector<BodyMotion> motion;
 
   void resize(std::size_t n) {
+    if (velocity.size() == n + 1) return;
     velocity.assign(n + 1, BodyVelocity{});
     inertia.assign(n + 1, BodyInertia{});
     motion.assign(n + 1, BodyMotion{{0, 0, 0}, {0, 0, 0, 1}, 0});

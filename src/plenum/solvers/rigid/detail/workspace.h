@@ -5,19 +5,30 @@
 #include "plenum/geometry/aabb.h"
 #include "plenum/geometry/collide/manifold.h"
 #include "plenum/solvers/rigid/detail/contact_solver.h"
+#include "plenum/solvers/rigid/detail/islands.h"
 #include "plenum/solvers/rigid/detail/joint_solver.h"
 #include "plenum/solvers/rigid/rigid.h"
 
 namespace plenum::inline PLENUM_ABI {
 
 struct RigidWorkspace {
+  // Who moves.
+  std::vector<Index> active;            ///< bodies that the step moves: awake ones and kinematic ones
+  std::vector<std::uint8_t> stirs;      ///< [N] awake, or kinematic and moving
+  std::vector<std::uint8_t> was_moved;  ///< [N] put elsewhere since the last step, or carried on by itself
+  std::vector<std::uint8_t> wakes;      ///< [N] marks of islands, by their lowest body
+  detail::Islands islands;
+  Rigid::Contacts kept, joined;  ///< what is left of a list of contacts, and the list that others join
   // Broad phase.
-  std::vector<Pose> poses;    ///< [K] of the colliders
-  std::vector<Aabb> boxes;    ///< [K] with margins
-  std::vector<Real> margins;  ///< [K] m
-  std::vector<Real> ways;     ///< [K] m that a collider may go within the step
-  std::vector<Index> order;   ///< [K] along the sweep's axis
-  std::vector<Index2> pairs;  ///< that may touch, sorted
+  std::vector<Vec3> x;              ///< [N] m of the bodies that the boxes are for
+  std::vector<Vec4> turn;           ///< [N] rotation of these
+  std::vector<std::uint8_t> awake;  ///< [N] whether they were awake
+  std::vector<Pose> poses;          ///< [K] of the colliders
+  std::vector<Aabb> boxes;          ///< [K] with margins
+  std::vector<Real> margins;        ///< [K] m
+  std::vector<Real> ways;           ///< [K] m that a collider may go within the step
+  std::vector<Index> order;         ///< [K] along the sweep's axis
+  std::vector<Index2> pairs;        ///< that may touch, sorted
   std::vector<Index2> unsorted_pairs;
   std::vector<Index> starts;  ///< [K + 1]
   // Narrow phase.

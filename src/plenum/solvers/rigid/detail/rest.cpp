@@ -1,0 +1,217 @@
+#include "plenum/solvers/rigid/detail/rest.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+namespace {
+
+using Motion = Rigid::Motion;
+
+void clear(Rigid::Contacts& c) {
+  c.pair.clear(), c.impulse.clear(), c.carried.clear(), c.id.clear(), c.point.clear();
+  c.friction.clear(), c.twist.clear(), c.count.clear(), c.cache.clear();
+}
+void append(const Rigid::Contacts& from, std::size_t k, Rigid::Contacts& to) {
+  to.pair.push_back(from.pair[k]);
+  to.impulse.push_back(from.impulse[k]);
+  to.carried.push_back(from.carried[k]);
+  to.id.push_back(from.id[k]);
+  for (std::size_t q = 0; q < 4; ++q) to.point.push_back(from.point[4 * k + q]);
+  to.friction.push_back(from.friction[k]);
+  to.twist.push_back(from.twist[k]);
+  to.count.push_back(from.count[k]);
+  to.cache.push_back(from.cache[k]);
+}
+bool is_before(const Index2& a, const Index2& b) {
+  return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
+}
+
+/// Moves the contacts for which move(pair) holds from one list to the other; both stay in order.
+template <class Move>
+void move_contacts(Rigid::Contacts& from, Rigid::Contacts& to, RigidWorkspace& w, Move&& move) {
+  Rigid::Contacts &kept = w.kept, &joined = w.joined;
+  clear(kept), clear(joined);
+  std::size_t t = 0;
+  for (std::size_t k = 0; k < from.pair.size(); ++k) {
+    if (!move(from.pair[k])) {
+      append(from, k, kept);
+      continue;
+    }
+    while (t < to.pair.size() && is_before(to.pair[t], from.pair[k])) append(to, t++, joined);
+    append(from, k, joined);
+  }
+  if (joined.pair.empty()) return;
+  while (t < to.pair.size()) append(to, t++, joined);
+  std::swap(from, kept);
+  std::swap(to, joined);
+}
+
+void list_active(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w) {
+  const std::size_t n = model.motion.size();
+  w.active.clear();
+  w.stirs.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool dynamic = model.motion[i] == Motion::dynamic && state.rest.island[i] < 0;
+    const bool kinematic = model.motion[i] == Motion::kinematic;
+    if (dynamic || kinematic) w.active.push_back(static_cast<Index>(i));
+    w.stirs[i] =
+        dynamic ||
+        (kinematic && (w.was_moved[i] || !state.frames.v[i].isZero(0) || !state.frames.w[i].isZero(0)));
+  }
+}
+
+/// Wakes the islands whose lowest body is marked in w.wakes.
+void wake_marked(const Rigid::Model& model, Rigid::State& state, RigidWorkspace& w) {
+  Rigid::Rest& rest = state.rest;
+  const auto wakes = [&](Index body) { return rest.island[body] >= 0 && w.wakes[rest.island[body]]; };
+  move_contacts(rest.contacts, state.contacts, w, [&](const Index2& pair) {
+    return wakes(model.colliders[pair[0]].body) || wakes(model.colliders[pair[1]].body);
+  });
+  for (std::size_t i = 0; i < rest.island.size(); ++i)
+    if (wakes(static_cast<Index>(i))) rest.quiet[i] = 0;
+  // Names last: the test above needs them.
+  for (Index& name : rest.island)
+    if (name >= 0 && w.wakes[name]) name = -1;
+}
+
+}  // namespace
+
+void stir(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& params, RigidWorkspace& w) {
+  Rigid::Rest& rest = state.rest;
+  const Frames& f = state.frames;
+  const std::size_t n = f.size();
+  w.was_moved.resize(n);
+  bool any_sleeps = false, any_moved = false, any_pushed = false;
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool sleeps = rest.island[i] >= 0;
+    w.was_moved[i] = (sleeps || model.motion[i] != Motion::dynamic) &&
+                     (f.x[i] != state.start_x[i] || f.q[i] != state.start_q[i]);
+    any_sleeps |= sleeps;
+    any_moved |= w.was_moved[i] != 0;
+    any_pushed |= sleeps && !(f.v[i].isZero(0) && f.w[i].isZero(0));
+  }
+  if (any_sleeps && (!params.sleeping || rest.gravity != params.gravity)) {
+    wake_all(model, state, w);
+  } else if (any_sleeps && (any_moved || any_pushed)) {
+    w.wakes.assign(n, 0);
+    for (std::size_t i = 0; i < n; ++i)
+      if (rest.island[i] >= 0 && (w.was_moved[i] || !f.v[i].isZero(0) || !f.w[i].isZero(0)))
+        w.wakes[rest.island[i]] = 1;
+    if (any_moved)
+      for (const Index2& pair : rest.contacts.pair) {
+        const Index a = model.colliders[pair[0]].body, b = model.colliders[pair[1]].body;
+        if (w.was_moved[a] && rest.island[b] >= 0) w.wakes[rest.island[b]] = 1;
+        if (w.was_moved[b] && rest.island[a] >= 0) w.wakes[rest.island[a]] = 1;
+      }
+    if (any_moved)
+      for (const Rigid::Joint& joint : model.joints) {
+        if (joint.a < 0 || joint.b < 0) continue;
+        if (w.was_moved[joint.a] && rest.island[joint.b] >= 0) w.wakes[rest.island[joint.b]] = 1;
+        if (w.was_moved[joint.b] && rest.island[joint.a] >= 0) w.wakes[rest.island[joint.a]] = 1;
+      }
+    wake_marked(model, state, w);
+  }
+  rest.gravity = params.gravity;
+  list_active(model, state, w);
+}
+
+bool wake_touched(const Rigid::Model& model, Rigid::State& state, RigidWorkspace& w) {
+  const Rigid::Rest& rest = state.rest;
+  bool any = false;
+  for (const Index s : w.contact_slot) {
+    const Index i = w.pairs[w.pair_of[s]][0], j = w.pairs[w.pair_of[s]][1];
+    const Index a = model.colliders[i].body, b = model.colliders[j].body;
+    const Index sleeper = rest.island[a] >= 0 ? a : b;
+    if (rest.island[sleeper] < 0) continue;
+    const Manifold& m = w.manifolds[s];
+    Real least = m.points[0].separation;
+    for (int q = 1; q < m.count; ++q) least = std::min(least, m.points[q].separation);
+    // Nearer than what makes an island of two bodies, so that what sleeps apart does not wake each other.
+    if (least > w.ways[i] + w.ways[j]) continue;
+    if (!any) w.wakes.assign(rest.island.size(), 0);
+    any = true;
+    w.wakes[rest.island[sleeper]] = 1;
+  }
+  if (!any) return false;
+  wake_marked(model, state, w);
+  list_active(model, state, w);
+  return true;
+}
+
+void settle(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& params, Real dt,
+            FunctionRef<void(Islands&)> joints, RigidWorkspace& w) {
+  if (!params.sleeping) return;
+  Rigid::Rest& rest = state.rest;
+  Frames& f = state.frames;
+  bool any = false;
+  for (const Index i : w.active) {
+    if (model.motion[i] != Motion::dynamic) continue;
+    // By how far it gets from where it was, and not by its speed: what is jammed rattles fast and goes
+    // nowhere. Falls from a part of its size give a body a speed that goes with the root of its size
+    // (Froude).
+    const Real limit = params.sleep_speed * std::sqrt(model.reach[i]);
+    const Real speed = f.v[i].norm() + f.w[i].norm() * model.reach[i];
+    const Real turn = 2 * (f.q[i] - rest.q[i]).norm();  // for small angles
+    const bool stays = (f.x[i] - rest.x[i]).norm() + turn * model.reach[i] <= limit * params.sleep_time &&
+                       speed <= 20 * limit;
+    rest.quiet[i] = stays ? rest.quiet[i] + dt : Real(0);
+    // Whole spans follow each other: the next one starts where the last has ended.
+    const bool is_over = rest.quiet[i] >= 2 * params.sleep_time;
+    if (is_over) rest.quiet[i] = params.sleep_time;
+    if (!stays || is_over) rest.x[i] = f.x[i], rest.q[i] = f.q[i];
+    any |= rest.quiet[i] >= params.sleep_time;
+  }
+  if (!any) return;
+
+  const std::size_t n = f.size();
+  w.islands.reset(n);
+  for (const ContactInput& c : w.contacts) {
+    const auto is_dynamic = [&](Index row) { return row < Index(n) && model.motion[row] == Motion::dynamic; };
+    const bool a = is_dynamic(c.body_a), b = is_dynamic(c.body_b);
+    if (a && b) {
+      w.islands.connect(c.body_a, c.body_b);
+      continue;
+    }
+    const Index on = a ? c.body_a : c.body_b, other = a ? c.body_b : c.body_a;
+    if (other < Index(n) && w.stirs[other])
+      w.islands.stir(on);
+    else
+      w.islands.lean(on);
+  }
+  joints(w.islands);
+  // Whether each island may sleep, by its name: all of it quiet, none of it stirred, one of it leaning.
+  constexpr std::uint8_t restless = 1, leaning = 2, moving = 4;
+  w.wakes.assign(n, 0);
+  for (const Index i : w.active) {
+    if (model.motion[i] != Motion::dynamic) continue;
+    std::uint8_t& island = w.wakes[w.islands.island(i)];
+    if (rest.quiet[i] < params.sleep_time || w.islands.is_stirred(i)) island |= restless;
+    if (w.islands.leans(i)) island |= leaning;
+    if (!f.v[i].isZero(0) || !f.w[i].isZero(0)) island |= moving;
+  }
+  // What leans on nothing floats on, unless it is entirely at rest.
+  const auto sleeps = [&](Index i) {
+    const std::uint8_t island = w.wakes[w.islands.island(i)];
+    return !(island & restless) && ((island & leaning) || !(island & moving));
+  };
+  any = false;
+  for (const Index i : w.active) {
+    if (model.motion[i] != Motion::dynamic || !sleeps(i)) continue;
+    any = true;
+    rest.island[i] = w.islands.island(i);
+    f.v[i].setZero(), f.w[i].setZero();
+    state.start_x[i] = f.x[i], state.start_q[i] = f.q[i];
+  }
+  if (!any) return;
+  move_contacts(state.contacts, rest.contacts, w, [&](const Index2& pair) {
+    return rest.island[model.colliders[pair[0]].body] >= 0 || rest.island[model.colliders[pair[1]].body] >= 0;
+  });
+}
+
+void wake_all(const Rigid::Model& model, Rigid::State& state, RigidWorkspace& w) {
+  w.wakes.assign(state.rest.island.size(), 1);
+  wake_marked(model, state, w);
+}
+
+}}  // namespace plenum::PLENUM_ABI::detail
