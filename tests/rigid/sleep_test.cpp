@@ -183,6 +183,29 @@ TEST(RigidSleep, ImpulsesGravityAndWhatTheyStandOnWake) {
   EXPECT_EQ(off.num_sleeping(), 0);
 }
 
+TEST(RigidSleep, AHangingChainSleepsAsOneAndWakesWithItsAnchor) {
+  Rigid::Spec spec = validation::chain(false, 10, 10);
+  BodySpec beam = validation::fixed_box(Vec3::Constant(Real(0.1)), spec.joints[0].anchor);
+  beam.name = "beam";
+  spec.bodies.push_back(beam);
+  (spec.joints[0].body_a.empty() ? spec.joints[0].body_a : spec.joints[0].body_b) = "beam";
+  Sleepy scene(spec);
+  scene.run(120);
+  ASSERT_EQ(scene.num_sleeping(), 10);
+  const auto pull = scene.state.joints.pull;
+  scene.run(60);
+  EXPECT_EQ(scene.state.joints.pull, pull);
+  Sleepy moved = scene;
+  moved.state.frames.x.back() += Vec3(Real(0.05), 0, 0);
+  moved.step();
+  EXPECT_EQ(moved.num_sleeping(), 0);
+  scene.state.frames.v[9] = Vec3(1, 0, 0);
+  scene.step();
+  EXPECT_EQ(scene.num_sleeping(), 0);
+  // As of a chain that never slept: the ball is held from the first step on.
+  EXPECT_LT(std::abs(scene.state.frames.v[9].y()), 0.1);
+}
+
 TEST(RigidSleep, WakingGivesNoEnergy) {
   Rigid::Spec spec = validation::bin();
   spec.bodies.resize(205);
