@@ -180,6 +180,24 @@ TEST(Rigid, TheSameBitsForAnyNumberOfThreads) {
   for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(hash_of(threads), one) << threads;
 }
 
+TEST(Rigid, TheSameBitsForEveryBroadPhase) {
+  const auto run = [](Rigid::BroadMethod method) {
+    Rigid::Spec spec = swarm(120);
+    spec.bodies.push_back(validation::floor_box());
+    RigidScene scene(spec);
+    scene.params.sleeping = true;
+    for (int k = 0; k < 240; ++k) {
+      scene.params.broad_phase =
+          method == Rigid::BroadMethod::tree && k % 50 > 40 ? Rigid::BroadMethod::grid : method;
+      scene.step();
+    }
+    return scene.state.frames.x;
+  };
+  const auto tree = run(Rigid::BroadMethod::tree);
+  EXPECT_EQ(run(Rigid::BroadMethod::sweep), tree);
+  EXPECT_EQ(run(Rigid::BroadMethod::grid), tree);
+}
+
 TEST(Rigid, AHeapAtRestAllocatesNothing) {
   if (!plenum_test::can_count_allocations) GTEST_SKIP() << "the sanitizer allocates itself";
   with_threads(1, [&] {

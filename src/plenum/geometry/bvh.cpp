@@ -30,9 +30,18 @@ struct Cut {
 class Builder {
  public:
   Builder(std::span<const Aabb> boxes, Index leaf_size, std::vector<Bvh::Node>& nodes,
-          std::vector<Index>& order)
-      : boxes_(boxes), leaf_size_(std::max(leaf_size, Index{1})), nodes_(nodes), order_(order) {
-    centres_.reserve(boxes.size());
+          std::vector<Index>& order, Bvh::Scratch& scratch)
+      : boxes_(boxes),
+        leaf_size_(std::max(leaf_size, Index{1})),
+        nodes_(nodes),
+        order_(order),
+        centres_(scratch.centres),
+        right_(scratch.right),
+        tasks_(scratch.tasks) {
+    centres_.clear();
+    right_.resize(boxes.size());
+    tasks_.clear();
+    tasks_.reserve(2 * Bvh::max_depth);
     for (const Aabb& box : boxes) centres_.push_back(box.centre());
     order_.resize(boxes.size());
     std::iota(order_.begin(), order_.end(), Index{0});
@@ -40,15 +49,11 @@ class Builder {
   }
 
   void build() {
-    struct Task {
-      Index node, begin, end;
-      int depth;
-    };
     nodes_.emplace_back();
-    std::vector<Task> tasks = {{0, 0, static_cast<Index>(boxes_.size()), 0}};
-    while (!tasks.empty()) {
-      const Task task = tasks.back();
-      tasks.pop_back();
+    tasks_.push_back({0, 0, static_cast<Index>(boxes_.size()), 0});
+    while (!tasks_.empty()) {
+      const Bvh::Scratch::Task task = tasks_.back();
+      tasks_.pop_back();
       Aabb box;
       for (Index i = task.begin; i < task.end; ++i) box.extend(boxes_[order_[i]]);
       const Index count = task.end - task.begin;
@@ -60,8 +65,8 @@ class Builder {
       const auto first = static_cast<Index>(nodes_.size());
       nodes_[task.node] = {box.low, box.high, first, 0};
       nodes_.resize(nodes_.size() + 2);
-      tasks.push_back({first + 1, middle, task.end, task.depth + 1});
-      tasks.push_back({first, task.begin, middle, task.depth + 1});
+      tasks_.push_back({first + 1, middle, task.end, task.depth + 1});
+      tasks_.push_back({first, task.begin, middle, task.depth + 1});
     }
   }
 
@@ -72,10 +77,17 @@ class Builder {
     if (depth < sah_depth) {
       const Cut cut = best_cut(begin, end);
       if (cut.axis >= 0) {
-        const auto middle = std::stable_partition(
-            order_.begin() + begin, order_.begin() + end,
-            [&](Index item) { return cut.bin_of(centres_[item][cut.axis]) <= cut.bin; });
-        return static_cast<Index>(middle - order_.begin());
+        // Stable, as std::stable_partition, which allocates.
+        Index left = begin, right = 0;
+        for (Index i = begin; i < end; ++i) {
+          const Index item = order_[i];
+          if (cut.bin_of(centres_[item][cut.axis]) <= cut.bin)
+            order_[left++] = item;
+          else
+            right_[right++] = item;
+        }
+        std::copy(right_.begin(), right_.begin() + right, order_.begin() + left);
+        return left;
       }
     }
     Aabb centres;
@@ -144,7 +156,9 @@ class Builder {
   Index leaf_size_;
   std::vector<Bvh::Node>& nodes_;
   std::vector<Index>& order_;
-  std::vector<Vec3> centres_;
+  std::vector<Vec3>& centres_;
+  std::vector<Index>& right_;
+  std::vector<Bvh::Scratch::Task>& tasks_;
 };
 
 constexpr std::size_t block = 512;
@@ -153,8 +167,16 @@ constexpr std::size_t block = 512;
 
 Bvh::Bvh(std::span<const Aabb> boxes, Index leaf_size) {
   if (boxes.empty()) return;
-  Builder(boxes, leaf_size, nodes_, order_).build();
+  Scratch scratch;
+  Builder(boxes, leaf_size, nodes_, order_, scratch).build();
   nodes_.shrink_to_fit();
+}
+
+void Bvh::rebuild(std::span<const Aabb> boxes, Index leaf_size, Scratch& scratch) {
+  nodes_.clear(), order_.clear();
+  if (boxes.empty()) return;
+  nodes_.reserve(2 * boxes.size());
+  Builder(boxes, leaf_size, nodes_, order_, scratch).build();
 }
 
 void Bvh::refit_leaves(FunctionRef<void(std::size_t, std::size_t)> leaves) {

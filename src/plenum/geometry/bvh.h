@@ -28,6 +28,19 @@ class Bvh {
   /// boxes [N]; leaf_size >= 1: most items of a leaf.
   explicit Bvh(std::span<const Aabb> boxes, Index leaf_size = default_leaf_size);
 
+  /// Memory for rebuild().
+  struct Scratch {
+    struct Task {
+      Index node, begin, end;
+      int depth;
+    };
+    std::vector<Vec3> centres;
+    std::vector<Index> right;
+    std::vector<Task> tasks;
+  };
+  /// The tree that the constructor would make. Allocates nothing once it has met as many boxes.
+  void rebuild(std::span<const Aabb> boxes, Index leaf_size, Scratch& scratch);
+
   bool empty() const { return nodes_.empty(); }
   std::span<const Node> nodes() const { return nodes_; }
   /// Item numbers, those of a leaf side by side.

@@ -155,7 +155,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   for (bool again = true; again;) {
     {
       const StageTimer timer(report.stages, "broad phase");
-      detail::find_pairs(model, state, params.gravity, dt, w);
+      detail::find_pairs(model, state, params.gravity, dt, params.broad_phase, w);
       if (!model.apart.empty()) keep_apart(model, w.pairs);
     }
     const StageTimer timer(report.stages, "narrow phase");

@@ -107,6 +107,8 @@ struct Rigid {
     Rest rest;
     double time = 0;  ///< [s]
   };
+  enum class BroadMethod : int { tree, sweep, grid };
+  friend constexpr std::array<const char*, 3> names_of(BroadMethod) { return {"tree", "sweep", "grid"}; }
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);
     int substeps = 8;
@@ -114,6 +116,7 @@ struct Rigid {
     Real contact_frequency = 240;
     Real contact_damping = 10;
     Real restitution_threshold = 1;
+    BroadMethod broad_phase = BroadMethod::tree;
     bool sleeping = true;
     Real sleep_speed = Real(0.05);
     Real sleep_time = Real(0.5);

@@ -116,6 +116,10 @@ void Rigid::Params::describe(Describer& d) {
   d("contact_damping", contact_damping, {.min = 0.1, .max = 100, .doc = "damping ratio of these springs"});
   d("restitution_threshold", restitution_threshold,
     {.unit = "m/s", .min = 0, .max = 100, .doc = "speed of approach below which nothing bounces"});
+  d("broad_phase", broad_phase,
+    {.doc =
+         "how pairs that may touch are found: tree, a hierarchy of fat boxes; sweep, along an axis; grid, by "
+         "hashed cells; all with the same result"});
   d("sleeping", sleeping,
     {.doc = "whether bodies that have come to rest are left alone until something stirs them"});
   d("sleep_speed", sleep_speed,

@@ -1,7 +1,7 @@
 #include "plenum/solvers/rigid/detail/broad.h"
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
 
 #include "plenum/base/parallel.h"
 
@@ -45,16 +45,25 @@ void find_box(const Rigid::Model& model, const Rigid::State& state, Index k, con
   }
 }
 
+/// Whether collider `plane` is a plane that the box of the other one is all above: a plane's own box is
+/// everywhere.
+bool is_above(const Rigid::Model& model, const RigidWorkspace& w, Index plane, Index other) {
+  if (!std::holds_alternative<PlaneShape>(model.shapes[model.colliders[plane].shape].variant())) return false;
+  const Vec3 up = w.poses[plane].rotation * Vec3::UnitY();
+  const Aabb& box = w.boxes[other];
+  return up.dot(box.centre() - w.poses[plane].position) > Real(0.5) * up.cwiseAbs().dot(box.size());
+}
+
 }  // namespace
 
 void find_pairs(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
-                RigidWorkspace& w) {
+                Rigid::BroadMethod method, RigidWorkspace& w) {
   const std::size_t n = model.colliders.size();
   const std::size_t bodies = model.motion.size();
   // Of what stands still, boxes are kept; whether they are right is asked of the state, not remembered.
   if (w.boxes.size() != n || w.x.size() != bodies) {
     w.poses.resize(n), w.boxes.resize(n), w.margins.resize(n), w.ways.resize(n);
-    w.x.assign(bodies, Vec3::Constant(std::numeric_limits<Real>::quiet_NaN()));
+    w.x.assign(bodies, Vec3::Constant(std::numeric_limits<Real>::max()));  // nowhere
     w.turn.resize(bodies), w.awake.assign(bodies, 0);
   }
   parallel_for(bodies, items_per_block, [&](std::size_t begin, std::size_t end) {
@@ -68,61 +77,21 @@ void find_pairs(const Rigid::Model& model, const Rigid::State& state, const Vec3
   w.pairs.clear();
   if (std::none_of(w.stirs.begin(), w.stirs.end(), [](std::uint8_t s) { return s != 0; })) return;
 
-  // Sweep along the axis of the largest variance (Baraff 1992). Order from the last step, nearly sorted.
-  int axis = 0;
-  {
-    Vector3<double> sum = Vector3<double>::Zero(), square = sum;
-    double count = 0;
-    for (std::size_t k = 0; k < n; ++k) {
-      if (!is_movable(state, model.colliders[k].body)) continue;
-      const Vector3<double> p = w.poses[k].position.cast<double>();
-      sum += p, square += p.cwiseProduct(p), count += 1;
-    }
-    if (count > 0) (square - sum.cwiseProduct(sum) / count).maxCoeff(&axis);
-  }
-  if (w.order.size() != n) {
-    w.order.resize(n);
-    std::iota(w.order.begin(), w.order.end(), Index(0));
-  }
-  std::sort(w.order.begin(), w.order.end(), [&](Index a, Index b) {
-    const Real la = w.boxes[a].low[axis], lb = w.boxes[b].low[axis];
-    return la < lb || (la == lb && a < b);
-  });
-  w.unsorted_pairs.clear();
-  const int other = (axis + 1) % 3, third = (axis + 2) % 3;
-  for (std::size_t s = 0; s < n; ++s) {
-    const Index i = w.order[s];
-    const Aabb& box = w.boxes[i];
-    const Rigid::Collider& ci = model.colliders[i];
-    const bool moves = is_movable(state, ci.body), stirs = w.stirs[ci.body];
-    for (std::size_t t = s + 1; t < n; ++t) {
-      const Index j = w.order[t];
-      const Aabb& with = w.boxes[j];
-      if (with.low[axis] > box.high[axis]) break;
-      if (with.low[other] > box.high[other] || with.high[other] < box.low[other] ||
-          with.low[third] > box.high[third] || with.high[third] < box.low[third])
-        continue;
-      const Rigid::Collider& cj = model.colliders[j];
-      if (ci.body == cj.body || (!moves && !is_movable(state, cj.body)) || (!stirs && !w.stirs[cj.body]))
-        continue;
-      if (!(ci.layer & cj.mask) || !(cj.layer & ci.mask)) continue;
-      w.unsorted_pairs.push_back({std::min(i, j), std::max(i, j)});
-    }
-  }
-  // Sorted by counting on the first, then each short list by the second.
-  w.starts.assign(n + 1, 0);
-  for (const Index2& p : w.unsorted_pairs) ++w.starts[p[0] + 1];
-  for (std::size_t k = 0; k < n; ++k) w.starts[k + 1] += w.starts[k];
-  w.pairs.resize(w.unsorted_pairs.size());
-  for (std::size_t p = w.unsorted_pairs.size(); p-- > 0;) {
-    const Index2& pair = w.unsorted_pairs[p];
-    w.pairs[--w.starts[pair[0] + 1]] = pair;
-  }
-  for (std::size_t k = 0; k < n; ++k) {
-    const Index first = w.starts[k + 1];
-    const Index end = k + 1 < n ? w.starts[k + 2] : static_cast<Index>(w.pairs.size());
-    std::sort(w.pairs.begin() + first, w.pairs.begin() + end,
-              [](const Index2& a, const Index2& b) { return a[1] < b[1]; });
+  w.active_colliders.resize(n);
+  for (std::size_t k = 0; k < n; ++k) w.active_colliders[k] = w.stirs[model.colliders[k].body];
+  const BoxItems items{w.boxes, w.active_colliders};
+  const auto wanted = [&](Index i, Index j) {
+    const Rigid::Collider &a = model.colliders[i], &b = model.colliders[j];
+    return a.body != b.body && (is_movable(state, a.body) || is_movable(state, b.body)) &&
+           (a.layer & b.mask) && (b.layer & a.mask) && !is_above(model, w, i, j) && !is_above(model, w, j, i);
+  };
+  switch (method) {
+    case Rigid::BroadMethod::sweep:
+      return w.sweep.find(items, wanted, w.pairs);
+    case Rigid::BroadMethod::tree:
+      return w.tree.find(items, wanted, w.pairs);
+    case Rigid::BroadMethod::grid:
+      return w.grid.find(items, wanted, w.pairs);
   }
 }
 

@@ -12,6 +12,6 @@ inline bool is_swift(Real way, const Rigid::Collider& c) {
 /// Poses, ways, margins and boxes of the colliders for a step of dt [s], and the sorted pairs (first <
 /// second) of those that belong to different bodies, one of which moves, and whose layers want each other.
 void find_pairs(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
-                RigidWorkspace& w);
+                Rigid::BroadMethod method, RigidWorkspace& w);
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "plenum/geometry/aabb.h"
+#include "plenum/geometry/broad/box_grid.h"
+#include "plenum/geometry/broad/box_tree.h"
 #include "plenum/geometry/collide/manifold.h"
 #include "plenum/solvers/rigid/detail/contact_solver.h"
 #include "plenum/solvers/rigid/detail/islands.h"
@@ -20,17 +22,18 @@ struct RigidWorkspace {
   detail::Islands islands;
   Rigid::Contacts kept, joined;  ///< what is left of a list of contacts, and the list that others join
   // Broad phase.
-  std::vector<Vec3> x;              ///< [N] m of the bodies that the boxes are for
-  std::vector<Vec4> turn;           ///< [N] rotation of these
-  std::vector<std::uint8_t> awake;  ///< [N] whether they were awake
-  std::vector<Pose> poses;          ///< [K] of the colliders
-  std::vector<Aabb> boxes;          ///< [K] with margins
-  std::vector<Real> margins;        ///< [K] m
-  std::vector<Real> ways;           ///< [K] m that a collider may go within the step
-  std::vector<Index> order;         ///< [K] along the sweep's axis
-  std::vector<Index2> pairs;        ///< that may touch, sorted
-  std::vector<Index2> unsorted_pairs;
-  std::vector<Index> starts;  ///< [K + 1]
+  std::vector<Vec3> x;                         ///< [N] m of the bodies that the boxes are for
+  std::vector<Vec4> turn;                      ///< [N] rotation of these
+  std::vector<std::uint8_t> awake;             ///< [N] whether they were awake
+  std::vector<Pose> poses;                     ///< [K] of the colliders
+  std::vector<Aabb> boxes;                     ///< [K] with margins
+  std::vector<Real> margins;                   ///< [K] m
+  std::vector<Real> ways;                      ///< [K] m that a collider may go within the step
+  std::vector<Index2> pairs;                   ///< that may touch, sorted
+  std::vector<std::uint8_t> active_colliders;  ///< [K]
+  SweepAndPrune sweep;
+  BoxTree tree;
+  BoxGrid grid;
   // Narrow phase.
   std::vector<Index> first_slot;               ///< [pairs + 1] of each pair's manifolds
   std::vector<Index> pair_of;                  ///< [slots]
