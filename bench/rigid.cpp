@@ -120,7 +120,9 @@ void chain(Session& session, bool level) {
       const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
       total += ms, slowest = std::max(slowest, ms);
       const validation::ChainErrors now = validation::chain_errors(scene);
-      worst.gap = std::max(worst.gap, now.gap), worst.stretch = std::max(worst.stretch, now.stretch);
+      // Such that what is not a number shows.
+      if (!(now.gap <= worst.gap)) worst.gap = now.gap;
+      if (!(now.stretch <= worst.stretch)) worst.stretch = now.stretch;
     }
     if (total < best) best = total, longest = slowest;
   }

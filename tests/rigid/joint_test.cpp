@@ -258,6 +258,152 @@ TEST(RigidJoints, FallingHingesHoldAndComeToRest) {
   EXPECT_LT(speed, 0.2);
 }
 
+/// A rod that hangs level from a hinge at its left end, about z.
+RigidScene arm(const AxisSpec& motion, double break_force = 0) {
+  JointSpec hinge = joint(JointType::hinge, "", "0", Vec3::Zero(), Vec3::UnitZ());
+  hinge.motion = motion, hinge.break_force = Real(break_force);
+  return RigidScene(
+      {.bodies = {validation::box(Vec3(Real(0.5), Real(0.05), Real(0.05)), Vec3(Real(0.5), 0, 0))},
+       .joints = {hinge}});
+}
+double turn_of(const RigidScene& scene, std::size_t i = 0) {
+  const D3 x = scene.state.frames.rotation(i).cast<double>() * D3::UnitX();
+  return std::atan2(x.y(), x.x());
+}
+constexpr double arm_mass = 10, arm_moment = arm_mass * (1 + 0.01) / 12 + arm_mass / 4,
+                 degree = 0.017453292519943;
+
+TEST(RigidJoints, ALimitStopsAndHolds) {
+  RigidScene scene = arm(within(-30, 30));
+  double lowest = 0;
+  for (int k = 0; k < 120; ++k) {
+    scene.step();
+    lowest = std::min(lowest, turn_of(scene));
+  }
+  // Stops where it should, does not bounce, and bears the torque of the weight.
+  EXPECT_NEAR(lowest, -30 * degree, 1e-4);
+  EXPECT_NEAR(turn_of(scene), -30 * degree, 1e-4);
+  const double torque = arm_mass * 9.81 * 0.5 * std::cos(30 * degree);
+  EXPECT_NEAR(scene.state.joints.torque[0].z(), torque, 1e-3 * torque);
+  EXPECT_NEAR(scene.state.joints.force[0].y(), arm_mass * 9.81, 1e-2);
+  // And lets go.
+  scene.params.gravity = Vec3(0, Real(9.81), 0);
+  for (int k = 0; k < 20; ++k) scene.step();
+  EXPECT_GT(turn_of(scene), -20 * degree);
+}
+
+TEST(RigidJoints, AMotorKeepsItsSpeedWithinItsStrength) {
+  AxisSpec motor;
+  motor.drive = Drive::velocity, motor.speed = 2, motor.strength = 1000;
+  RigidScene strong = arm(motor);
+  for (int k = 0; k < 60; ++k) strong.step();
+  EXPECT_NEAR(strong.state.frames.w[0].z(), 2, 1e-4);
+  EXPECT_NEAR(turn_of(strong), 2, 2.0 / 60);
+  // Half of what would hold it: it falls with the other half, (tau - m g d) / I.
+  motor.strength = Real(arm_mass * 9.81 * 0.25);
+  RigidScene weak = arm(motor);
+  weak.step();
+  EXPECT_NEAR(weak.state.frames.w[0].z(), -arm_mass * 9.81 * 0.25 / arm_moment / 60, 1e-3);
+  EXPECT_NEAR(weak.state.joints.torque[0].z(), motor.strength, 1e-2);
+}
+
+TEST(RigidJoints, ASpringHoldsTheArmWhereTorquesBalance) {
+  AxisSpec spring;
+  spring.drive = Drive::spring, spring.stiffness = 200, spring.damping = 40;
+  RigidScene scene = arm(spring);
+  for (int k = 0; k < 600; ++k) scene.step();
+  const double angle = turn_of(scene);
+  EXPECT_NEAR(-200 * angle, arm_mass * 9.81 * 0.5 * std::cos(angle), 0.02);
+}
+
+TEST(RigidJoints, ConeAndTwistLimitABall) {
+  JointSpec ball = joint(JointType::ball, "", "0", Vec3::Zero(), Vec3::UnitX());
+  ball.cone = 40, ball.twist = 20;
+  RigidScene scene(
+      {.bodies = {validation::box(Vec3(Real(0.5), Real(0.05), Real(0.1)), Vec3(Real(0.5), 0, 0))},
+       .joints = {ball}});
+  scene.state.frames.w[0] = Vec3(6, 2, 0);
+  for (int k = 0; k < 240; ++k) {
+    scene.step();
+    double value[6];
+    detail::joint_values(scene.model.joints[0], JointPose{}, pose_of(scene, 0), value);
+    ASSERT_LT(value[3], 40.1 * degree) << k;
+    ASSERT_LT(std::abs(value[4]), 20.1 * degree) << k;
+    ASSERT_LT(error_of(scene), 1e-4) << k;
+  }
+  // Hanging at the cone, its weight pulls the arm down by 40 degrees.
+  const D3 x = scene.state.frames.rotation(0).cast<double>() * D3::UnitX();
+  EXPECT_NEAR(std::acos(x.x()), 40 * degree, 1e-3);
+}
+
+TEST(RigidJoints, ARopeIsSlackUntilItIsTaut) {
+  JointSpec rope = joint(JointType::rope, "", "0", Vec3::Zero());
+  rope.anchor_b = Vec3(0, Real(-0.5), 0), rope.length = 2;
+  RigidScene scene({.bodies = {validation::unit_box(0, -1, 0)}, .joints = {rope}});
+  double lowest = 0;
+  for (int k = 0; k < 120; ++k) {
+    scene.step();
+    if (k == 20) EXPECT_EQ(scene.state.joints.force[0].y(), 0);  // it has fallen 0.6 m of 1.5 m
+    lowest = std::min<double>(lowest, scene.state.frames.x[0].y());
+  }
+  EXPECT_GE(lowest, -2.5001);
+  EXPECT_NEAR(scene.state.frames.x[0].y(), -2.5, 1e-3);
+  EXPECT_NEAR(scene.state.joints.force[0].y(), 9810, 10);
+}
+
+TEST(RigidJoints, AnOverloadedJointBreaksOnceAndIsReported) {
+  RigidScene holds = arm({}, 200), breaks = arm({}, 120);
+  int broke = 0;
+  for (int k = 0; k < 60; ++k) {
+    holds.step();
+    const Report report = breaks.step();
+    broke += static_cast<int>(report.value("joints broken"));
+  }
+  // A rod swinging down from level pulls with 5/2 of its weight at the bottom (energy and centripetal force).
+  EXPECT_EQ(broke, 1);
+  EXPECT_EQ(breaks.state.joints.broken[0], 1);
+  EXPECT_LT(breaks.state.frames.x[0].y(), -0.6);
+}
+
+TEST(RigidJoints, AFreeSixAxesJointDoesNothingAndALockedOneIsFixed) {
+  JointSpec six = joint(JointType::six_axes, "left", "right", Vec3(Real(0.5), 0, 0));
+  RigidScene free(pair(six)), none(pair(six));
+  none.model.joints.clear();
+  none.state.joints = {};
+  for (int k = 0; k < 30; ++k) free.step(), none.step();
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(free.state.frames.x[i], none.state.frames.x[i]);
+  AxisSpec locked;
+  locked.mode = AxisMode::locked;
+  six.x = six.y = six.z = six.turn_x = six.turn_y = six.turn_z = locked;
+  RigidScene fixed(pair(six));
+  fixed.state.frames.w[0] = Vec3(1, 2, 3);
+  for (int k = 0; k < 60; ++k) fixed.step();
+  EXPECT_LT(error_of(fixed), 1e-5);
+}
+
+TEST(RigidJoints, AClosedLoopOfHingesWithMoreRowsThanFreedomsMoves) {
+  // Four bars in a plane: 4 x 5 rows on 4 x 6 freedoms, three of them redundant, and one way to move.
+  Rigid::Spec spec;
+  const Vec3 corners[] = {Vec3(0, 0, 0), Vec3(1, 0, 0), Vec3(1, 1, 0), Vec3(0, 1, 0)};
+  for (int i = 0; i < 4; ++i) {
+    const Vec3 from = corners[i], to = corners[(i + 1) % 4];
+    BodySpec bar = validation::box(Vec3(Real(0.5), Real(0.05), Real(0.05)), (from + to) / 2);
+    bar.rotation = Vec3(0, 0, Real(90 * i));
+    if (i == 0) bar.motion = rigid::Motion::fixed;
+    spec.bodies.push_back(bar);
+    spec.joints.push_back(
+        joint(JointType::hinge, std::to_string((i + 3) % 4), std::to_string(i), from, Vec3::UnitZ()));
+  }
+  RigidScene scene(spec);
+  scene.params.gravity = Vec3(Real(9.81), 0, 0);
+  for (int k = 0; k < 120; ++k) {
+    scene.step();
+    for (std::size_t j = 0; j < 4; ++j) ASSERT_LT(error_of(scene, j), 1e-4) << k;
+  }
+  EXPECT_TRUE(scene.state.frames.x[2].allFinite());
+  EXPECT_GT((scene.state.frames.x[2] - Vec3(Real(0.5), 1, 0)).norm(), 0.05);
+}
+
 TEST(RigidJoints, AllocateNothing) {
   if (!plenum_test::can_count_allocations) GTEST_SKIP() << "the sanitizer allocates itself";
   with_threads(1, [&] {

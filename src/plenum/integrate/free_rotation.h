@@ -14,9 +14,9 @@ Matrix3<T> world_inertia(const Quaternion<T>& q, const Vector3<T>& d) {
   return r * d.asDiagonal() * r.transpose();
 }
 
-/// Turns q by the rotation vector [rad]. Source: exponential map of unit quaternions.
+/// The unit quaternion of the rotation vector [rad]. Source: exponential map of unit quaternions.
 template <class T>
-Quaternion<T> turned(const Quaternion<T>& q, const Vector3<T>& by) {
+Quaternion<T> rotation_by(const Vector3<T>& by) {
   // Near zero by series, which costs less and has no 0/0; the next terms are below 1e-15.
   const T x = by.squaredNorm() / 4;
   const bool small = x < T(0.01);
@@ -25,8 +25,13 @@ Quaternion<T> turned(const Quaternion<T>& q, const Vector3<T>& by) {
       small ? 1 - x / 2 * (1 - x / 12 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90)))) : std::cos(half);
   const T scale =
       small ? (1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72)))) / 2 : std::sin(half) / (2 * half);
-  const Quaternion<T> step(cosine, scale * by.x(), scale * by.y(), scale * by.z());
-  return (step * q).normalized();
+  return Quaternion<T>(cosine, scale * by.x(), scale * by.y(), scale * by.z());
+}
+
+/// Turns q by the rotation vector [rad].
+template <class T>
+Quaternion<T> turned(const Quaternion<T>& q, const Vector3<T>& by) {
+  return (rotation_by(by) * q).normalized();
 }
 
 /// Turns a free body for h [s]. The angular momentum L = R I R^T w is kept exactly and the attitude follows
@@ -52,7 +57,8 @@ void rotate_freely(Quaternion<T>& q, const Vector3<T>& inertia, Vector3<T>& w, T
     const T transverse = 2 / (across + other), axial = inverse[k] - transverse;
     const Vector3<T> u = q * Vector3<T>::Unit(k);
     const T along = axial * momentum.dot(u);
-    q = turned(turned(q, Vector3<T>((h * along) * u)), Vector3<T>((h * transverse) * momentum));
+    q = turned(Quaternion<T>(rotation_by(Vector3<T>((h * along) * u)) * q),
+               Vector3<T>((h * transverse) * momentum));
     w = transverse * momentum + along * (q * Vector3<T>::Unit(k));
     return;
   }

@@ -31,7 +31,7 @@ struct BlockPattern {
 /// The inverse of a symmetric positive definite matrix, by sweeping out one pivot after another (Goodnight
 /// 1979, "A tutorial on the SWEEP operator"). A pivot that has cancelled stays out: its row solves to zero.
 template <int D>
-Eigen::Matrix<double, D, D> inverse_of(const Eigen::Matrix<double, D, D>& m) {
+Eigen::Matrix<double, D, D> swept_inverse(const Eigen::Matrix<double, D, D>& m) {
   Eigen::Matrix<double, D, D> a = m;
   for (int k = 0; k < D; ++k) {
     const double pivot = a(k, k);
@@ -43,6 +43,26 @@ Eigen::Matrix<double, D, D> inverse_of(const Eigen::Matrix<double, D, D>& m) {
     a(k, k) = -inverse;
   }
   return -a;
+}
+
+template <int D>
+Eigen::Matrix<double, D, D> inverse_of(const Eigen::Matrix<double, D, D>& m) {
+  return swept_inverse<D>(m);
+}
+/// Of 3 x 3 by cofactors; by sweeping where the determinant has cancelled.
+template <>
+inline Eigen::Matrix3d inverse_of<3>(const Eigen::Matrix3d& m) {
+  const double a = m(0, 0), b = m(1, 1), c = m(2, 2), d = m(1, 0), e = m(2, 0), f = m(2, 1);
+  const double aa = b * c - f * f, dd = e * f - d * c, ee = d * f - e * b;
+  const double determinant = a * aa + d * dd + e * ee;
+  Eigen::Matrix3d out;
+  if (determinant > 1e-10 * a * b * c) {
+    const double s = 1 / determinant;
+    const double bb = a * c - e * e, cc = a * b - d * d, ff = d * e - a * f;
+    out << s * aa, s * dd, s * ee, s * dd, s * bb, s * ff, s * ee, s * ff, s * cc;
+    return out;
+  }
+  return swept_inverse<3>(m);
 }
 
 /// Source: Duff, Erisman & Reid, "Direct Methods for Sparse Matrices", section 10; of joints, Baraff 1996,

@@ -18,11 +18,21 @@ using JointAxis = Rigid::JointAxis;
 constexpr double regularization = 1e-9;
 constexpr int most_revisions = 6;
 
+/// Where a body turns by more than this [rad] in a sub-step, Newton's method takes so many steps.
+constexpr double fast_turn = 0.05;
+constexpr int fast_newton_steps = 2;
+
 /// Of h^2 k / I, with k the stiffness that tension gives: from where on turning is damped, how fast the part
 /// of it that is taken in a sub-step rises and up to which, and what is let through. Leapfrog is stable below
 /// 4, its frequency is right to a percent below 0.25. E2 of validation/rigid_scenes.h neither gains energy
 /// nor gapes with these.
 constexpr double damping_from = 0.2, damping_rate = 1, damping_most = 0.5, stiffness_most = 1;
+/// [rad] of relative turning in a sub-step from where on it is damped too, [rad] of turning that is let
+/// through, and from which h^2 k / I on both apply: wheels, which hang by their middle, turn as fast as they
+/// like.
+constexpr double turn_damped = 0.2, turn_most = 0.3, turn_stiffness = 0.02;
+/// What a sub-step closes of a gap: a part of the joint's arms, and this speed [m/s].
+constexpr double gap_part = 0.02, gap_speed = 0.5;
 
 bool is_active(RowStatus s) {
   return s == RowStatus::held || s == RowStatus::at_lower || s == RowStatus::at_upper ||
@@ -40,10 +50,25 @@ RowStatus at_rest(const JointAxis& axis) {
   return has_drive(axis) ? RowStatus::driven : RowStatus::idle;
 }
 
-Eigen::Matrix3d cross_matrix(const Eigen::Vector3d& r) {
-  Eigen::Matrix3d m;
-  m << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
-  return m;
+// With [r] the matrix of r x:
+/// m [r]
+Eigen::Matrix3d times_cross(const Eigen::Matrix3d& m, const Eigen::Vector3d& r) {
+  Eigen::Matrix3d out;
+  for (int i = 0; i < 3; ++i) {
+    out(i, 0) = m(i, 1) * r.z() - m(i, 2) * r.y();
+    out(i, 1) = m(i, 2) * r.x() - m(i, 0) * r.z();
+    out(i, 2) = m(i, 0) * r.y() - m(i, 1) * r.x();
+  }
+  return out;
+}
+/// out += s [r]^T m
+void add_cross_times(double s, const Eigen::Vector3d& r, const Eigen::Matrix3d& m, Eigen::Matrix3d& out) {
+  const Eigen::Vector3d f = s * r;
+  for (int j = 0; j < 3; ++j) {
+    out(0, j) += f.z() * m(1, j) - f.y() * m(2, j);
+    out(1, j) += f.x() * m(2, j) - f.z() * m(0, j);
+    out(2, j) += f.y() * m(0, j) - f.x() * m(1, j);
+  }
 }
 
 }  // namespace
@@ -85,6 +110,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
     body.moves = moves(index);
     if (body.moves) {
       body.inertia = model.inertia[std::size_t(index)].template cast<double>();
+      body.inverse_moments = body.inertia.cwiseInverse();
       body.gyrates = body.inertia.maxCoeff() - body.inertia.minCoeff() > 1e-5 * body.inertia.maxCoeff();
     }
     const auto here = static_cast<Index>(bodies_.size());
@@ -162,16 +188,19 @@ void JointIsland<D>::save(SolverBodies& bodies) const {
 }
 
 template <int D>
-void JointIsland<D>::predict(double h) {
+double JointIsland<D>::predict(double h) {
+  double fastest = 0;
   for (Body& body : bodies_) {
     body.turn = h * body.w;
     if (body.gyrates) {
       // dw/dt of a free body, Euler's equations, in its frame.
-      const D3 w = body.pose.q.conjugate() * body.w, l = body.inertia.cwiseProduct(w);
-      body.turn += (h * h / 2) * (body.pose.q * l.cross(w).cwiseQuotient(body.inertia).eval());
+      const D3 w = body.rotation.transpose() * body.w, l = body.inertia.cwiseProduct(w);
+      const D3 change = l.cross(w).cwiseProduct(body.inverse_moments);
+      body.turn += (h * h / 2) * (body.rotation * change);
     }
+    const double x = body.turn.squaredNorm();
+    fastest = std::max(fastest, x);
     if constexpr (!general) {
-      const double x = body.turn.squaredNorm();
       if (x < 0.04) {
         body.sine = 1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72)));
         body.cosine = (1 - x / 12 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90)))) / 2;
@@ -181,6 +210,7 @@ void JointIsland<D>::predict(double h) {
       }
     }
   }
+  return fastest;
 }
 
 /// Of each body, h^2 k / I with k the stiffness of the joints' tension. A body that this is too large for is
@@ -210,14 +240,27 @@ void JointIsland<D>::find_stiffness(double h) {
 /// Takes relative turning from bodies whose joints pull so hard that a sub-step is long for the vibration.
 /// Impulses are equal and opposite, and at most halve what they act on.
 template <int D>
-void JointIsland<D>::damp() {
+void JointIsland<D>::damp(double h) {
   for (const Joint& j : joints_) {
     Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
-    const double part = damping_rate * (std::max(a.stiffness, b.stiffness) - damping_from);
+    if (a.w == b.w) continue;
+    const double stiffness = std::max(a.stiffness, b.stiffness);
+    double part = damping_rate * (stiffness - damping_from);
+    if (stiffness > turn_stiffness) part = std::max(part, h * (b.w - a.w).norm() - turn_damped);
     if (!(part > 0)) continue;
     const D3 impulse = inverse_of<3>(Eigen::Matrix3d(a.inverse_inertia + b.inverse_inertia)) * (b.w - a.w) *
                        std::min(part, damping_most);
     a.w += a.inverse_inertia * impulse, b.w -= b.inverse_inertia * impulse;
+  }
+}
+
+/// Bodies under tension turn by so much in a sub-step at most: beyond, the linearized equations say nothing.
+template <int D>
+void JointIsland<D>::limit(double h) {
+  for (Body& body : bodies_) {
+    if (!(body.stiffness > turn_stiffness)) continue;
+    const double turn = h * body.w.norm();
+    if (turn > turn_most) body.w *= turn_most / turn;
   }
 }
 
@@ -269,6 +312,7 @@ void JointIsland<D>::update(const JointScene& scene) {
     for (int c = 0; c < 3; ++c) body.pose.x[c] = double(x[c]) + double(motion.dx[c]);
     const Vec4& q = scene.q[i];
     body.pose.q = Quaternion<double>(double(q[3]), double(q[0]), double(q[1]), double(q[2]));
+    body.rotation = body.pose.q.toRotationMatrix();
     if (!body.moves) continue;
     const BodyInertia& inertia = scene.bodies.inertia[i];
     body.inverse_mass = double(inertia.inverse_mass);
@@ -278,9 +322,12 @@ void JointIsland<D>::update(const JointScene& scene) {
   for (Joint& j : joints_) {
     const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
     const Rigid::Joint& of = scene.model.joints[std::size_t(j.joint)];
-    j.arm_a = a.pose.q * of.in_a.position.cast<double>();
-    j.arm_b = b.pose.q * of.in_b.position.cast<double>();
+    j.arm_a = a.rotation * of.in_a.position.cast<double>();
+    j.arm_b = b.rotation * of.in_b.position.cast<double>();
     j.gap = (b.pose.x - a.pose.x) + (j.arm_b - j.arm_a);
+    const double gap = j.gap.norm(),
+                 most = gap_part * (j.arm_a.norm() + j.arm_b.norm()) + gap_speed * scene.h;
+    j.closes = gap > most ? most / gap : 1;
   }
   find_stiffness(scene.h);
   for (std::size_t k = 0; k < joints_.size(); ++k) {
@@ -292,10 +339,13 @@ void JointIsland<D>::update(const JointScene& scene) {
       for (int r = 0; r < 6; ++r)
         j.n.col(r) = rows.n[r], j.on_a.col(r) = rows.on_a[r], j.on_b.col(r) = rows.on_b[r];
     } else {
-      j.on_a = cross_matrix(j.arm_a), j.on_b = cross_matrix(j.arm_b);
+      j.push_a = times_cross(a.inverse_inertia, j.arm_a);
+      j.push_b = times_cross(b.inverse_inertia, j.arm_b);
     }
-    j.push_a.noalias() = a.inverse_inertia * j.on_a;
-    j.push_b.noalias() = b.inverse_inertia * j.on_b;
+    if constexpr (general) {
+      j.push_a.noalias() = a.inverse_inertia * j.on_a;
+      j.push_b.noalias() = b.inverse_inertia * j.on_b;
+    }
   }
   factorize(scene);
 }
@@ -317,9 +367,13 @@ void JointIsland<D>::factorize(const JointScene& scene) {
       find_softness(scene, j);
     } else {
       block = (a.inverse_mass + b.inverse_mass) * Eigen::Matrix3d::Identity();
+      add_cross_times(1, j.arm_a, j.push_a, block);
+      add_cross_times(1, j.arm_b, j.push_b, block);
     }
-    block.noalias() += j.on_a.transpose() * j.push_a;
-    block.noalias() += j.on_b.transpose() * j.push_b;
+    if constexpr (general) {
+      block.noalias() += j.on_a.transpose() * j.push_a;
+      block.noalias() += j.on_b.transpose() * j.push_b;
+    }
     for (int r = 0; r < D; ++r) {
       block(r, r) *= 1 + regularization;
       if constexpr (general) block(r, r) = is_active(j.status[r]) ? block(r, r) + j.soft[r] : 1;
@@ -330,13 +384,15 @@ void JointIsland<D>::factorize(const JointScene& scene) {
     const Joint &l = joints_[std::size_t(s.later)], &e = joints_[std::size_t(s.earlier)];
     auto& block = factors_.lower[std::size_t(s.block)];
     const double mass = s.sign * bodies_[std::size_t(s.body)].inverse_mass;
-    const Rows& on = s.later_b ? l.on_b : l.on_a;
     const Rows& pushed = s.earlier_b ? e.push_b : e.push_a;
-    block.noalias() += s.sign * (on.transpose() * pushed);
-    if constexpr (general)
+    if constexpr (general) {
+      const Rows& on = s.later_b ? l.on_b : l.on_a;
+      block.noalias() += s.sign * (on.transpose() * pushed);
       block.noalias() += mass * (l.n.transpose() * e.n);
-    else
+    } else {
+      add_cross_times(s.sign, s.later_b ? l.arm_b : l.arm_a, pushed, block);
       block.diagonal().array() += mass;
+    }
   }
   factors_.factorize(pattern_);
 }
@@ -375,15 +431,16 @@ template <bool with_bias>
 void JointIsland<D>::solve_rows(const JointScene& scene, SolverBodies& bodies) {
   load(bodies);
   const double h = scene.h;
-  if constexpr (with_bias) damp();
-  for (int round = 0;; ++round) {
-    if constexpr (with_bias) predict(h);
+  if constexpr (with_bias) damp(h), limit(h);
+  bool fast = false;
+  for (int revisions = 0, steps = 0;;) {
+    if constexpr (with_bias) fast |= predict(h) > fast_turn * fast_turn;
     for (std::size_t k = 0; k < joints_.size(); ++k) {
       const Joint& j = joints_[k];
       const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
       if constexpr (!general) {
         if constexpr (with_bias)
-          change_[k] = (-1 / h) * (j.gap + ahead(b, j.arm_b) - ahead(a, j.arm_a)) - (b.v - a.v);
+          change_[k] = (-1 / h) * (j.closes * j.gap + ahead(b, j.arm_b) - ahead(a, j.arm_a)) - (b.v - a.v);
         else
           change_[k] = -rate(j);
       } else {
@@ -429,16 +486,18 @@ void JointIsland<D>::solve_rows(const JointScene& scene, SolverBodies& bodies) {
         for (std::size_t i = 0; i < bodies_.size(); ++i) start_[i] << bodies_[i].v, bodies_[i].w;
     for (std::size_t k = 0; k < joints_.size(); ++k) push(joints_[k], change_[k]);
     if constexpr (general)
-      if (has_bounds_ && round < most_revisions && revise<with_bias>(scene)) {
+      if (has_bounds_ && revisions < most_revisions && revise<with_bias>(scene)) {
+        ++revisions;
         for (std::size_t i = 0; i < bodies_.size(); ++i)
           bodies_[i].v = start_[i].template head<3>(), bodies_[i].w = start_[i].template tail<3>();
         adopt(scene);
         factorize(scene);
         continue;
       }
-    break;
+    for (std::size_t k = 0; k < joints_.size(); ++k) joints_[k].impulse += change_[k];
+    if (!fast || ++steps == fast_newton_steps) break;
   }
-  for (std::size_t k = 0; k < joints_.size(); ++k) joints_[k].impulse += change_[k];
+  if (with_bias && fast) limit(h);
   save(bodies);
 }
 

@@ -77,10 +77,11 @@ class JointIsland {
 
  private:
   struct Body {
-    Index index = -1;                     ///< -1: the world
-    bool moves = false, gyrates = false;  ///< dynamic; with unequal moments
-    D3 inertia = D3::Ones();              ///< [kg m^2] principal
+    Index index = -1;                                       ///< -1: the world
+    bool moves = false, gyrates = false;                    ///< dynamic; with unequal moments
+    D3 inertia = D3::Ones(), inverse_moments = D3::Ones();  ///< [kg m^2] principal, and inverted
     JointPose pose;
+    Eigen::Matrix3d rotation = Eigen::Matrix3d::Identity();
     D3 v = D3::Zero(), w = D3::Zero();
     D3 turn = D3::Zero();         ///< [rad] by which it will turn in the sub-step
     double sine = 1, cosine = 1;  ///< sin |turn| / |turn|, (1 - cos |turn|) / |turn|^2
@@ -95,6 +96,7 @@ class JointIsland {
     Rows n, on_a, on_b, push_a, push_b;
     D3 arm_a, arm_b;                             ///< [m] to the joint
     D3 gap;                                      ///< [m] of balls
+    double closes = 1;                           ///< part of it that a sub-step closes
     D3 pull;                                     ///< [N s] on b in the last sub-step
     Vector impulse = Vector::Zero();             ///< in this sub-step
     D3 force = D3::Zero(), torque = D3::Zero();  ///< impulses of the step
@@ -110,9 +112,10 @@ class JointIsland {
 
   void load(const SolverBodies& bodies);
   void save(SolverBodies& bodies) const;
-  void predict(double h);
+  double predict(double h);
   void find_stiffness(double h);
-  void damp();
+  void damp(double h);
+  void limit(double h);
   void factorize(const JointScene& scene);
   void find_softness(const JointScene& scene, Joint& joint) const;
   template <bool with_bias>
