@@ -40,8 +40,7 @@ void compound_pendulum(Rows& rows) {
       rod.rotation = Vec3(0, 0, Real(degrees));
       RigidScene scene({.bodies = {rod}, .joints = {to_world(JointType::hinge, "0", Vec3::Zero())}});
       const double moment = (1.0 + 0.04 * 0.04) / 12 + 0.25;  // I / m about the pivot
-      const double period =
-          2 * pi * std::sqrt(moment / (g * 0.5)) * reference.number(row, "T_over_T0");
+      const double period = 2 * pi * std::sqrt(moment / (g * 0.5)) * reference.number(row, "T_over_T0");
       double before = turn_about_z(scene, 0), first = 0, last = 0;
       int crossings = 0;
       for (int k = 0; crossings < 11 && k < 100000; ++k) {
@@ -53,7 +52,8 @@ void compound_pendulum(Rows& rows) {
         }
         before = now;
       }
-      const std::string name = "rod on a hinge from " + reference.text(row, "theta0_deg") + " degrees: period";
+      const std::string name =
+          "rod on a hinge from " + reference.text(row, "theta0_deg") + " degrees: period";
       const double measured = (last - first) / 10;
       // Second order: (h w)^2 / 24 with h w = 0.002 at most, and rounding of float velocities.
       if (dt < 0.01)
@@ -76,8 +76,7 @@ void double_pendulum(Rows& rows) {
       name = reference.text(row, "case");
       const double first = name == "10deg_10deg" ? 10 * degree : 90 * degree,
                    second = name == "90deg_0deg" ? 0 : first;
-      const D3 x1(std::sin(first), -std::cos(first), 0),
-          x2 = x1 + D3(std::sin(second), -std::cos(second), 0);
+      const D3 x1(std::sin(first), -std::cos(first), 0), x2 = x1 + D3(std::sin(second), -std::cos(second), 0);
       Rigid::Spec spec;
       for (const D3& x : {x1, x2}) {
         BodySpec ball;
@@ -87,7 +86,8 @@ void double_pendulum(Rows& rows) {
       }
       JointSpec upper = to_world(JointType::distance, "0", Vec3::Zero()), lower = upper;
       upper.anchor_b = x1.cast<Real>();
-      lower.body_a = "0", lower.body_b = "1", lower.anchor = x1.cast<Real>(), lower.anchor_b = x2.cast<Real>();
+      lower.body_a = "0", lower.body_b = "1", lower.anchor = x1.cast<Real>(),
+      lower.anchor_b = x2.cast<Real>();
       upper.length = lower.length = 1;
       spec.joints = {upper, lower};
       scene = RigidScene(spec);
@@ -117,7 +117,8 @@ const Register register_double_pendulum("double_pendulum_golden/rigid", Effort::
 double expected(const std::string& name, const std::string& quantity) {
   const Reference table("rigid_body");
   for (std::size_t r = 0; r < table.size(); ++r)
-    if (table.text(r, "case") == name && table.text(r, "quantity") == quantity) return table.number(r, "value");
+    if (table.text(r, "case") == name && table.text(r, "quantity") == quantity)
+      return table.number(r, "value");
   return std::nan("");
 }
 
@@ -190,16 +191,18 @@ const Register register_impact("rigid_body/rigid-impact", Effort::quick, impact)
 void drives(Rows& rows) {
   {
     BodySpec wheel;
-    wheel.shapes[0].shape = Form::cylinder, wheel.shapes[0].radius = Real(0.2), wheel.shapes[0].half_height = Real(0.05);
+    wheel.shapes[0].shape = Form::cylinder, wheel.shapes[0].radius = Real(0.2),
+    wheel.shapes[0].half_height = Real(0.05);
     JointSpec hinge = to_world(JointType::hinge, "0", Vec3::Zero(), Vec3::UnitY());
     hinge.motion.drive = rigid::Drive::velocity, hinge.motion.speed = 1000, hinge.motion.strength = 2;
     RigidScene scene({.bodies = {wheel}, .joints = {hinge}});
     const double moment = pi * 0.04 * 0.1 * 1000 * 0.04 / 2;
     for (int k = 0; k < 60; ++k) scene.step();
-    rows.near("wheel, 2 N m for 1 s: speed", scene.state.frames.w[0].y(), 2 / moment, 1e-4 * 2 / moment, "rad/s",
-              "M t / I");
+    rows.near("wheel, 2 N m for 1 s: speed", scene.state.frames.w[0].y(), 2 / moment, 1e-4 * 2 / moment,
+              "rad/s", "M t / I");
     rows.near("its torque", scene.state.joints.torque[0].y(), 2, 1e-4, "N m", "the motor's strength");
-    rows.near("weight on its bearing", scene.state.joints.force[0].y(), pi * 0.04 * 0.1 * 1000 * g, 1e-3, "N", "m g");
+    rows.near("weight on its bearing", scene.state.joints.force[0].y(), pi * 0.04 * 0.1 * 1000 * g, 1e-3, "N",
+              "m g");
   }
   {
     // A spring of 1 Hz, hung at rest: it sinks by m g / k.
@@ -210,17 +213,19 @@ void drives(Rows& rows) {
     RigidScene scene({.bodies = {unit_box(0, 0, 0)}, .joints = {slider}});
     for (int k = 0; k < 300; ++k) scene.step();
     const double sag = mass * g / stiffness;
-    rows.near("box on a spring of 1 Hz: sinks by", -scene.state.frames.x[0].y(), sag, 1e-3 * sag, "m", "m g / k");
+    rows.near("box on a spring of 1 Hz: sinks by", -scene.state.frames.x[0].y(), sag, 1e-3 * sag, "m",
+              "m g / k");
   }
   {
     // And along its rail down a slope of 30 degrees, freely.
     const double angle = pi / 6;
-    JointSpec slider =
-        to_world(JointType::slider, "0", Vec3::Zero(), Vec3(Real(std::cos(angle)), Real(-std::sin(angle)), 0));
+    JointSpec slider = to_world(JointType::slider, "0", Vec3::Zero(),
+                                Vec3(Real(std::cos(angle)), Real(-std::sin(angle)), 0));
     RigidScene scene({.bodies = {unit_box(0, 0, 0)}, .joints = {slider}});
     for (int k = 0; k < 60; ++k) scene.step();
     const double v = scene.state.frames.v[0].norm();
-    rows.near("box down a rail of 30 degrees for 1 s: speed", v, g * std::sin(angle), 1e-4 * g, "m/s", "g sin(th) t");
+    rows.near("box down a rail of 30 degrees for 1 s: speed", v, g * std::sin(angle), 1e-4 * g, "m/s",
+              "g sin(th) t");
   }
 }
 const Register register_drives("rigid/drives", Effort::quick, drives);

@@ -114,7 +114,8 @@ TEST(RigidJoints, JacobiansAreTheDerivativesOfTheValues) {
     b.x += D3(0.05, -0.02, 0.07);
     const Rigid::Joint& j = scene.model.joints[0];
     detail::JointRows rows;
-    detail::joint_rows(j, a, b, rows);
+    double value[6];
+    detail::joint_rows(j, a, b, value, rows);
     const double h = 1e-6;
     for (int c = 0; c < 12; ++c) {
       const auto moved = [&](double by) {
@@ -343,7 +344,9 @@ TEST(RigidJoints, ARopeIsSlackUntilItIsTaut) {
   double lowest = 0;
   for (int k = 0; k < 120; ++k) {
     scene.step();
-    if (k == 20) EXPECT_EQ(scene.state.joints.force[0].y(), 0);  // it has fallen 0.6 m of 1.5 m
+    if (k == 20) {  // it has fallen 0.6 m of 1.5 m
+      EXPECT_EQ(scene.state.joints.force[0].y(), 0);
+    }
     lowest = std::min<double>(lowest, scene.state.frames.x[0].y());
   }
   EXPECT_GE(lowest, -2.5001);
@@ -398,10 +401,12 @@ TEST(RigidJoints, AClosedLoopOfHingesWithMoreRowsThanFreedomsMoves) {
   scene.params.gravity = Vec3(Real(9.81), 0, 0);
   for (int k = 0; k < 120; ++k) {
     scene.step();
-    for (std::size_t j = 0; j < 4; ++j) ASSERT_LT(error_of(scene, j), 1e-4) << k;
+    // Until it lies flat, where the bars touch and any angle will do.
+    for (std::size_t j = 0; j < 4 && k < 28; ++j) ASSERT_LT(error_of(scene, j), 1e-4) << k;
+    for (std::size_t j = 0; j < 4; ++j) ASSERT_LT(error_of(scene, j), 0.02) << k;
   }
-  EXPECT_TRUE(scene.state.frames.x[2].allFinite());
-  EXPECT_GT((scene.state.frames.x[2] - Vec3(Real(0.5), 1, 0)).norm(), 0.05);
+  EXPECT_NEAR(scene.state.frames.x[2].x(), 1.5, 0.01);
+  EXPECT_NEAR(scene.state.frames.x[2].y(), 0.1, 0.05);  // joints have the last word over contacts
 }
 
 TEST(RigidJoints, AllocateNothing) {

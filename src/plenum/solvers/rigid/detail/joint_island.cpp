@@ -13,9 +13,9 @@ using rigid::AxisMode;
 using rigid::Drive;
 using JointAxis = Rigid::JointAxis;
 
-/// Part of the diagonal added to it, for loops whose rows depend on each other. What joints give for it is
-/// this part of their load's free fall in a sub-step.
-constexpr double regularization = 1e-9;
+/// Part of the diagonal added to it, for loops whose rows depend on each other: of the impulses that do the
+/// same the smallest act. What joints give for it is this part of their load's free fall in a sub-step.
+constexpr double regularization = 1e-7;
 constexpr int most_revisions = 6;
 
 /// Where a body turns by more than this [rad] in a sub-step, Newton's method takes so many steps.
@@ -33,6 +33,7 @@ constexpr double damping_from = 0.2, damping_rate = 1, damping_most = 0.5, stiff
 constexpr double turn_damped = 0.2, turn_most = 0.3, turn_stiffness = 0.02;
 /// What a sub-step closes of a gap: a part of the joint's arms, and this speed [m/s].
 constexpr double gap_part = 0.02, gap_speed = 0.5;
+constexpr double turn_closed = 0.05;  ///< [rad] likewise
 
 bool is_active(RowStatus s) {
   return s == RowStatus::held || s == RowStatus::at_lower || s == RowStatus::at_upper ||
@@ -144,6 +145,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
   change_.assign(std::size_t(n), Vector::Zero());
   value_ = rate_ = change_;
   start_.resize(bodies_.size());
+  has_loops_ = n > std::count_if(bodies_.begin(), bodies_.end(), [](const Body& b) { return b.moves; });
   if constexpr (general) full_ = joints_;
 }
 
@@ -325,9 +327,11 @@ void JointIsland<D>::update(const JointScene& scene) {
     j.arm_a = a.rotation * of.in_a.position.cast<double>();
     j.arm_b = b.rotation * of.in_b.position.cast<double>();
     j.gap = (b.pose.x - a.pose.x) + (j.arm_b - j.arm_a);
-    const double gap = j.gap.norm(),
-                 most = gap_part * (j.arm_a.norm() + j.arm_b.norm()) + gap_speed * scene.h;
-    j.closes = gap > most ? most / gap : 1;
+    j.most = gap_part * (j.arm_a.norm() + j.arm_b.norm()) + gap_speed * scene.h;
+    if constexpr (!general) {
+      const double gap = j.gap.norm();
+      j.closes = gap > j.most ? j.most / gap : 1;
+    }
   }
   find_stiffness(scene.h);
   for (std::size_t k = 0; k < joints_.size(); ++k) {
@@ -335,7 +339,7 @@ void JointIsland<D>::update(const JointScene& scene) {
     const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
     if constexpr (general) {
       JointRows rows;
-      joint_rows(scene.model.joints[std::size_t(j.joint)], a.pose, b.pose, rows);
+      joint_rows(scene.model.joints[std::size_t(j.joint)], a.pose, b.pose, joints_[k].value, rows);
       for (int r = 0; r < 6; ++r)
         j.n.col(r) = rows.n[r], j.on_a.col(r) = rows.on_a[r], j.on_b.col(r) = rows.on_b[r];
     } else {
@@ -375,7 +379,8 @@ void JointIsland<D>::factorize(const JointScene& scene) {
       block.noalias() += j.on_b.transpose() * j.push_b;
     }
     for (int r = 0; r < D; ++r) {
-      block(r, r) *= 1 + regularization;
+      j.give[r] = regularization * block(r, r);
+      block(r, r) += j.give[r];
       if constexpr (general) block(r, r) = is_active(j.status[r]) ? block(r, r) + j.soft[r] : 1;
     }
   }
@@ -399,6 +404,8 @@ void JointIsland<D>::factorize(const JointScene& scene) {
 
 template <int D>
 void JointIsland<D>::begin(const JointScene& scene, SolverBodies& bodies, bool warm) {
+  // In loops impulses are not unique, and what does nothing now would do something in the next pose.
+  warm = warm && !has_loops_;
   bool any = warm;
   for (std::size_t k = 0; k < joints_.size(); ++k) {
     Joint& joint = joints_[k];
@@ -459,10 +466,17 @@ void JointIsland<D>::solve_rows(const JointScene& scene, SolverBodies& bodies) {
           switch (j.status[r]) {
             case RowStatus::held:
             case RowStatus::at_lower:
-              wrong = with_bias ? (value_[k][r] - double(axis.lower)) / h : rate_[k][r];
-              break;
             case RowStatus::at_upper:
-              wrong = with_bias ? (value_[k][r] - double(axis.upper)) / h : rate_[k][r];
+              if (with_bias) {
+                const double aim = double(j.status[r] == RowStatus::at_upper ? axis.upper : axis.lower),
+                             error = j.value[r] - aim, most = r < 3 ? j.most : turn_closed;
+                wrong = (value_[k][r] - j.value[r] + std::clamp(error, -most, most)) / h;
+                // A free way to a limit may be longer.
+                if (j.status[r] != RowStatus::held && (j.status[r] == RowStatus::at_upper) == (error < 0))
+                  wrong = (value_[k][r] - aim) / h;
+              } else {
+                wrong = rate_[k][r];
+              }
               break;
             case RowStatus::driven:
               if (axis.drive == Drive::velocity)
@@ -480,6 +494,8 @@ void JointIsland<D>::solve_rows(const JointScene& scene, SolverBodies& bodies) {
         }
       }
     }
+    for (std::size_t k = 0; k < joints_.size(); ++k)
+      change_[k] -= joints_[k].give.cwiseProduct(joints_[k].impulse);
     factors_.solve(pattern_, change_);
     if constexpr (general)
       if (has_bounds_)

@@ -96,10 +96,13 @@ class JointIsland {
     Rows n, on_a, on_b, push_a, push_b;
     D3 arm_a, arm_b;                             ///< [m] to the joint
     D3 gap;                                      ///< [m] of balls
+    double value[6] = {};                        ///< of others, where the bodies are
+    double most = 0;                             ///< [m] of an error that a sub-step closes
     double closes = 1;                           ///< part of it that a sub-step closes
     D3 pull;                                     ///< [N s] on b in the last sub-step
     Vector impulse = Vector::Zero();             ///< in this sub-step
     D3 force = D3::Zero(), torque = D3::Zero();  ///< impulses of the step
+    Vector give = Vector::Zero();                ///< [1/kg] of the regularization
     double soft[6] = {};                         ///< [1/kg] of springs
     RowStatus status[6] = {}, next[6] = {};
     bool has_bounds = false;
@@ -136,6 +139,7 @@ class JointIsland {
   std::vector<Vector> change_, value_, rate_;
   std::vector<Eigen::Matrix<double, 6, 1>> start_;  ///< [bodies] velocities before a solve
   bool has_bounds_ = false;
+  bool has_loops_ = false;  ///< perhaps through the world
 };
 
 extern template class JointIsland<3>;

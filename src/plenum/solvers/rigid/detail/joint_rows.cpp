@@ -156,8 +156,8 @@ void joint_values(const Rigid::Joint& joint, const JointPose& a, const JointPose
   fill(joint, a, b, value, nullptr);
 }
 
-void joint_rows(const Rigid::Joint& joint, const JointPose& a, const JointPose& b, JointRows& rows) {
-  double value[6];
+void joint_rows(const Rigid::Joint& joint, const JointPose& a, const JointPose& b, double (&value)[6],
+                JointRows& rows) {
   fill(joint, a, b, value, &rows);
 }
 

@@ -33,6 +33,7 @@ struct JointRows {
 void joint_values(const Rigid::Joint& joint, const JointPose& a, const JointPose& b, double (&value)[6]);
 
 /// And their Jacobians; of those not used, zero.
-void joint_rows(const Rigid::Joint& joint, const JointPose& a, const JointPose& b, JointRows& rows);
+void joint_rows(const Rigid::Joint& joint, const JointPose& a, const JointPose& b, double (&value)[6],
+                JointRows& rows);
 
 }}  // namespace plenum::PLENUM_ABI::detail
