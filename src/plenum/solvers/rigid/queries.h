@@ -1,0 +1,80 @@
+#pragma once
+// Questions about where rigid bodies are: rays, moving shapes, overlaps, nearest points.
+#include <optional>
+#include <vector>
+
+#include "plenum/geometry/bvh.h"
+#include "plenum/solvers/rigid/rigid.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// The colliders of a state as it was at the last update(), for any number of questions, from any threads.
+/// Answers depend on model and state alone; of equally good ones the lowest collider is given.
+class RigidQueries {
+ public:
+  struct Filter {
+    std::uint32_t layers = ~0u;  ///< of the colliders that count
+    Index ignored_body = -1;
+  };
+  /// What a ray meets, or a moving shape.
+  struct Hit {
+    Index collider;
+    Index body;
+    Real t;       ///< of the ray; of a moving shape the fraction of its way, 0 to 1
+    Vec3 x;       ///< [m] of the surface met
+    Vec3 normal;  ///< unit, out of the collider
+  };
+  struct Nearest {
+    Index collider;
+    Index body;
+    Real distance;  ///< [m] negative inside
+    Vec3 x;         ///< [m] of the surface
+  };
+
+  RigidQueries() = default;
+  RigidQueries(const Rigid::Model& model, const Rigid::State& state) { update(model, state); }
+  /// Takes in where the bodies are now. The model must outlive the queries. Allocates nothing once it has met
+  /// as many colliders.
+  void update(const Rigid::Model& model, const Rigid::State& state);
+
+  /// First collider along a ray, from either side of its surface.
+  std::optional<Hit> ray(const Ray& ray, const Filter& filter) const;
+  std::optional<Hit> ray(const Ray& r) const { return ray(r, Filter{}); }
+
+  /// First touch of a convex shape (not a plane) that moves from one pose to another, straight and turning at
+  /// a constant rate; t = 0 if it starts in touch. By conservative advancement: stops at most `tolerance`
+  /// [m, > 0] before the touch. Throws Error for other shapes.
+  std::optional<Hit> cast(const Shape& shape, const Pose& from, const Pose& to, Real tolerance,
+                          const Filter& filter) const;
+  std::optional<Hit> cast(const Shape& shape, const Pose& from, const Pose& to, Real tolerance) const {
+    return cast(shape, from, to, tolerance, Filter{});
+  }
+
+  /// Colliders, in order, that overlap a convex shape (not a plane). Throws Error for other shapes.
+  void overlap(const Shape& shape, const Pose& pose, std::vector<Index>& colliders,
+               const Filter& filter) const;
+  void overlap(const Shape& shape, const Pose& pose, std::vector<Index>& colliders) const {
+    overlap(shape, pose, colliders, Filter{});
+  }
+
+  /// The nearest surface within max_distance [m] of a point; inside of a collider counts as distance 0 for
+  /// the choice.
+  std::optional<Nearest> nearest(const Vec3& x, Real max_distance, const Filter& filter) const;
+  std::optional<Nearest> nearest(const Vec3& x, Real max_distance) const {
+    return nearest(x, max_distance, Filter{});
+  }
+
+ private:
+  bool counts(Index collider, const Filter& filter) const;
+  template <class Visit>
+  void near(const Aabb& box, Visit&& visit) const;
+
+  const Rigid::Model* model_ = nullptr;
+  std::vector<Pose> poses_;                // [K]
+  std::vector<Aabb> boxes_;                // of the bounded ones
+  std::vector<Index> bounded_, infinite_;  // colliders
+  Bvh tree_;
+  Bvh::Scratch scratch_;
+};
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,171 @@
+// Queries against closed forms and against asking every collider in turn.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../../validation/rigid_scenes.h"
+#include "plenum/base/error.h"
+#include "plenum/base/random.h"
+#include "plenum/geometry/collide/collide.h"
+#include "plenum/geometry/shapes.h"
+#include "plenum/solvers/rigid/queries.h"
+
+namespace plenum { namespace {
+
+using rigid::BodySpec;
+using rigid::Form;
+using validation::RigidScene;
+
+/// A heap in the bin, over a plane and beside a mesh and a height field.
+RigidScene heap() {
+  Rigid::Spec spec = validation::bin();
+  spec.bodies.resize(205);
+  BodySpec still;
+  still.motion = rigid::Motion::fixed;
+  still.shapes[0].shape = Form::plane;
+  still.position = Vec3(0, -1, 0);
+  spec.bodies.push_back(still);
+  still.shapes[0].shape = Form::mesh;
+  still.shapes[0].mesh = torus_mesh(2, Real(0.5), 32, 16);
+  still.position = Vec3(0, 4, 0);
+  spec.bodies.push_back(still);
+  still.shapes[0] = {};
+  still.shapes[0].shape = Form::height_field;
+  still.shapes[0].columns = 9;
+  still.shapes[0].heights.resize(81);
+  for (std::size_t i = 0; i < 81; ++i) still.shapes[0].heights[i] = Real(0.2) * Real(i % 5);
+  still.position = Vec3(12, 0, 0);
+  spec.bodies.push_back(still);
+  RigidScene scene(spec);
+  for (int k = 0; k < 120; ++k) scene.step();
+  for (std::size_t k = 0; k < scene.model.colliders.size(); ++k) scene.model.colliders[k].layer = 1u << k % 3;
+  return scene;
+}
+Pose pose_of(const RigidScene& scene, Index k) {
+  const Rigid::Collider& c = scene.model.colliders[std::size_t(k)];
+  const Pose body = scene.state.frames.pose(std::size_t(c.body));
+  return {body * c.local.position, (body.rotation * c.local.rotation).normalized()};
+}
+const Shape& shape_of(const RigidScene& scene, Index k) {
+  return scene.model.shapes[std::size_t(scene.model.colliders[std::size_t(k)].shape)];
+}
+Vec3 place(std::uint64_t i) {
+  const Vec4 u = uniform4(3, i, 0);
+  return {20 * u[0] - 7, 8 * u[1], 12 * u[2] - 6};
+}
+Vec3 way(std::uint64_t i) {
+  return (uniform4(3, i, 1).head<3>() - Vec3::Constant(Real(0.5))).normalized();
+}
+
+TEST(RigidQueries, RaysMeetWhatAskingEveryColliderMeets) {
+  const RigidScene scene = heap();
+  const RigidQueries queries(scene.model, scene.state);
+  int hits = 0;
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    const Ray ray{place(i), way(i), 0, 10};
+    const RigidQueries::Filter filter{i % 2 ? 5u : ~0u, Index(i % 200)};
+    Index first = -1;
+    Real t = 11;
+    for (Index k = 0; k < Index(scene.model.colliders.size()); ++k) {
+      const Rigid::Collider& c = scene.model.colliders[std::size_t(k)];
+      if (!(c.layer & filter.layers) || c.body == filter.ignored_body) continue;
+      const auto hit = shape_of(scene, k).intersect(pose_of(scene, k), ray);
+      if (hit && hit->t < t) t = hit->t, first = k;
+    }
+    const auto hit = queries.ray(ray, filter);
+    ASSERT_EQ(hit.has_value(), first >= 0) << i;
+    if (!hit) continue;
+    ++hits;
+    EXPECT_EQ(hit->collider, first) << i;
+    EXPECT_EQ(hit->t, t);
+    EXPECT_LT((hit->x - ray.at(t)).norm(), 1e-5);
+  }
+  EXPECT_GT(hits, 100);
+}
+
+TEST(RigidQueries, NearestIsThatOfAskingEveryCollider) {
+  const RigidScene scene = heap();
+  const RigidQueries queries(scene.model, scene.state);
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    const Vec3 x = place(i);
+    Real least = 2;
+    bool any = false;
+    for (Index k = 0; k < Index(scene.model.colliders.size()); ++k) {
+      const Real d = shape_of(scene, k).exact_distance(pose_of(scene, k).to_local(x)).distance;
+      if (std::max(d, Real(0)) <= least) least = std::max(d, Real(0)), any = true;
+    }
+    const auto found = queries.nearest(x, 2);
+    ASSERT_EQ(found.has_value(), any) << i;
+    if (!found) continue;
+    EXPECT_NEAR(std::max(found->distance, Real(0)), least, 1e-5) << i;
+    EXPECT_NEAR((found->x - x).norm(), std::abs(found->distance), 1e-4);
+  }
+}
+
+TEST(RigidQueries, OverlapsAreThoseOfAskingEveryCollider) {
+  const RigidScene scene = heap();
+  const RigidQueries queries(scene.model, scene.state);
+  const Shape probe = BoxShape{Vec3(Real(0.4), Real(0.6), Real(0.3))};
+  std::vector<Index> found;
+  std::size_t most = 0;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    const Pose pose{place(i), Quat(Eigen::AngleAxis<Real>(Real(i), way(i)))};
+    queries.overlap(probe, pose, found);
+    most = std::max(most, found.size());
+    std::vector<Index> expected;
+    for (Index k = 0; k < Index(scene.model.colliders.size()); ++k) {
+      if (!can_collide(shape_of(scene, k), probe)) continue;
+      const Pose at = pose_of(scene, k);
+      ManifoldCache cache;
+      const Manifold m = collide(
+          shape_of(scene, k), probe,
+          {at.to_local(pose.position), (at.rotation.conjugate() * pose.rotation).normalized()}, 0, cache);
+      if (m.count > 0) expected.push_back(k);
+    }
+    std::erase_if(found, [&](Index k) { return !can_collide(shape_of(scene, k), probe); });
+    EXPECT_EQ(found, expected) << i;
+  }
+  EXPECT_GE(most, 3u);
+}
+
+TEST(RigidQueries, AMovingBallStopsWhereGeometrySays) {
+  BodySpec sphere = validation::unit_box(0, 0, 0);
+  sphere.shapes[0].shape = Form::sphere;
+  sphere.shapes[0].radius = 1;
+  sphere.motion = rigid::Motion::fixed;
+  BodySpec floor = sphere;
+  floor.shapes[0] = {};
+  floor.shapes[0].shape = Form::mesh;
+  floor.shapes[0].mesh = grid_mesh(Vec2(20, 20), 9, 9);
+  floor.position = Vec3(0, -5, 0);
+  const RigidScene scene({.bodies = {sphere, floor}});
+  const RigidQueries queries(scene.model, scene.state);
+  const Real tolerance = Real(1e-3);
+  // Past the ball's side at half its height: centres are 1.5 apart.
+  const auto hit =
+      queries.cast(SphereShape{Real(0.5)}, {Vec3(Real(0.5), 4, 0)}, {Vec3(Real(0.5), -4, 0)}, tolerance);
+  ASSERT_TRUE(hit);
+  EXPECT_EQ(hit->body, 0);
+  EXPECT_NEAR(4 - 8 * double(hit->t), std::sqrt(1.5 * 1.5 - 0.25), 2e-3);
+  EXPECT_NEAR(hit->normal.x(), 1.0 / 3, 2e-3);
+  // Beside it, down to the mesh: also a box, which turns on its way.
+  for (const Shape& shape : {Shape(SphereShape{Real(0.5)}), Shape(BoxShape{Vec3::Constant(Real(0.5))})}) {
+    const auto down =
+        queries.cast(shape, {Vec3(3, 4, Real(0.3))},
+                     {Vec3(3, -12, Real(0.3)), Quat(Eigen::AngleAxis<Real>(1, Vec3::UnitY()))}, tolerance);
+    ASSERT_TRUE(down);
+    EXPECT_EQ(down->body, 1);
+    EXPECT_NEAR(4 - 16 * double(down->t), -4.5, 2e-3);
+    EXPECT_NEAR(down->normal.y(), 1, 1e-5);
+  }
+  EXPECT_FALSE(queries.cast(SphereShape{Real(0.5)}, {Vec3(3, 4, 0)}, {Vec3(3, -4, 0)}, tolerance));
+  RigidQueries::Filter filter;
+  filter.ignored_body = 0;
+  const auto through =
+      queries.cast(SphereShape{Real(0.5)}, {Vec3(0, 4, 0)}, {Vec3(0, -8, 0)}, tolerance, filter);
+  ASSERT_TRUE(through);
+  EXPECT_EQ(through->body, 1);
+  EXPECT_THROW(queries.cast(PlaneShape{}, {}, {}, tolerance), Error);
+}
+
+}}  // namespace plenum
