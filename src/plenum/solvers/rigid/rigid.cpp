@@ -169,7 +169,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   detail::make_contacts(model, state, w);
   load_bodies(model, state, w);
   const Real h = dt / static_cast<Real>(params.substeps);
-  const detail::JointScene scene{model, state, w.bodies, w.q, static_cast<double>(h)};
+  const detail::JointScene scene{model, state, w.bodies, w.q, w.stirs, static_cast<double>(h)};
   {
     const StageTimer timer(report.stages, "prepare");
     detail::ContactSettings settings{.h = h};

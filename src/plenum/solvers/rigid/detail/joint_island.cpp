@@ -109,6 +109,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
     Body body;
     body.index = index;
     body.moves = moves(index);
+    body.fixed = index < 0 || model.motion[std::size_t(index)] == rigid::Motion::fixed;
     if (body.moves) {
       body.inertia = model.inertia[std::size_t(index)].template cast<double>();
       body.inverse_moments = body.inertia.cwiseInverse();
@@ -151,6 +152,9 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
 
 template <int D>
 void JointIsland<D>::start(const JointScene& scene) {
+  sleeps_ = std::any_of(bodies_.begin(), bodies_.end(),
+                        [&](const Body& b) { return b.moves && !scene.stirs[std::size_t(b.index)]; });
+  if (sleeps_) return;
   const Rigid::Joints& last = scene.state.joints;
   for (Joint& joint : joints_) {
     const auto k = static_cast<std::size_t>(joint.joint);
@@ -174,6 +178,7 @@ void JointIsland<D>::start(const JointScene& scene) {
 template <int D>
 void JointIsland<D>::load(const SolverBodies& bodies) {
   for (Body& body : bodies_) {
+    if (body.fixed) continue;
     const BodyVelocity& from = bodies.velocity[std::size_t(body.index < 0 ? bodies.world() : body.index)];
     body.v = D3(double(from.v[0]), double(from.v[1]), double(from.v[2]));
     body.w = D3(double(from.w[0]), double(from.w[1]), double(from.w[2]));
@@ -311,8 +316,8 @@ void JointIsland<D>::update(const JointScene& scene) {
     const auto i = static_cast<std::size_t>(body.index);
     const BodyMotion& motion = scene.bodies.motion[i];
     const Vec3& x = scene.state.frames.x[i];
-    for (int c = 0; c < 3; ++c) body.pose.x[c] = double(x[c]) + double(motion.dx[c]);
-    const Vec4& q = scene.q[i];
+    for (int c = 0; c < 3; ++c) body.pose.x[c] = double(x[c]) + (body.fixed ? 0 : double(motion.dx[c]));
+    const Vec4& q = body.fixed ? scene.state.frames.q[i] : scene.q[i];
     body.pose.q = Quaternion<double>(double(q[3]), double(q[0]), double(q[1]), double(q[2]));
     body.rotation = body.pose.q.toRotationMatrix();
     if (!body.moves) continue;

@@ -45,8 +45,9 @@ struct JointScene {
   const Rigid::Model& model;
   const Rigid::State& state;
   const SolverBodies& bodies;
-  std::span<const Vec4> q;  ///< [N] rotations at the current sub-step
-  double h;                 ///< [s] of a sub-step
+  std::span<const Vec4> q;  ///< [N] rotations at the current sub-step, of bodies that are not fixed
+  std::span<const std::uint8_t> stirs;  ///< [N] awake
+  double h;                             ///< [s] of a sub-step
 };
 
 /// D rows a joint: 3 for balls without limits, else 6.
@@ -74,11 +75,14 @@ class JointIsland {
   void collect();
   void store(double dt, Rigid::Joints& out) const;
   bool has_bounds() const { return has_bounds_; }
+  /// Since start(); bodies in joints sleep and wake together.
+  bool sleeps() const { return sleeps_; }
 
  private:
   struct Body {
-    Index index = -1;                                       ///< -1: the world
-    bool moves = false, gyrates = false;                    ///< dynamic; with unequal moments
+    Index index = -1;                     ///< -1: the world
+    bool moves = false, gyrates = false;  ///< dynamic; with unequal moments
+    bool fixed = false;
     D3 inertia = D3::Ones(), inverse_moments = D3::Ones();  ///< [kg m^2] principal, and inverted
     JointPose pose;
     Eigen::Matrix3d rotation = Eigen::Matrix3d::Identity();
@@ -139,6 +143,7 @@ class JointIsland {
   std::vector<Vector> change_, value_, rate_;
   std::vector<Eigen::Matrix<double, 6, 1>> start_;  ///< [bodies] velocities before a solve
   bool has_bounds_ = false;
+  bool sleeps_ = false;
   bool has_loops_ = false;  ///< perhaps through the world
 };
 

@@ -19,10 +19,13 @@ void JointSolver::each_island(F&& f) {
   parallel_for(balls_.size() + general_.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (!is_awake_[i]) continue;
+      const auto run = [&](auto& island) {
+        if (!island.sleeps()) f(island);
+      };
       if (i < balls_.size())
-        f(balls_[i]);
+        run(balls_[i]);
       else
-        f(general_[i - balls_.size()]);
+        run(general_[i - balls_.size()]);
     }
   });
 }
@@ -85,7 +88,14 @@ void JointSolver::start(const JointScene& scene) {
   for (const std::vector<Index>* list : {&ball_body_, &general_body_})
     for (Index body : *list) is_awake_.push_back(scene.state.rest.island[std::size_t(body)] < 0);
   num_awake_ = static_cast<std::size_t>(std::count(is_awake_.begin(), is_awake_.end(), 1));
-  each_island([&](auto& island) { island.start(scene); });
+  parallel_for(balls_.size() + general_.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (i < balls_.size())
+        balls_[i].start(scene);
+      else
+        general_[i - balls_.size()].start(scene);
+    }
+  });
 }
 
 void JointSolver::begin(const JointScene& scene, SolverBodies& bodies, bool contacts) {
