@@ -246,6 +246,11 @@ void Rigid::check(const Model& model, const State& s) {
   };
   check_contacts(s.contacts);
   check_contacts(s.rest.contacts);
+  const auto colliders = static_cast<Index>(model.colliders.size());
+  for (const std::vector<Index2>* pairs : {&s.touch.pairs, &s.touch.begun, &s.touch.ended, &s.touch.asleep})
+    for (std::size_t k = 0; k < pairs->size(); ++k)
+      require((*pairs)[k][0] >= 0 && (*pairs)[k][0] < (*pairs)[k][1] && (*pairs)[k][1] < colliders,
+              "touch_pair", "names no pair of colliders", k, pairs->size());
   for (std::size_t i = 0; i < n; ++i)
     require(s.rest.island[i] >= -1 && s.rest.island[i] <= static_cast<Index>(i) &&
                 (s.rest.island[i] < 0 || model.motion[i] == Motion::dynamic),
@@ -299,6 +304,8 @@ void Rigid::build(const Spec& spec, Model& model, State& state) {
     const Pose origin{turned_back * -principal.position, turned_back};
 
     const bool moves = body.motion == Motion::dynamic;
+    std::uint32_t mask = ~std::uint32_t{0};
+    for (Index layer : body.passes) mask &= ~(std::uint32_t{1} << layer);
     const double mass = whole.mass * body.density;
     const Index first_shape = static_cast<Index>(model.shapes.size());
     std::vector<Real> sizes;
@@ -344,7 +351,8 @@ void Rigid::build(const Spec& spec, Model& model, State& state) {
             model.colliders.push_back({i, first_shape + static_cast<Index>(s), local, body.friction,
                                        body.restitution, body.rolling_resistance,
                                        turned_back * body.surface_velocity, sizes[s],
-                                       is_round ? shape.radius : Real(0), core.first, core.second, 1, ~0u});
+                                       is_round ? shape.radius : Real(0), core.first, core.second,
+                                       std::uint32_t{1} << body.layer, mask, body.sensor});
             const auto* ground = std::get_if<HeightFieldShape>(&model.shapes[first_shape + s].variant());
             model.meshes.push_back(ground ? height_field_mesh(*ground->field) : drawn(shape, hulls[s].get()));
             model.palette.push_back(body.shapes[s].palette >= 0 ? body.shapes[s].palette : colour);

@@ -9,6 +9,7 @@
 #include "plenum/solvers/rigid/detail/broad.h"
 #include "plenum/solvers/rigid/detail/narrow.h"
 #include "plenum/solvers/rigid/detail/rest.h"
+#include "plenum/solvers/rigid/detail/touch.h"
 #include "plenum/solvers/rigid/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -166,6 +167,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
     detail::find_manifolds(model, state, params.gravity, dt, w);
     again = detail::wake_touched(model, state, w);
   }
+  detail::wake_touch(model, state, w);
   detail::make_contacts(model, state, w);
   load_bodies(model, state, w);
   const Real h = dt / static_cast<Real>(params.substeps);
@@ -204,11 +206,13 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
     w.solver.store(w.contacts);
     detail::keep_contacts(w, state.contacts);
     store_bodies(w, state);
+    detail::find_touch(model, state, w);
     if (const int broke = w.joints.store(model, static_cast<double>(dt), state.joints); broke > 0)
       report.measure("joints broken", broke);
     detail::settle(
         model, state, params, dt, [&](detail::Islands& islands) { connect_joints(model, state, w, islands); },
         w);
+    detail::rest_touch(model, state, w);
     state.time += static_cast<double>(dt);
   }
   report.measure("contacts", static_cast<double>(w.contacts.size()));
@@ -254,6 +258,10 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
   visit_contacts(s.rest.contacts, {"rest_contact_pair", "rest_contact_impulse", "rest_contact_carried",
                                    "rest_contact_id", "rest_contact_point", "rest_contact_friction",
                                    "rest_contact_twist", "rest_contact_count", "rest_contact_cache"});
+  visit({"touch_pair", "1", Centring::edge}, s.touch.pairs);
+  visit({"touch_begun", "1", Centring::edge}, s.touch.begun);
+  visit({"touch_ended", "1", Centring::edge}, s.touch.ended);
+  visit({"touch_asleep", "1", Centring::edge}, s.touch.asleep);
   visit({"time", "s", Centring::global}, s.time);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
     out.resize(model.motion.size());
@@ -313,7 +321,9 @@ void Rigid::absorb(const Model& model, State& state, std::span<const BodyImpulse
 
 void Rigid::wake(const Model& model, State& state) {
   RigidWorkspace scratch;
+  scratch.stirs.assign(model.motion.size(), 0);
   detail::wake_all(model, state, scratch);
+  detail::wake_touch(model, state, scratch);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

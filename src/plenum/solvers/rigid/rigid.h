@@ -31,12 +31,13 @@ struct Rigid {
     Index shape;  ///< in Model::shapes
     Pose local;   ///< in the body's principal frame
     Real friction, restitution, rolling;
-    Vec3 surface_velocity;  ///< [m/s] in the body's frame
-    Real size;              ///< [m] smallest width
-    Real round;             ///< [m] radius of a sphere or capsule, else 0
-    Vec3 core;              ///< [m] middle of a ball inside the shape
-    Real core_radius;       ///< [m]
-    std::uint32_t layer, mask;
+    Vec3 surface_velocity;      ///< [m/s] in the body's frame
+    Real size;                  ///< [m] smallest width
+    Real round;                 ///< [m] radius of a sphere or capsule, else 0
+    Vec3 core;                  ///< [m] middle of a ball inside the shape
+    Real core_radius;           ///< [m]
+    std::uint32_t layer, mask;  ///< one bit; those of the layers it meets
+    bool sensor;                ///< feels and does not push
   };
   /// What one freedom of a joint may do: m, N/m, N s/m, N along it; rad, N m/rad, N m s/rad, N m about it.
   struct JointAxis {
@@ -98,6 +99,14 @@ struct Rigid {
     Contacts contacts;            ///< of sleeping bodies, for when they wake
     Vec3 gravity = Vec3::Zero();  ///< [m/s^2] of the last step
   };
+  /// Which colliders touch: pairs (first < second), sorted. A contact touches if it presses or its surfaces
+  /// overlap; a sensor if they overlap.
+  struct Touch {
+    std::vector<Index2> pairs;   ///< since the last step, of which one at least is awake
+    std::vector<Index2> begun;   ///< of these, those that did not in the step before
+    std::vector<Index2> ended;   ///< that did in the step before
+    std::vector<Index2> asleep;  ///< between bodies that sleep or stand still, as they were last seen
+  };
   struct State {
     Frames frames;
     std::vector<Vec3> start_x;  ///< [N] m at the start of the last step
@@ -105,6 +114,7 @@ struct Rigid {
     Contacts contacts;
     Joints joints;
     Rest rest;
+    Touch touch;
     double time = 0;  ///< [s]
   };
   enum class BroadMethod : int { tree, sweep, grid };

@@ -57,6 +57,9 @@ struct BodySpec {
   Real rolling_resistance = 0;
   Vec3 surface_velocity = Vec3::Zero();
   Real gravity_scale = 1;
+  int layer = 0;
+  std::vector<Index> passes = {};
+  bool sensor = false;
   int count_x = 1, count_y = 1, count_z = 1;
   Vec3 spacing = Vec3::Constant(Real(1.1));
   void describe(Describer& d);

@@ -82,8 +82,9 @@ void find_pairs(const Rigid::Model& model, const Rigid::State& state, const Vec3
   const BoxItems items{w.boxes, w.active_colliders};
   const auto wanted = [&](Index i, Index j) {
     const Rigid::Collider &a = model.colliders[i], &b = model.colliders[j];
-    return a.body != b.body && (is_movable(state, a.body) || is_movable(state, b.body)) &&
-           (a.layer & b.mask) && (b.layer & a.mask) && !is_above(model, w, i, j) && !is_above(model, w, j, i);
+    return a.body != b.body && !(a.sensor && b.sensor) &&
+           (is_movable(state, a.body) || is_movable(state, b.body)) && (a.layer & b.mask) &&
+           (b.layer & a.mask) && !is_above(model, w, i, j) && !is_above(model, w, j, i);
   };
   switch (method) {
     case Rigid::BroadMethod::sweep:

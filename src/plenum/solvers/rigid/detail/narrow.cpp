@@ -239,11 +239,19 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
 
 void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w) {
   const Rigid::Contacts& old = state.contacts;
-  // What is near a sleeping body and does not wake it comes nowhere near in this step.
+  w.sensed.clear();
   std::erase_if(w.contact_slot, [&](Index s) {
     const Index2& pair = w.pairs[w.pair_of[s]];
-    return state.rest.island[model.colliders[pair[0]].body] >= 0 ||
-           state.rest.island[model.colliders[pair[1]].body] >= 0;
+    const Rigid::Collider &a = model.colliders[pair[0]], &b = model.colliders[pair[1]];
+    if (a.sensor || b.sensor) {
+      const Manifold& m = w.manifolds[s];
+      const bool overlaps = std::any_of(m.points, m.points + m.count,
+                                        [](const Manifold::Point& p) { return p.separation <= 0; });
+      if (overlaps && (w.sensed.empty() || w.sensed.back() != pair)) w.sensed.push_back(pair);
+      return true;
+    }
+    // What is near a sleeping body and does not wake it comes nowhere near in this step.
+    return state.rest.island[a.body] >= 0 || state.rest.island[b.body] >= 0;
   });
   w.contacts.resize(w.contact_slot.size());
   const Index world = w.bodies.world();

@@ -63,6 +63,7 @@ void list_active(const Rigid::Model& model, const Rigid::State& state, RigidWork
 
 /// Wakes the islands whose lowest body is marked in w.wakes.
 void wake_marked(const Rigid::Model& model, Rigid::State& state, RigidWorkspace& w) {
+  w.any_woke = true;
   Rigid::Rest& rest = state.rest;
   const auto wakes = [&](Index body) { return rest.island[body] >= 0 && w.wakes[rest.island[body]]; };
   move_contacts(rest.contacts, state.contacts, w, [&](const Index2& pair) {
@@ -82,6 +83,7 @@ void stir(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& p
   const Frames& f = state.frames;
   const std::size_t n = f.size();
   w.was_moved.resize(n);
+  w.any_woke = false;
   bool any_sleeps = false, any_moved = false, any_pushed = false;
   for (std::size_t i = 0; i < n; ++i) {
     const bool sleeps = rest.island[i] >= 0;
@@ -123,7 +125,7 @@ bool wake_touched(const Rigid::Model& model, Rigid::State& state, RigidWorkspace
     const Index i = w.pairs[w.pair_of[s]][0], j = w.pairs[w.pair_of[s]][1];
     const Index a = model.colliders[i].body, b = model.colliders[j].body;
     const Index sleeper = rest.island[a] >= 0 ? a : b;
-    if (rest.island[sleeper] < 0) continue;
+    if (rest.island[sleeper] < 0 || model.colliders[i].sensor || model.colliders[j].sensor) continue;
     const Manifold& m = w.manifolds[s];
     Real least = m.points[0].separation;
     for (int q = 1; q < m.count; ++q) least = std::min(least, m.points[q].separation);

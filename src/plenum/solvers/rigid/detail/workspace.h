@@ -19,6 +19,7 @@ struct RigidWorkspace {
   std::vector<std::uint8_t> stirs;      ///< [N] awake, or kinematic and moving
   std::vector<std::uint8_t> was_moved;  ///< [N] put elsewhere since the last step, or carried on by itself
   std::vector<std::uint8_t> wakes;      ///< [N] marks of islands, by their lowest body
+  bool any_woke = false;
   detail::Islands islands;
   Rigid::Contacts kept, joined;  ///< what is left of a list of contacts, and the list that others join
   // Broad phase.
@@ -43,6 +44,7 @@ struct RigidWorkspace {
   std::vector<Index> old_starts;               ///< [K + 1] contacts of the last step by their first collider
   std::vector<Index> contact_slot;             ///< [C] manifold of each contact
   std::vector<detail::ContactInput> contacts;  ///< [C]
+  std::vector<Index2> sensed, touching, sleeping_touch, shared;  ///< pairs that touch
   // Solver.
   detail::SolverBodies bodies;
   detail::ContactSolver solver;

@@ -1,0 +1,130 @@
+// Touches that begin and end, sensors and layers.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "../../validation/rigid_scenes.h"
+#include "plenum/base/parallel.h"
+
+namespace plenum { namespace {
+
+using rigid::BodySpec;
+using rigid::Form;
+using rigid::Motion;
+using validation::RigidScene;
+
+BodySpec ball(double radius, const Vec3& at) {
+  BodySpec body;
+  body.shapes[0].shape = Form::sphere;
+  body.shapes[0].radius = Real(radius);
+  body.position = at;
+  return body;
+}
+bool has(const std::vector<Index2>& pairs, Index a, Index b) {
+  return std::find(pairs.begin(), pairs.end(), Index2(a, b)) != pairs.end();
+}
+
+TEST(RigidTouch, ABounceBeginsAndEndsOnce) {
+  RigidScene scene({.bodies = {validation::floor_box(), ball(0.5, Vec3(0, 2, 0))}});
+  scene.model.colliders[1].restitution = Real(0.9);
+  int begun = 0, ended = 0;
+  for (int k = 0; k < 70; ++k) {  // falls for 0.55 s, is back after 1.65 s
+    scene.step();
+    begun += has(scene.state.touch.begun, 0, 1);
+    ended += has(scene.state.touch.ended, 0, 1);
+    EXPECT_EQ(has(scene.state.touch.pairs, 0, 1), begun > ended);
+  }
+  EXPECT_EQ(begun, 1);
+  EXPECT_EQ(ended, 1);
+}
+
+TEST(RigidTouch, WhatSleepsGoesOnTouching) {
+  RigidScene scene(validation::stack(3));
+  scene.params.sleeping = true;
+  int begun = 0, ended = 0;
+  const auto run = [&](int steps) {
+    for (int k = 0; k < steps; ++k) {
+      scene.step();
+      begun += int(scene.state.touch.begun.size());
+      ended += int(scene.state.touch.ended.size());
+    }
+  };
+  run(120);
+  EXPECT_TRUE(scene.state.touch.pairs.empty());
+  EXPECT_EQ(scene.state.touch.asleep, (std::vector<Index2>{{0, 1}, {1, 2}, {2, 3}}));
+  EXPECT_EQ(begun - ended, 3);
+  begun = ended = 0;
+  Rigid::wake(scene.model, scene.state);
+  run(1);
+  EXPECT_EQ(scene.state.touch.pairs, (std::vector<Index2>{{0, 1}, {1, 2}, {2, 3}}));
+  EXPECT_EQ(begun, 0);
+  EXPECT_EQ(ended, 0);
+  scene.state.frames.x[3].y() += 5;  // the top one is taken away
+  run(1);
+  EXPECT_EQ(ended, 1);
+  EXPECT_TRUE(has(scene.state.touch.ended, 2, 3));
+}
+
+TEST(RigidTouch, ASensorFeelsAndDoesNotPush) {
+  BodySpec gate = validation::fixed_box(Vec3(1, Real(0.25), 1), Vec3(0, 3, 0));
+  gate.sensor = true;
+  const BodySpec falling = ball(0.25, Vec3(0, 5, 0));
+  RigidScene scene({.bodies = {validation::floor_box(), gate, falling}}),
+      free({.bodies = {validation::floor_box(), falling}});
+  scene.params.sleeping = true;
+  Real entered = 0, left = 0;
+  for (int k = 0; k < 60; ++k) {
+    scene.step(), free.step();
+    EXPECT_EQ(scene.state.frames.x[2], free.state.frames.x[1]) << k;
+    if (has(scene.state.touch.begun, 1, 2)) entered = scene.state.frames.x[2].y();
+    if (has(scene.state.touch.ended, 1, 2)) left = scene.state.frames.x[2].y();
+  }
+  // A step at 6 m/s is 10 cm, felt where it begins.
+  EXPECT_NEAR(entered, 3.5, 0.25);
+  EXPECT_NEAR(left, 2.5, 0.3);
+  // A body that sleeps within a sensor is within it still.
+  BodySpec cage = validation::fixed_box(Vec3(1, 1, 1), Vec3(0, 1, 0));
+  cage.sensor = true;
+  RigidScene caged({.bodies = {validation::floor_box(), cage, validation::unit_box(0, 0.5, 0)}});
+  caged.params.sleeping = true;
+  for (int k = 0; k < 120; ++k) {
+    caged.step();
+    EXPECT_FALSE(has(caged.state.touch.ended, 1, 2));
+  }
+  EXPECT_GE(caged.state.rest.island[2], 0);
+  EXPECT_TRUE(has(caged.state.touch.asleep, 1, 2));
+}
+
+TEST(RigidTouch, LayersPassThroughEachOther) {
+  BodySpec ghost = ball(0.25, Vec3(0, 1, 0)), solid = ball(0.25, Vec3(2, 1, 0));
+  ghost.passes = {3};
+  BodySpec floor = validation::floor_box();
+  floor.layer = 3;
+  RigidScene scene({.bodies = {floor, ghost, solid}});
+  for (int k = 0; k < 60; ++k) scene.step();
+  EXPECT_LT(scene.state.frames.x[1].y(), -2);
+  EXPECT_NEAR(scene.state.frames.x[2].y(), 0.25, 1e-3);
+}
+
+TEST(RigidTouch, TheSamePairsForAnyNumberOfThreads) {
+  const auto run = [](int threads) {
+    Rigid::Spec spec = validation::bin();
+    spec.bodies.resize(155);
+    RigidScene scene(spec);
+    scene.params.sleeping = true;
+    std::vector<Index2> all;
+    with_threads(threads, [&] {
+      for (int k = 0; k < 200; ++k) {
+        scene.step();
+        for (const auto* list : {&scene.state.touch.begun, &scene.state.touch.ended})
+          all.insert(all.end(), list->begin(), list->end());
+      }
+    });
+    return all;
+  };
+  const auto one = run(1);
+  EXPECT_GT(one.size(), 100u);
+  for (const int threads : {2, 5}) EXPECT_EQ(run(threads), one);
+}
+
+}}  // namespace plenum
