@@ -70,6 +70,48 @@ TEST(SpringsRods, AFastRopeOfManyShortRodsKeepsItsLengthAtSixtyHertz) {
   EXPECT_LE(most_parts, 32);
 }
 
+TEST(SpringsRods, ASlackRopeDrawnStraightFallsAndThenKeepsItsLength) {
+  // Its rods cannot have their length where they begin; no force along the rope would bring it about.
+  for (const int links : {10, 32, 100})
+    for (const double slack : {0.01, 0.05, 0.3, 1.0}) {
+      SpringsPart part = rope_of(links, 2);
+      part.slack = static_cast<Real>(slack);
+      part.pins = {{.where = SpringsPin::Where::first}, {.where = SpringsPin::Where::last}};
+      Net net = test::net_of(part);
+      Springs::Params params;
+      params.point_damping = Real(0.5);
+      for (int frame = 0; frame < 120; ++frame) {
+        net.step(params, Real(1) / 60);
+        // It can fall no deeper than half its length.
+        ASSERT_LT(kinetic_energy(net), 9.81 * test::total_mass(net) * (1 + slack)) << links << " " << slack;
+      }
+      const double length = 2 * (1 + slack) / links;
+      const auto& x = net.state.particles.x;
+      for (std::size_t k = 0; k + 1 < x.size(); ++k)
+        EXPECT_NEAR((x[k + 1] - x[k]).cast<double>().norm(), length, 1e-3 * length) << links << " " << slack;
+    }
+}
+
+TEST(SpringsRods, ARopeThatItsPinsPullTooLongStretchesEvenly) {
+  for (const int links : {10, 30, 100}) {
+    SpringsPart part = rope_of(links, 2);
+    part.pins = {{.where = SpringsPin::Where::first}, {.where = SpringsPin::Where::last, .group = 1}};
+    Net net = test::net_of(part);
+    Springs::Params params;
+    params.pins.resize(2);
+    std::size_t warnings = 0;
+    for (int frame = 0; frame < 120; ++frame) {
+      params.pins[1].offset[0] = Real(0.05) * std::min(Real(1), Real(frame) / 60);
+      warnings += net.step(params, Real(1) / 60).warnings().size();
+      ASSERT_LT(kinetic_energy(net), 2 * test::total_mass(net)) << links;  // 2 m/s, of all of it
+    }
+    EXPECT_GT(warnings, 0u);
+    const auto& x = net.state.particles.x;
+    for (std::size_t k = 0; k + 1 < x.size(); ++k)
+      EXPECT_NEAR((x[k + 1] - x[k]).cast<double>().norm(), 2.05 / links, 0.01 * 2.05 / links) << links;
+  }
+}
+
 TEST(SpringsRods, ARopeComesToRestWhereAChainHangsAtSixtyHertz) {
   constexpr int n = 32, frames = 1200;
   for (const double length : {1.05, 1.5, 3.0}) {

@@ -67,7 +67,8 @@ void residual(const Apply& apply, std::span<const T> b, std::span<const T> x, st
 /// well, `residual(b, x, r)` sets r = b - A x in one pass.
 ///
 /// filter(span<T> v) projects v onto the free directions (an orthogonal projection, for pinned particles
-/// say): the filtered-out part of x is kept as given, and S (b - A x) = 0 is solved for the rest. Source:
+/// say): the filtered-out part of x is kept as given, and S (b - A x) = 0 is solved for the rest. A filter
+/// that is not orthogonal has its transpose as filter.dual(v), for residuals. Source:
 /// Baraff & Witkin 1998, "Large steps in cloth simulation", section 5.3, with the initial residual, the
 /// threshold |S (b - A x_fixed)| and the filtered preconditioner corrected as in Ascher & Boxerman 2003, "On
 /// the modified conjugate gradient method in cloth simulation", section 3.
@@ -85,6 +86,12 @@ SolveReport pcg(const Apply& apply, const Precondition& precondition, std::span<
   work.resize(n);
   const Mutable r(work.r), z(work.z), p(work.p), q(work.q);
   constexpr bool filtered = !std::is_same_v<Filter, NoFilter>;
+  const auto filter_dual = [&](std::span<T> v) {
+    if constexpr (requires { filter.dual(v); })
+      filter.dual(v);
+    else
+      filter(v);
+  };
 
   SolveReport report;
   if constexpr (filtered) {
@@ -93,7 +100,7 @@ SolveReport pcg(const Apply& apply, const Precondition& precondition, std::span<
     filter(p);
     for (std::size_t i = 0; i < n; ++i) z[i] = x[i] - p[i];
     pcg_detail::residual(apply, b, Const(z), r);
-    filter(r);
+    filter_dual(r);
     report.rhs_norm = norm(Const(r));
   } else {
     report.rhs_norm = norm(b);
@@ -108,7 +115,7 @@ SolveReport pcg(const Apply& apply, const Precondition& precondition, std::span<
   const double tolerance = std::max(options.absolute_tolerance, options.relative_tolerance * report.rhs_norm);
 
   pcg_detail::residual(apply, b, Const(x), r);
-  filter(r);
+  filter_dual(r);
   double true_norm = norm(Const(r)), recursive_norm = true_norm;
   report.status = SolveStatus::out_of_iterations;
   for (;;) {
@@ -138,7 +145,7 @@ SolveReport pcg(const Apply& apply, const Precondition& precondition, std::span<
                                                                        : SolveStatus::not_finite;
         break;
       }
-      filter(q);
+      filter_dual(q);
       recursive_norm =
           std::sqrt(step_and_residual(static_cast<T>(rho / curvature), Const(p), Const(q), x, r));
       ++report.iterations;
@@ -146,7 +153,7 @@ SolveReport pcg(const Apply& apply, const Precondition& precondition, std::span<
     }
     const double before = true_norm;
     pcg_detail::residual(apply, b, Const(x), r);
-    filter(r);
+    filter_dual(r);
     true_norm = norm(Const(r));
     if (report.status == SolveStatus::out_of_iterations && report.iterations < options.max_iterations &&
         true_norm > 0.5 * before)

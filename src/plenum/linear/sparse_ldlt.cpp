@@ -149,7 +149,7 @@ int SparseLdlt::factorize(std::span<const double> values, double cancelled) {
   std::fill(visited_.begin(), visited_.end(), Index(-1));
   std::fill(work_.begin(), work_.end(), 0.0);
   const auto n = static_cast<std::size_t>(n_);
-  int replaced = 0;
+  int dropped = 0;
   for (std::size_t k = 0; k < n; ++k) {
     // Row k of L: a triangular solve whose pattern are the paths from the entries of column k to the root,
     // descendants before ancestors at the end of path_.
@@ -180,13 +180,11 @@ int SparseLdlt::factorize(std::span<const double> values, double cancelled) {
       value_[column_end_[i]++] = l;
     }
     column_end_[k] = column_begin_[k];
-    if (!(pivot > cancelled * diagonal)) {
-      pivot = diagonal;
-      ++replaced;
-    }
-    inverse_pivot_[k] = pivot > 0 ? 1 / pivot : 0;
+    const bool depends = !(pivot > cancelled * diagonal);
+    dropped += depends;
+    inverse_pivot_[k] = depends ? 0 : 1 / pivot;
   }
-  return replaced;
+  return dropped;
 }
 
 void SparseLdlt::solve(std::span<double> x) {

@@ -24,8 +24,8 @@ class SparseLdlt {
   void analyze(Index n, std::span<const Index2> positions);
 
   /// Factors the matrix whose entry at positions[k] is values[k]. A pivot that has cancelled to below
-  /// `cancelled` of its diagonal belongs to a row that depends on those before it; the diagonal takes its
-  /// place, and solve() is then of a definite matrix that differs from A in these rows. Returns how many.
+  /// `cancelled` of its diagonal belongs to a row that depends on those before it: it is left out, its
+  /// unknown zero, which solves the system if it has a solution. Returns how many.
   int factorize(std::span<const double> values, double cancelled = 1e-11);
 
   /// x = (P^T L D L^T P)^-1 x, x [n]. Not for two threads at a time.

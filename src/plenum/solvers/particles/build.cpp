@@ -255,7 +255,10 @@ std::size_t ParticleSystem::memory(const Spec& spec) {
 }
 
 std::size_t ParticleSystem::scratch_memory(const Spec& spec, const Params& params) {
-  if (!(params.pair.epsilon > 0)) return 0;
+  const double n = std::max(static_cast<double>(spec.max_particles), bound_of(spec));
+  // The world keeps two copies of the state: position, velocity, inverse mass, age, lifetime and number.
+  const double copies = n * 2 * (2 * sizeof(Vec3) + 3 * sizeof(Real) + sizeof(std::uint64_t));
+  if (!(params.pair.epsilon > 0)) return static_cast<std::size_t>(std::min(copies, 1e18));
   // Accelerations and the places of the list; copies in the order of its cells; and half of the neighbours
   // within the list's reach at the density of the densest block, at most that of closest packing.
   double density = 0;  // [1/sigma^3]
@@ -269,10 +272,10 @@ std::size_t ParticleSystem::scratch_memory(const Spec& spec, const Params& param
                               : static_cast<double>(basis_of(block.lattice).size()) * side * side * side);
   }
   density = std::min(density, std::numbers::sqrt2);
-  const double n = std::max(static_cast<double>(spec.max_particles), bound_of(spec));
   const double reach = static_cast<double>(params.pair.cutoff + params.pair.skin);
   const double neighbours = std::min(2.0 / 3 * std::numbers::pi * reach * reach * reach * density, n / 2);
-  return static_cast<std::size_t>(std::min(n * (7.5 * sizeof(Vec3) + neighbours * sizeof(Index)), 1e18));
+  return static_cast<std::size_t>(
+      std::min(copies + n * (7.5 * sizeof(Vec3) + neighbours * sizeof(Index)), 1e18));
 }
 
 void ParticleSystem::build(const Spec& spec, Model& model, State& state) {

@@ -14,7 +14,8 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr std::size_t block = 4096;
-constexpr int newton_steps = 12;  // that a projection on strict constraints takes in a part short enough
+constexpr int newton_steps = 24;    // that a projection on strict constraints takes in a part short enough
+constexpr double tolerance = 1e-3;  // of lengths that are to be kept, as part of the shortest
 
 /// h F of the air on the right-hand side, and h B / 3 of each triangle on the diagonal of its corners: as if
 /// each third of a triangle met the air on its own, which is first order like the rest of the step.
@@ -87,9 +88,36 @@ void for_all(std::size_t n, F&& of) {
   });
 }
 
+/// Root of the sum of m |y|^2 over free particles [kg^1/2 m].
+double mass_norm(const Springs::Model& model, const Springs::State& state, std::span<const Vec3> y) {
+  return std::sqrt(ordered_sum(y.size(), block, [&](std::size_t begin, std::size_t end) {
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i)
+      if (state.particles.inverse_mass[i] > 0) sum += double(model.mass[i]) * double(y[i].squaredNorm());
+    return sum;
+  }));
+}
+
+/// How far [kg^1/2 m] a projection on strict constraints may move a net that went astray in h: the net came
+/// from a place where they held, which is as far away as it has travelled, so that what is nearest is no
+/// farther. With room for pins, and for starts that were off by a tenth of the shortest rod. Where Newton's
+/// method wants more it has lost its way: rods that lie straight between pins and are too long for it, say,
+/// ask for an endless move across.
+double farthest_projection(const Springs::Model& model, const Springs::State& state, SpringsWorkspace& w,
+                           Real h) {
+  double total = 0;
+  for (const Real m : model.mass) total += double(m);
+  double pin_speed = 0;
+  for (const Index i : model.pinned)
+    if (state.particles.inverse_mass[std::size_t(i)] == 0)
+      pin_speed = std::max(pin_speed, double(state.particles.v[std::size_t(i)].norm()));
+  return 1.2 * double(h) * mass_norm(model, state, state.particles.v) +
+         std::sqrt(total) * (double(h) * pin_speed + 0.1 * w.shortest_rod);
+}
+
 /// Where inertia and pins alone would take the net in h: w.ahead with velocities w.towards, on the strict
-/// constraints. Returns the error left of those [m].
-double follow_inertia(const Springs::State& state, SpringsWorkspace& w, Real h) {
+/// constraints. False if the way back to those is not found.
+bool follow_inertia(const Springs::Model& model, const Springs::State& state, SpringsWorkspace& w, Real h) {
   const auto& x = state.particles.x;
   const auto& v = state.particles.v;
   for_all(x.size(), [&](std::size_t i) {
@@ -99,7 +127,8 @@ double follow_inertia(const Springs::State& state, SpringsWorkspace& w, Real h) 
   const double error =
       w.multipliers.project_positions(w.ahead, state.particles.inverse_mass, newton_steps, w.moved);
   for_all(x.size(), [&](std::size_t i) { w.towards[i] = v[i] + w.moved[i] / h; });
-  return error;
+  return error <= tolerance * w.shortest_rod &&
+         mass_norm(model, state, w.moved) <= farthest_projection(model, state, w, h);
 }
 
 /// Linearizes the step for strict constraints at w.ahead, where follow_inertia() leads. For a net at rest
@@ -151,15 +180,26 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
     for (const Index i : model.pinned)
       if (inverse_mass[std::size_t(i)] == 0) y[3 * i] = y[3 * i + 1] = y[3 * i + 2] = 0;
   };
-  // An orthogonal projection on what pins and constraints leave free.
-  const auto filter = [&](std::span<Real> y) {
-    hold(y);
-    if (strict) strict->filter(as_vectors(y));
+  // A projection on what pins and constraints leave free.
+  struct Filter {
+    const decltype(hold)& pins;
+    Multipliers<Real>* strict;
+    void operator()(std::span<Real> y) const {
+      pins(y);
+      if (strict) strict->filter(as_vectors(y));
+    }
+    void dual(std::span<Real> y) const {
+      pins(y);
+      if (strict) strict->filter_dual(as_vectors(y));
+    }
   };
+  const Filter filter{hold, strict};
   SolveOptions options{.relative_tolerance = double(params.tolerance),
                        .max_iterations = params.max_iterations};
   const auto& matrix = w.system.matrix();
   if (strict) {
+    // They converge in a few times the stiffest mode's share, or contradict each other.
+    options.max_iterations = std::min(options.max_iterations, 300);
     // Constraints may carry nearly all of b, and then what is left of it is rounding: of Real, or in double
     // that of the filter, whose own solve ends at 1e-13 and which errs by as much times the number of rods
     // in a chain.
@@ -198,15 +238,15 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
 
 namespace {
 
-/// The step, after follow_inertia() if there are strict constraints. Returns the error left of those [m].
-double one_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-                SpringsWorkspace& w, Real h, Report& report) {
+/// The step, after follow_inertia() if `strict` constraints are part of it. False if those are not met;
+/// `stuck` if that is because their solve does not converge, which shorter steps do not mend.
+bool one_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+              SpringsWorkspace& w, Real h, bool strict, Report& report, bool* stuck = nullptr) {
   const std::size_t n = model.mass.size();
   // Named one by one: clang 14 captures no structured bindings.
   auto& x = state.particles.x;
   auto& v = state.particles.v;
   const auto& inverse_mass = state.particles.inverse_mass;
-  const bool strict = !w.multipliers.empty();
   {
     const StageTimer timer(report.stages, "assemble");
     if (strict) look_ahead(model, state, params, w, h);
@@ -223,9 +263,10 @@ double one_step(const Springs::Model& model, Springs::State& state, const Spring
         w.rhs[i] += h * model.mass[i] * (params.gravity - params.point_damping * v[i]);
     });
     if (has_air(model, params)) add_air(model, state, params, w, h);
-    if (has_penalty(model, params))
+    const Real wire = has_penalty(model, params) ? params.penalty_stiffness : w.wire_stiffness;
+    if (wire > 0 && !strict)
       for_each_bead_constraint(model, x, [&](std::size_t i, Real value, const Vec3& gradient) {
-        const Real hk = h * params.penalty_stiffness;
+        const Real hk = h * wire;
         w.rhs[i] -= hk * (value + h * gradient.dot(v[i])) * gradient;
         w.system.matrix().add_diagonal(Index(i), h * hk * gradient * gradient.transpose());
       });
@@ -240,7 +281,12 @@ double one_step(const Springs::Model& model, Springs::State& state, const Spring
     if (strict) {
       // The guess must meet J (x + h (v + dv) - ahead) = 0, which the solve then keeps.
       auto& change = state.velocity_change;
-      w.multipliers.prepare_filter(w.ahead, inverse_mass);
+      w.filter_weight.resize(n);
+      for_all(n, [&](std::size_t i) {
+        const Real diagonal = w.system.matrix().diagonal(Index(i)).trace() / 3;
+        w.filter_weight[i] = inverse_mass[i] > 0 ? 1 / diagonal : Real(0);
+      });
+      w.multipliers.prepare_filter(w.ahead, w.filter_weight);
       for (std::size_t i = 0; i < n; ++i) w.moved[i] = inverse_mass[i] > 0 ? w.towards[i] - v[i] : change[i];
       for (std::size_t i = 0; i < n; ++i) change[i] -= w.moved[i];
       w.multipliers.filter(change);
@@ -249,10 +295,12 @@ double one_step(const Springs::Model& model, Springs::State& state, const Spring
     solve = solve_linear(model, params, inverse_mass, w, flat(std::as_const(w.rhs)),
                          flat(state.velocity_change), strict ? &w.multipliers : nullptr);
     // Constraints that contradict each other can leave the solve worse off than without it.
-    if (strict && !solve.converged() && !(solve.residual <= 1))
+    if (!w.multipliers.empty() && !solve.converged() && !(solve.residual <= 1))
       for (std::size_t i = 0; i < n; ++i)
-        if (inverse_mass[i] > 0) state.velocity_change[i] = w.towards[i] - v[i];
+        if (inverse_mass[i] > 0)
+          state.velocity_change[i] = strict ? Vec3(w.towards[i] - v[i]) : Vec3(h * params.gravity);
   }
+  if (stuck) *stuck = solve.status == SolveStatus::out_of_iterations;
   report.iterations += solve.iterations;
   report.measure("residual", solve.residual);
   if (solve.status == SolveStatus::out_of_iterations)
@@ -266,12 +314,46 @@ double one_step(const Springs::Model& model, Springs::State& state, const Spring
       x[i] += h * v[i];
     }
   });
-  if (!strict) return 0;
+  if (!strict) return true;
   // The step ended on tangents to the constraints; the rest of the way is of second order.
   set_zero(flat(w.moved));
-  const double error = w.multipliers.project_positions(x, inverse_mass, 4 * newton_steps, w.moved);
+  const double farthest = farthest_projection(model, state, w, h);
+  const double error = w.multipliers.project_positions(x, inverse_mass, 2 * newton_steps, w.moved);
+  const bool met = error <= tolerance * w.shortest_rod && mass_norm(model, state, w.moved) <= farthest;
   axpy<Real>(1 / h, flat(std::as_const(w.moved)), flat(v));
-  return error;
+  return met;
+}
+
+/// The step where strict constraints cannot be met from where the net is: rods that are too short come apart
+/// freely, and those that would be too long are stiff springs, which in a whole step, of which h is a share,
+/// draw together by no more than a quarter of a length, until all can be met again.
+void give_way(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+              SpringsWorkspace& w, Real h, Real share, Report& report) {
+  const auto& x = state.particles.x;
+  const auto& v = state.particles.v;
+  const std::vector<Real>& length = model.constraints.rod_length;
+  std::vector<Real>& stiffness = w.rod_stiffness;
+  std::fill(stiffness.begin(), stiffness.end(), Real(0));
+  if (!stiffness.empty()) w.system.set_turning(stiffness);
+  w.rod_rest = length;
+  // h^2 k is this many times the mass of the lighter end, so that conjugate gradients converge.
+  constexpr Real stiff = 1e4;
+  for (std::size_t r = 0; r < stiffness.size(); ++r) {
+    const auto i = std::size_t(model.constraints.rods[r][0]), j = std::size_t(model.constraints.rods[r][1]);
+    const Real inverse_mass = std::max(state.particles.inverse_mass[i], state.particles.inverse_mass[j]);
+    if (!(inverse_mass > 0)) continue;
+    const Vec3 d = x[j] - x[i];
+    const Real now = d.norm(), then = (d + h * (v[j] - v[i])).norm();
+    if (std::max(now, then) < Real(1 - tolerance) * length[r]) continue;
+    stiffness[r] = stiff / (inverse_mass * h * h * std::max(params.stiffness_scale, Real(1e-6)));
+    w.rod_rest[r] = std::max(length[r], now - share * length[r] / 4);
+  }
+  if (!stiffness.empty()) w.system.set_springs(stiffness, w.rod_rest);
+  w.wire_stiffness = stiff * w.heaviest / (h * h);
+  one_step(model, state, params, w, h, false, report);
+  w.wire_stiffness = 0;
+  std::fill(stiffness.begin(), stiffness.end(), Real(0));
+  if (!stiffness.empty()) w.system.set_springs(stiffness, length);
 }
 
 }  // namespace
@@ -279,39 +361,42 @@ double one_step(const Springs::Model& model, Springs::State& state, const Spring
 void implicit_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                          SpringsWorkspace& w, Real h, Report& report) {
   if (w.multipliers.empty()) {
-    one_step(model, state, params, w, h, report);
+    one_step(model, state, params, w, h, false, report);
     return;
   }
   // Newton's method must find its way back to the strict constraints from where inertia leads, and then from
   // where the step does. A fast rope of many short rods bends within a few of them, and what is linear there
-  // ends soon: the step is divided by two, and again, until it does. If no part is short enough, constraints
-  // contradict each other, and the rest is taken as it is.
+  // ends soon: the step is divided by two, and again, until it does.
+  // From where they are not met, they are tried at once: rods that are too long for their place, or that two
+  // pins pull apart, are no matter of the step's length.
   constexpr int most = 32;
-  double shortest = 1;  // [m]
-  for (const Real length : model.constraints.rod_length) shortest = std::min(shortest, double(length));
-  const double tolerance = 1e-3 * shortest;
-  int parts = 0;
+  int parts = 0, given_way = 0;
   for (int done = 0, size = most; done < most; done += size, ++parts) {
-    while (done % (2 * size) == 0 && 2 * size <= most - done) size *= 2;
+    const bool met = w.multipliers.largest_error(state.particles.x) <= tolerance * w.shortest_rod;
+    while (met && done % (2 * size) == 0 && 2 * size <= most - done) size *= 2;
+    if (!met) size = most - done;
+    const int least = met ? 1 : size;
     w.part_x = state.particles.x;
     w.part_v = state.particles.v;
-    bool found = false;
+    bool found = false, stuck = false;
     for (;; size /= 2) {
       const Real part = h * static_cast<Real>(size) / most;
-      found = follow_inertia(state, w, part) <= tolerance &&
-              one_step(model, state, params, w, part, report) <= tolerance;
+      found = follow_inertia(model, state, w, part) && one_step(model, state, params, w, part, true, report);
       if (found) break;
       state.particles.x = w.part_x;
       state.particles.v = w.part_v;
       set_zero(flat(state.velocity_change));
-      if (size == 1) break;
+      if (size == least || stuck) break;
     }
     if (found) continue;
-    size = most - done;
-    const Real rest = h * static_cast<Real>(size) / most;
-    follow_inertia(state, w, rest);
-    one_step(model, state, params, w, rest, report);
+    ++given_way;
+    const Real share = static_cast<Real>(size) / most;
+    give_way(model, state, params, w, share * h, share, report);
   }
+  if (given_way > 0)
+    report.warn(
+        "strict constraints gave way for a moment: they contradict each other, began off their lengths, or "
+        "move too fast; let pins come closer or raise the sub-steps");
   report.measure("parts", parts);
 }
 

@@ -94,11 +94,8 @@ double Multipliers<T>::rate_of(const Row& row, std::span<const Vector3<T>> v) co
 }
 
 template <class T>
-void Multipliers<T>::couple(std::span<const T> inverse_mass, bool unit) {
-  for (std::size_t k = 0; k < points_.size(); ++k) {
-    const double inverse = double(inverse_mass[std::size_t(points_[k])]);
-    weight_[k] = unit && inverse > 0 ? 1.0 : inverse;
-  }
+void Multipliers<T>::couple(std::span<const T> inverse_mass) {
+  for (std::size_t k = 0; k < points_.size(); ++k) weight_[k] = double(inverse_mass[std::size_t(points_[k])]);
   for (std::size_t r = 0; r < row_.size(); ++r) {
     const Row& row = row_[r];
     const double sum =
@@ -116,7 +113,7 @@ void Multipliers<T>::couple(std::span<const T> inverse_mass, bool unit) {
   for (std::size_t r = 0; r < row_.size(); ++r)
     for (std::size_t e = row_begin_[r]; e < row_begin_[r + 1]; ++e)
       if (entries_[e].column < Index(r)) coupled_[k++] = entries_[e].value;
-  factors_.factorize(coupled_);
+  redundant_ = factors_.factorize(coupled_) > 0;
 }
 
 template <class T>
@@ -141,14 +138,17 @@ int Multipliers<T>::solve() {
     }
     for (std::size_t r = 0; r < row_.size(); ++r) q[r] = diagonal_[r] > 0 ? p[r] / diagonal_[r] : 0;
   };
-  return pcg<double>(multiply, divide, std::span<const double>(rhs_), std::span<double>(lambda_), pcg_,
-                     {.relative_tolerance = 1e-13,
-                      .max_iterations = 20 + 4 * static_cast<int>(std::min<std::size_t>(row_.size(), 1000))})
+  return pcg<double>(
+             multiply, divide, std::span<const double>(rhs_), std::span<double>(lambda_), pcg_,
+             {.relative_tolerance = redundant_ ? 1e-9 : 1e-13,
+              // With its factors it converges in a few or has no solution.
+              .max_iterations =
+                  factored_ ? 20 : 20 + 4 * static_cast<int>(std::min<std::size_t>(row_.size(), 1000))})
       .iterations;
 }
 
 template <class T>
-void Multipliers<T>::apply(std::span<Vector3<T>> out) {
+void Multipliers<T>::apply(std::span<Vector3<T>> out, bool weighted) {
   for (Vector& sum : sum_) sum.setZero();
   for (std::size_t r = 0; r < row_.size(); ++r) {
     const Row& row = row_[r];
@@ -158,7 +158,8 @@ void Multipliers<T>::apply(std::span<Vector3<T>> out) {
   }
   for (std::size_t k = 0; k < points_.size(); ++k) {
     Vector3<T>& to = out[std::size_t(points_[k])];
-    to = (to.template cast<double>() + weight_[k] * sum_[k]).template cast<T>();
+    const double weight = weighted ? weight_[k] : weight_[k] > 0 ? 1 : 0;
+    to = (to.template cast<double>() + weight * sum_[k]).template cast<T>();
   }
 }
 
@@ -229,9 +230,9 @@ double Multipliers<T>::largest_error(std::span<const Vector3<T>> x) {
 }
 
 template <class T>
-void Multipliers<T>::prepare_filter(std::span<const Vector3<T>> x, std::span<const T> inverse_mass) {
+void Multipliers<T>::prepare_filter(std::span<const Vector3<T>> x, std::span<const T> weight) {
   evaluate(x, {});
-  couple(inverse_mass, true);
+  couple(weight);
 }
 
 template <class T>
@@ -239,6 +240,21 @@ void Multipliers<T>::filter(std::span<Vector3<T>> y) {
   for (std::size_t r = 0; r < row_.size(); ++r) rhs_[r] = -rate_of(row_[r], y);
   solve();
   apply(y);
+}
+
+template <class T>
+void Multipliers<T>::filter_dual(std::span<Vector3<T>> y) {
+  for (std::size_t r = 0; r < row_.size(); ++r) {
+    const Row& row = row_[r];
+    const auto weighted = [&](Index point, Index at) -> Vector {
+      return weight_[std::size_t(at)] * y[std::size_t(point)].template cast<double>();
+    };
+    Vector difference = weighted(row.second, row.second_at);
+    if (row.first >= 0) difference -= weighted(row.first, row.first_at);
+    rhs_[r] = -row.gradient.dot(difference);
+  }
+  solve();
+  apply(y, false);
 }
 
 template <class T>

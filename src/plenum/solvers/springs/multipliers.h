@@ -52,13 +52,16 @@ class Multipliers {
 
   double largest_error(std::span<const Vector3<T>> x);  ///< max |C| [m]
 
-  /// Prepares filter() for points at x [N] m, of which those with an inverse mass above 0 are free.
-  void prepare_filter(std::span<const Vector3<T>> x, std::span<const T> inverse_mass);
-  /// The nearest motion y [N] of the free points that J y = 0 allows: y -= J^T (J J^T)^-1 J y, the orthogonal
-  /// projection by which conjugate gradients stay within the constraints. y of held points must be zero.
-  /// Source: Gould, Hribar & Nocedal 2001, "On the solution of equality constrained quadratic programming
-  /// problems arising in optimization", algorithm 2.1.
+  /// Prepares filter() for points at x [N] m with weights W [N] 1/kg, 0 for those that do not yield.
+  void prepare_filter(std::span<const Vector3<T>> x, std::span<const T> weight);
+  /// The nearest motion y [N] that J y = 0 allows, where near is measured by W^-1: y -= W J^T (J W J^T)^-1 J
+  /// y, the projection by which conjugate gradients stay within the constraints. With W the inverse of what a
+  /// matrix has on its diagonal, a light point that holds a heavy one costs no more iterations than any
+  /// other. y of held points must be zero. Source: Gould, Hribar & Nocedal 2001, "On the solution of equality
+  /// constrained quadratic programming problems arising in optimization", algorithm 2.1 and section 3.
   void filter(std::span<Vector3<T>> y);
+  /// The transpose, for forces: y -= J^T (J W J^T)^-1 J W y.
+  void filter_dual(std::span<Vector3<T>> y);
 
   /// Geometric stiffness T/L [N/m] of the rods [R] by their tensions T in the last accelerate(): the force of
   /// a rod turns with it, which resists motion across it like springs of that stiffness. Zero for rods that
@@ -100,13 +103,13 @@ class Multipliers {
   double project(std::span<const Vector3<T>> before, std::span<Vector3<T>> x, std::span<const T> inverse_mass,
                  int max_steps, std::span<Vector3<T>> moved);
   double rate_of(const Row& row, std::span<const Vector3<T>> v) const;  ///< J v of a row
-  /// Fills J W J^T from the gradients. W: the inverse masses, or 1 where they are not zero.
-  void couple(std::span<const T> inverse_mass, bool unit = false);
+  /// Fills J W J^T from the gradients.
+  void couple(std::span<const T> inverse_mass);
   /// Solves J W J^T lambda = rhs_ by conjugate gradients, which its factors precondition: one or two
   /// iterations, a few more where constraints depend on each other.
   int solve();
-  /// Adds W J^T lambda to `out`, rounded once for each point.
-  void apply(std::span<Vector3<T>> out);
+  /// Adds W J^T lambda to `out`, or J^T lambda on what yields if not `weighted`, rounded once for each point.
+  void apply(std::span<Vector3<T>> out, bool weighted = true);
   /// Solves J W J^T lambda = rhs_ and adds W J^T lambda to `out`, and to `also` if it is not empty.
   int solve_and_apply(std::span<const T> inverse_mass, std::span<Vector3<T>> out,
                       std::span<Vector3<T>> also = {});
@@ -119,6 +122,7 @@ class Multipliers {
   SparseLdlt factors_;           // of J W J^T
   std::vector<double> coupled_;  // what they are made of: diagonal_, and entries_ below it
   bool factored_ = false;        // or too much fill
+  bool redundant_ = false;       // rows depend on others, which then hold as exactly as those
   std::vector<Index> points_;    // that rows act on
   std::vector<double> weight_;   // of them, on the diagonal of W
   std::vector<Vector> sum_;      // J^T lambda on them

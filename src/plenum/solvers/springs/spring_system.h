@@ -83,12 +83,14 @@ class SpringSystem {
   /// Sets the stiffness against turning [N/m] >= 0 of the last edges, as many as there are numbers: it acts
   /// on differences of velocity in assemble() and exerts no force. Allocates the first time.
   void set_turning(std::span<const T> stiffness) {
-    const BlockPattern& pattern = matrix_.pattern();
-    turning_.resize(pattern.num_slots());
-    const Index first = pattern.num_pairs() - static_cast<Index>(stiffness.size());
-    for (std::size_t e = 0; e < stiffness.size(); ++e)
-      for (const int side : {0, 1})
-        turning_[pattern.slot(first + static_cast<Index>(e), side)] = stiffness[e];
+    turning_.resize(matrix_.pattern().num_slots());
+    set_last(stiffness, turning_);
+  }
+
+  /// Sets stiffness [N/m] >= 0 and rest length [m] of the last edges, as many as there are numbers.
+  void set_springs(std::span<const T> stiffness, std::span<const T> rest_length) {
+    set_last(stiffness, stiffness_);
+    set_last(rest_length, rest_length_);
   }
 
   /// f = forces of all springs [N]; f [N] N, out. Each spring is evaluated from both its ends, so no thread
@@ -137,6 +139,13 @@ class SpringSystem {
  private:
   static constexpr std::size_t width = Matrix::width;
   static constexpr std::size_t slices_per_block = 1024 / width;
+
+  void set_last(std::span<const T> values, AlignedVector<T>& per_slot) {
+    const BlockPattern& pattern = matrix_.pattern();
+    const Index first = pattern.num_pairs() - static_cast<Index>(values.size());
+    for (std::size_t e = 0; e < values.size(); ++e)
+      for (const int side : {0, 1}) per_slot[pattern.slot(first + static_cast<Index>(e), side)] = values[e];
+  }
 
   /// Copies positions, and velocities if damped, to components_.
   template <bool damped>

@@ -89,6 +89,9 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   };
   w.stiffest = largest(pairs.stiffness);
   w.heaviest = largest(model.mass);
+  w.shortest_rod = 1;
+  for (const Real length : model.constraints.rod_length)
+    w.shortest_rod = std::min(w.shortest_rod, double(length));
   w.multipliers = penalty > 0 ? Multipliers<Real>() : Multipliers<Real>(n, model.constraints);
   for (auto* vectors : {&w.moved, &w.ahead, &w.towards, &w.part_x, &w.part_v})
     vectors->resize(w.multipliers.empty() ? 0 : n);
@@ -170,13 +173,10 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
   if (!w.multipliers.empty()) {
     const double error = w.multipliers.largest_error(state.particles.x);
     report.measure("constraint_error", error, "m");
-    double shortest = 1;  // [m]
-    for (const Real length : model.constraints.rod_length) shortest = std::min(shortest, double(length));
-    if (!(error <= 0.1 * shortest))
+    if (!(error <= 0.1 * w.shortest_rod))
       report.warn(
-          "strict constraints are not met: they contradict each other, or drift; give them slack, choose "
-          "another "
-          "stabilization or raise the sub-steps");
+          "strict constraints are not met: they contradict each other, began or drifted off their lengths; "
+          "let pins come closer, choose another stabilization or raise the sub-steps");
   }
   // Rounding must not let held particles drift from their pins.
   for (std::size_t p = 0; p < model.pinned.size(); ++p) {

@@ -49,12 +49,16 @@ struct SpringsWorkspace {
   Multipliers<Real> multipliers;
   std::vector<Vec3> moved;           ///< [N] m by constraints, and scratch
   std::vector<Real> rod_stiffness;   ///< [R] N/m by tension
+  std::vector<Real> rod_rest;        ///< [R] m while they give way
   std::vector<Vec3> ahead;           ///< [N] m where implicit steps are linearized for constraints
   std::vector<Vec3> towards;         ///< [N] m/s that leads there
   std::vector<Vec3> part_x, part_v;  ///< [N] m, m/s where a part of the step began
   SpringSystem<Real> system;
   Real stiffest = 0;                ///< [N/m] of its springs
   Real heaviest = 0;                ///< [kg] of the particles
+  double shortest_rod = 1;          ///< [m], at most 1
+  Real wire_stiffness = 0;          ///< [N/m] of wires while strict constraints give way
+  std::vector<Real> filter_weight;  ///< [N] 1/kg, of the matrix' diagonal
   std::vector<Vec3> x0;             ///< [N] m at the start of the step
   std::vector<Vec3> v0;             ///< [N] m/s there
   std::vector<char> flat;           ///< [K] whether each tetrahedron is too flat
