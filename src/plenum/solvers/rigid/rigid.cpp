@@ -51,10 +51,6 @@ void load_bodies(const Rigid::Model& model, const Rigid::State& state, RigidWork
     if (model.motion[i] == Rigid::Motion::dynamic)
       set_inertia(w.bodies.inertia[i], state.frames.rotation(i), state.frames.inverse_inertia[i]);
   });
-  // Joints look at what they hang from.
-  for (const Rigid::Joint& joint : model.joints)
-    for (const Index i : {joint.a, joint.b})
-      if (i >= 0 && model.motion[i] == Rigid::Motion::fixed) w.q[i] = state.frames.q[i];
 }
 
 void push_bodies(const Rigid::Model& model, const Rigid::Params& params, Real h, RigidWorkspace& w) {

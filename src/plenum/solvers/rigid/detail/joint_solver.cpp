@@ -18,7 +18,6 @@ template <class F>
 void JointSolver::each_island(F&& f) {
   parallel_for(balls_.size() + general_.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      if (!is_awake_[i]) continue;
       const auto run = [&](auto& island) {
         if (!island.sleeps()) f(island);
       };
@@ -55,7 +54,6 @@ void JointSolver::find_islands(const JointScene& scene) {
   }
   std::sort(members.begin(), members.end());
   balls_.clear(), general_.clear();
-  ball_body_.clear(), general_body_.clear();
   std::vector<Index> joints;
   for (std::size_t first = 0, end = 0; first < members.size(); first = end) {
     joints.clear();
@@ -64,7 +62,6 @@ void JointSolver::find_islands(const JointScene& scene) {
       joints.push_back(members[end].second);
       balls &= kind_[std::size_t(members[end].second)] == 3;
     }
-    (balls ? ball_body_ : general_body_).push_back(members[first].first);
     if (balls)
       balls_.emplace_back().build(scene, joints);
     else
@@ -84,10 +81,6 @@ void JointSolver::start(const JointScene& scene) {
     broken_ = broken;
     find_islands(scene);
   }
-  is_awake_.clear();
-  for (const std::vector<Index>* list : {&ball_body_, &general_body_})
-    for (Index body : *list) is_awake_.push_back(scene.state.rest.island[std::size_t(body)] < 0);
-  num_awake_ = static_cast<std::size_t>(std::count(is_awake_.begin(), is_awake_.end(), 1));
   parallel_for(balls_.size() + general_.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (i < balls_.size())
@@ -96,6 +89,9 @@ void JointSolver::start(const JointScene& scene) {
         general_[i - balls_.size()].start(scene);
     }
   });
+  const auto is_awake = [](const auto& island) { return !island.sleeps(); };
+  any_awake_ = std::any_of(balls_.begin(), balls_.end(), is_awake) ||
+               std::any_of(general_.begin(), general_.end(), is_awake);
 }
 
 void JointSolver::begin(const JointScene& scene, SolverBodies& bodies, bool contacts) {
@@ -117,10 +113,11 @@ void JointSolver::collect() {
 }
 
 int JointSolver::store(const Rigid::Model& model, double dt, Rigid::Joints& out) const {
-  for (std::size_t i = 0; i < balls_.size(); ++i)
-    if (is_awake_[i]) balls_[i].store(dt, out);
-  for (std::size_t i = 0; i < general_.size(); ++i)
-    if (is_awake_[balls_.size() + i]) general_[i].store(dt, out);
+  const auto store = [&](const auto& island) {
+    if (!island.sleeps()) island.store(dt, out);
+  };
+  std::for_each(balls_.begin(), balls_.end(), store);
+  std::for_each(general_.begin(), general_.end(), store);
   int broke = 0;
   for (std::size_t k = 0; k < model.joints.size(); ++k) {
     const Rigid::Joint& joint = model.joints[k];

@@ -19,7 +19,7 @@ class JointSolver {
   /// Forces of the step; returns how many joints broke.
   int store(const Rigid::Model& model, double dt, Rigid::Joints& out) const;
   /// Whether no joint is to be solved in this step.
-  bool empty() const { return num_awake_ == 0; }
+  bool empty() const { return !any_awake_; }
 
  private:
   template <class F>
@@ -28,9 +28,7 @@ class JointSolver {
 
   std::vector<JointIsland<3>> balls_;
   std::vector<JointIsland<6>> general_;
-  std::vector<Index> ball_body_, general_body_;  ///< one that moves, of each
-  std::vector<std::uint8_t> is_awake_;           ///< balls first; islands sleep as a whole
-  std::size_t num_awake_ = 0;
+  bool any_awake_ = false;
   std::vector<Index2> known_;         ///< [J] bodies of the joints that the islands are of
   std::vector<std::uint8_t> broken_;  ///< [J] likewise
   std::vector<std::uint8_t> kind_;    ///< [J] likewise; 3 or 6
