@@ -168,8 +168,9 @@ TEST(RigidJoints, InternalJointsKeepMomentumAndHold) {
     // Rounding of 300 x 8 sub-steps of about ten operations each on 5 m/s at 5 m.
     const double scale = 24000 * eps * mass * 5;
     EXPECT_LT((momentum(scene) - p).norm(), scale) << names_of(type)[std::size_t(type)];
-    // And equal and opposite impulses act a joint's gap apart, which is third order in w h.
-    EXPECT_LT((angular_momentum(scene) - l).norm(), 5 * scale + 1e-6 * l.norm())
+    // And equal and opposite impulses act a joint's gap apart, which is third order in w h: 1e-6 of the
+    // angular momentum in a sub-step, of changing sign.
+    EXPECT_LT((angular_momentum(scene) - l).norm(), 5 * scale + 1e-5 * l.norm())
         << names_of(type)[std::size_t(type)];
     // A rope that tautens takes energy.
     if (type != JointType::rope)
