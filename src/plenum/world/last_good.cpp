@@ -127,7 +127,7 @@ bool LastGood::keep(std::span<const std::unique_ptr<System>> systems, NotFinite&
   std::size_t at = 0;
   for_each_field(systems, [&](const System& system, const FieldRef& field) {
     if (!ok) return;
-    const std::size_t bad = first_not_finite(field, copy.lines[0].bytes + at * line);
+    const std::size_t bad = first_not_finite(field, copy.bytes() + at * line);
     at += (field.bytes() + line - 1) / line;
     if (bad == field.count) return;
     ok = false;
@@ -144,8 +144,7 @@ void LastGood::recall(std::span<const std::unique_ptr<System>> systems) const {
   for_each_field(systems, [&](const System&, FieldRef field) {
     field.count = copy.counts[k++];
     field.resize(field.owner, field.count);
-    if (field.bytes() > 0)
-      std::memcpy(field.data_of(field.owner), copy.lines[0].bytes + at * line, field.bytes());
+    if (field.bytes() > 0) std::memcpy(field.data_of(field.owner), copy.bytes() + at * line, field.bytes());
     at += (field.bytes() + line - 1) / line;
   });
 }

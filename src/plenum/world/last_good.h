@@ -34,11 +34,13 @@ class LastGood {
 
  private:
   struct alignas(64) Line {
-    std::byte bytes[64];
+    std::byte data[64];
   };
   struct Copy {
     std::vector<Line> lines;          // each field begins on one
     std::vector<std::size_t> counts;  // items of each field
+    std::byte* bytes() { return reinterpret_cast<std::byte*>(lines.data()); }
+    const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(lines.data()); }
   };
   std::array<Copy, 2> copies_;
   std::size_t newest_ = 0;
