@@ -9,6 +9,7 @@
 #include "plenum/integrate/free_rotation.h"
 #include "plenum/solvers/rigid/detail/joint_rows.h"
 #include "plenum/world/world.h"
+#include "rigid/scene_laws.h"
 #include "support/count_allocations.h"
 
 namespace plenum { namespace {
@@ -20,8 +21,11 @@ using rigid::BodySpec;
 using rigid::Drive;
 using rigid::JointSpec;
 using rigid::JointType;
+using test::angular_momentum;
+using test::D3;
+using test::energy;
+using test::momentum;
 using validation::RigidScene;
-using D3 = Vector3<double>;
 using Q = Quaternion<double>;
 
 JointSpec joint(JointType type, const std::string& a, const std::string& b, const Vec3& anchor,
@@ -56,39 +60,6 @@ Rigid::Spec pair(const JointSpec& spec) {
   return {.bodies = {a, b}, .joints = {spec}};
 }
 
-D3 momentum(const RigidScene& scene) {
-  D3 sum = D3::Zero();
-  const Frames& f = scene.state.frames;
-  for (std::size_t i = 0; i < f.size(); ++i)
-    if (f.inverse_mass[i] > 0) sum += f.v[i].cast<double>() / double(f.inverse_mass[i]);
-  return sum;
-}
-D3 angular_momentum(const RigidScene& scene) {
-  D3 sum = D3::Zero();
-  const Frames& f = scene.state.frames;
-  for (std::size_t i = 0; i < f.size(); ++i) {
-    if (!(f.inverse_mass[i] > 0)) continue;
-    const Q q = f.rotation(i).cast<double>().normalized();
-    const D3 spin = q.conjugate() * f.w[i].cast<double>();
-    sum += q * scene.model.inertia[i].cast<double>().cwiseProduct(spin).eval();
-    sum += f.x[i].cast<double>().cross(f.v[i].cast<double>()) / double(f.inverse_mass[i]);
-  }
-  return sum;
-}
-double energy(const RigidScene& scene) {
-  double sum = 0;
-  const Frames& f = scene.state.frames;
-  for (std::size_t i = 0; i < f.size(); ++i) {
-    if (!(f.inverse_mass[i] > 0)) continue;
-    const D3 spin = f.rotation(i).cast<double>().conjugate() * f.w[i].cast<double>();
-    const double m = 1 / double(f.inverse_mass[i]);
-    sum += (m * f.v[i].cast<double>().squaredNorm() +
-            scene.model.inertia[i].cast<double>().dot(spin.cwiseProduct(spin))) /
-               2 -
-           m * scene.params.gravity.cast<double>().dot(f.x[i].cast<double>());
-  }
-  return sum;
-}
 JointPose pose_of(const RigidScene& scene, std::size_t i) {
   return {scene.state.frames.x[i].cast<double>(), scene.state.frames.rotation(i).cast<double>().normalized()};
 }

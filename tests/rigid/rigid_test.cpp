@@ -7,47 +7,18 @@
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
 #include "plenum/world/world.h"
+#include "rigid/scene_laws.h"
 #include "support/count_allocations.h"
 
 namespace plenum { namespace {
 
 using rigid::BodySpec;
 using rigid::Form;
+using test::angular_momentum;
+using test::D3;
+using test::energy;
+using test::momentum;
 using validation::RigidScene;
-using D3 = Vector3<double>;
-
-D3 momentum(const RigidScene& scene) {
-  D3 sum = D3::Zero();
-  for (std::size_t i = 0; i < scene.state.frames.size(); ++i)
-    if (scene.state.frames.inverse_mass[i] > 0)
-      sum += scene.state.frames.v[i].cast<double>() / double(scene.state.frames.inverse_mass[i]);
-  return sum;
-}
-D3 angular_momentum(const RigidScene& scene) {
-  D3 sum = D3::Zero();
-  const Frames& f = scene.state.frames;
-  for (std::size_t i = 0; i < f.size(); ++i) {
-    const Quaternion<double> q = f.rotation(i).cast<double>();
-    const D3 spin = q.conjugate() * f.w[i].cast<double>();
-    sum += q * scene.model.inertia[i].cast<double>().cwiseProduct(spin).eval();
-    sum += f.x[i].cast<double>().cross(f.v[i].cast<double>()) / double(f.inverse_mass[i]);
-  }
-  return sum;
-}
-double energy(const RigidScene& scene) {
-  double sum = 0;
-  const Frames& f = scene.state.frames;
-  for (std::size_t i = 0; i < f.size(); ++i) {
-    if (!(f.inverse_mass[i] > 0)) continue;
-    const D3 spin = f.rotation(i).cast<double>().conjugate() * f.w[i].cast<double>();
-    const double m = 1 / double(f.inverse_mass[i]);
-    sum += (m * f.v[i].cast<double>().squaredNorm() +
-            scene.model.inertia[i].cast<double>().dot(spin.cwiseProduct(spin))) /
-               2 -
-           m * scene.params.gravity.cast<double>().dot(f.x[i].cast<double>());
-  }
-  return sum;
-}
 
 /// Boxes, balls, capsules and hulls flying at each other.
 Rigid::Spec swarm(int count) {

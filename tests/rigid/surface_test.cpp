@@ -7,6 +7,7 @@
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/shapes.h"
+#include "rigid/scene_laws.h"
 #include "support/count_allocations.h"
 
 namespace plenum { namespace {
@@ -14,6 +15,7 @@ namespace plenum { namespace {
 using rigid::BodySpec;
 using rigid::Form;
 using rigid::Motion;
+using test::ball;
 using validation::RigidScene;
 
 BodySpec mesh_body(TriangleMesh mesh) {
@@ -41,13 +43,6 @@ BodySpec plane() {
   BodySpec body;
   body.motion = Motion::fixed;
   body.shapes[0].shape = Form::plane;
-  return body;
-}
-BodySpec ball(double radius, const Vec3& at) {
-  BodySpec body;
-  body.shapes[0].shape = Form::sphere;
-  body.shapes[0].radius = Real(radius);
-  body.position = at;
   return body;
 }
 std::vector<BodySpec> flat_floors() {

@@ -5,21 +5,16 @@
 
 #include "../../validation/rigid_scenes.h"
 #include "plenum/base/parallel.h"
+#include "rigid/scene_laws.h"
 
 namespace plenum { namespace {
 
 using rigid::BodySpec;
 using rigid::Form;
 using rigid::Motion;
+using test::ball;
 using validation::RigidScene;
 
-BodySpec ball(double radius, const Vec3& at) {
-  BodySpec body;
-  body.shapes[0].shape = Form::sphere;
-  body.shapes[0].radius = Real(radius);
-  body.position = at;
-  return body;
-}
 bool has(const std::vector<Index2>& pairs, Index a, Index b) {
   return std::find(pairs.begin(), pairs.end(), Index2(a, b)) != pairs.end();
 }
