@@ -20,12 +20,13 @@ namespace plenum::inline PLENUM_ABI {
 template <class T>
 inline constexpr T shortest_spring = T(1e-12);
 
-/// 1/l, or what replaces it when l is zero; free of branches, so that loops over it become vector code.
-/// length_squared [m^2] >= 0.
+/// 1/l, or what replaces it when l is zero; free of branches, so that loops over it become vector code. The
+/// floor is added, which changes no length that counts: of a choice of the larger, compilers make one between
+/// two quotients, of which the other is 1/0 and traps. length_squared [m^2] >= 0.
 template <class T>
 T inverse_length(T length_squared) {
   constexpr T floor = shortest_spring<T> * shortest_spring<T>;
-  return T(1) / std::sqrt(std::max(length_squared, floor));
+  return T(1) / std::sqrt(length_squared + floor);
 }
 
 /// E [J]. d [m]; stiffness [N/m]; rest_length [m] >= 0.
