@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "plenum/base/error.h"
+#include "plenum/geometry/shape.h"
 #include "plenum/io/checkpoint.h"
 #include "test_solver.h"
 
@@ -127,6 +130,94 @@ TEST(World, AValueThatIsNotFiniteIsNamedAndTheLastGoodFrameStands) {
   system.parameters.poison = 0;
   EXPECT_EQ(world.hash(), good);
   EXPECT_FALSE(world.step_frame().ok);  // stands until restored
+}
+
+/// A heavy ball that drifts, and takes the impulses of what touches it.
+struct Ball {
+  struct Model {
+    Shape shape = SphereShape{.radius = Real(0.5)};
+  };
+  struct State {
+    Vec3 x = Vec3::Zero(), v = Vec3::Zero();
+  };
+  struct Params {
+    Real poison = 0;  // added to the velocity in every step
+    void describe(Describer& d) { d("poison", poison); }
+  };
+  struct Workspace {
+    std::vector<SolidBody> bodies;
+  };
+  static Real max_dt(const Model&, const State&, const Params&) { return 1; }
+  static Report step(const Model& m, State& s, const Params& p, Workspace& w, Real dt) {
+    w.bodies.resize(1);
+    w.bodies[0].shape = &m.shape;
+    w.bodies[0].inverse_mass = Real(0.1);
+    w.bodies[0].pose0.position = s.x;
+    s.x += dt * s.v;  // the poison is felt in the next step
+    s.v.y() += p.poison;
+    w.bodies[0].pose.position = w.bodies[0].centre = s.x;
+    w.bodies[0].velocity = s.v;
+    return {};
+  }
+  static void fields(const Model&, auto&& s, FieldVisitor& visit) {
+    visit({"ball_position", "m", Centring::global}, s.x);
+    visit({"ball_velocity", "m/s", Centring::global}, s.v);
+  }
+  static void geometry(const Model&, const State&, DrawableSink&) {}
+  static std::span<const SolidBody> bodies(const Model&, const State&, const Params&, const Workspace& w) {
+    return w.bodies;
+  }
+  static void absorb(const Model&, State& s, std::span<const BodyImpulse> impulses) {
+    for (const BodyImpulse& j : impulses) s.v += Real(0.1) * j.impulse;
+  }
+};
+
+/// Grains whose poison goes into their velocity after they have moved, where contact finds it.
+struct Grains : Orbits {
+  static Report step(const Model& m, State& s, Params p, Workspace& w, Real dt) {
+    const Real poison = std::exchange(p.poison, 0);
+    const Report report = Orbits::step(m, s, p, w, dt);
+    s.particles.v[3].y() -= poison;
+    return report;
+  }
+};
+
+/// Dust that lies on a ball, under a gravity that presses it down, in a world where one of them fails.
+FrameReport fail_in_contact(bool dust_fails, bool dust_is_listed_first, int substeps) {
+  World world({.substeps = substeps});
+  Orbits::State dust;
+  dust.particles.resize(4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    dust.particles.x[i] = Vec3(Real(0.01) * Real(i), Real(0.501), 0);
+    dust.particles.v[i] = Vec3(0, -1, 0);
+  }
+  const auto add_dust = [&] { world.add<Grains>("dust", {}, dust, {.stiffness = 0}); };
+  if (dust_is_listed_first) add_dust();
+  world.add<Ball>("ball", {}, {});
+  if (!dust_is_listed_first) add_dust();
+  EXPECT_TRUE(world.step_frame().ok);
+  const Hash128 good = world.hash();
+  const auto poison = [&](Real p) {
+    if (dust_fails)
+      dynamic_cast<SystemOf<Grains>&>(*world.find("dust")).parameters.poison = p;
+    else
+      dynamic_cast<SystemOf<Ball>&>(*world.find("ball")).parameters.poison = p;
+  };
+  poison(std::numeric_limits<Real>::infinity());
+  const FrameReport report = world.step_frame();
+  poison(0);
+  EXPECT_EQ(world.hash(), good);
+  return report;
+}
+
+TEST(World, TheSystemThatFailedFirstIsNamedThoughContactSpreadsIt) {
+  for (const int substeps : {1, 3})
+    for (const bool dust_fails : {false, true})
+      for (const bool dust_is_listed_first : {false, true}) {
+        const FrameReport report = fail_in_contact(dust_fails, dust_is_listed_first, substeps);
+        EXPECT_FALSE(report.ok);
+        EXPECT_EQ(report.not_finite.system, dust_fails ? "dust" : "ball") << substeps << dust_is_listed_first;
+      }
 }
 
 TEST(World, ValuesPokedInFromOutsideAreNotKept) {

@@ -255,10 +255,13 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
     if (keyframed && parts > 1)  // what is held by keyframes moves through every part, not in the first one
       apply_keyframes(i, end - static_cast<double>(h) * (parts - 1 - k) / parts);
     Report part = system.step(part_h);
+    look_for_failure(i, i + 1);
     part.substeps = 1;
     report.systems[i].add(part);
     touch(system, part_h, static_cast<Real>(k) / static_cast<Real>(parts),
           static_cast<Real>(k + 1) / static_cast<Real>(parts), report);
+    look_for_failure(i, i + 1);
+    look_for_failure(0, systems_.size());
   }
 }
 
@@ -287,6 +290,32 @@ void World::substep(Real h, double end, FrameReport& report) {
         }
   const StageTimer timer(report.stages, "edit");
   for (auto& system : systems_) system->edit();
+  look_for_failure(0, systems_.size());
+}
+
+void World::look_for_failure(std::size_t begin, std::size_t end) {
+  if (search_ && !search_->found)
+    search_->found = !all_finite(std::span(systems_).subspan(begin, end - begin), search_->where);
+}
+
+NotFinite World::first_to_fail(const NotFinite& seen) {
+  // Scratch memory is of a later state, perhaps of an edited model.
+  const auto go_back = [&] {
+    last_good_.recall(systems_);
+    for (auto& system : systems_) system->poison_workspace();
+  };
+  search_ = Search{false, seen};
+  go_back();
+  const double frame = 1.0 / static_cast<double>(settings_.fps);
+  FrameReport again;
+  again.systems.resize(systems_.size());
+  for (int k = 0; k < settings_.substeps && !search_->found; ++k)
+    substep(static_cast<Real>(frame / settings_.substeps),
+            (static_cast<double>(frame_) + static_cast<double>(k + 1) / settings_.substeps) * frame, again);
+  go_back();
+  const NotFinite where = std::move(search_->where);
+  search_.reset();
+  return where;
 }
 
 FrameReport World::step_frame() {
@@ -317,7 +346,7 @@ FrameReport World::step_frame() {
       ++frame_;
     } else {
       failed_ = true;
-      if (settings_.keep_last_good) last_good_.recall(systems_);
+      if (settings_.keep_last_good) report.not_finite = first_to_fail(report.not_finite);
     }
   });
   report.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();

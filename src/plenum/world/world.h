@@ -2,6 +2,7 @@
 // Systems that move together: a fixed frame step, substeps, keyframes, couplings, checks and snapshots.
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -134,6 +135,12 @@ class World {
   bool apply_keyframes(std::size_t system, double time);  ///< true if the system has any
   void load(std::span<const CheckpointBlock> blocks);
   void pull(Real h);
+  /// Takes the frame again that has just failed, from the last good state, to see which system went first:
+  /// at the frame's end couplings have spread what one system began. `seen` is what that check found, and
+  /// the answer if the frame succeeds now, because the state was poked from outside.
+  NotFinite first_to_fail(const NotFinite& seen);
+  /// While first_to_fail() looks: notes the first of systems [begin, end) that is not finite.
+  void look_for_failure(std::size_t begin, std::size_t end);
 
   WorldSettings settings_;
   std::vector<std::unique_ptr<System>> systems_;
@@ -158,6 +165,11 @@ class World {
   ImmersionWorkspace immersion_;
   std::map<std::pair<std::string, std::string>, LedgerEntry> ledger_;
   LastGood last_good_;
+  struct Search {
+    bool found = false;
+    NotFinite where;
+  };
+  std::optional<Search> search_;  // while first_to_fail() looks
   std::string identity_;
 };
 
