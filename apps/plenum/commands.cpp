@@ -19,6 +19,7 @@
 #include "plenum/scene/registry.h"
 #include "plenum/scene/scene.h"
 #include "plenum/scene/schema.h"
+#include "usage.h"
 #include "validation.h"
 #include "warnings.h"
 
@@ -69,17 +70,17 @@ std::vector<std::string> scene_names() {
 std::string find_scene(const std::string& name_or_path) {
   std::error_code error;
   if (fs::is_directory(name_or_path, error) && name_or_path.find('/') != std::string::npos)
-    throw Error(Problem{.what = "is a folder, not a scene file",
-                        .value = name_or_path,
-                        .remedy = "name a file in it that ends in .json"});
+    throw UsageError(Problem{.what = "is a folder, not a scene file",
+                             .value = name_or_path,
+                             .remedy = "name a file in it that ends in .json"});
   const bool is_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json");
   if (fs::exists(name_or_path, error) && !fs::is_directory(name_or_path, error)) return name_or_path;
   const fs::path named = fs::path(scenes_folder()) / (name_or_path + ".json");
   if (!is_path && fs::exists(named, error)) return named;
-  throw Error(Problem{.what = is_path ? "no such scene file" : "no such scene",
-                      .value = name_or_path,
-                      .nearest = nearest_name(fs::path(name_or_path).stem().string(), scene_names()),
-                      .remedy = "see 'plenum list scenes'"});
+  throw UsageError(Problem{.what = is_path ? "no such scene file" : "no such scene",
+                           .value = name_or_path,
+                           .nearest = nearest_name(fs::path(name_or_path).stem().string(), scene_names()),
+                           .remedy = "see 'plenum list scenes'"});
 }
 
 int check(const std::string& scene, const std::vector<std::string>& set, bool json) {

@@ -53,7 +53,7 @@ struct BenchOptions {
 int bench(const BenchOptions& options);
 
 /// The file of a scene given by name or path: PATH itself if it is a file, else NAME.json in the folder of
-/// scenes. Throws Error with the nearest scene's name.
+/// scenes. Throws UsageError with the nearest scene's name.
 std::string find_scene(const std::string& name_or_path);
 /// The folder of scenes: PLENUM_SCENES from the environment, beside the program, or the source tree's. Throws
 /// Error if PLENUM_SCENES is no folder.

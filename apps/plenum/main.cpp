@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "log.h"
 #include "plenum/base/error.h"
+#include "usage.h"
 
 namespace {
 
@@ -28,7 +29,7 @@ int parse_and_run(int argc, char** argv) {
       "'plenum COMMAND --help' lists what a command takes. Scenes named without a path are those of the "
       "folder that\n"
       "the environment's PLENUM_SCENES names, or the ones that came with the program ('plenum info').\n"
-      "Exit status: 0 done, 1 refused or failed, 2 wrong arguments, 130 interrupted.");
+      "Exit status: 0 done, 1 a file is refused or a run fails, 2 wrong arguments, 130 interrupted.");
 
   constexpr int most_frames = 10000000, most_threads = 1024;
   const std::string scene_kind = "SCENE", scene_doc = "Scene by name (see 'plenum list scenes') or file";
@@ -137,6 +138,9 @@ int main(int argc, char** argv) {
   int status = 1;
   try {
     status = parse_and_run(argc, argv);
+  } catch (const plenum::app::UsageError& error) {
+    plenum::app::complain(error.what());
+    status = 2;
   } catch (const plenum::Error& error) {
     plenum::app::complain(error.what());
   } catch (const std::bad_alloc&) {

@@ -10,16 +10,16 @@
 #include <cstring>
 #include <filesystem>
 
-#include "plenum/base/error.h"
+#include "usage.h"
 
 namespace plenum::app {
 namespace {
 
 namespace fs = std::filesystem;
 
-Error refusal(const std::string& option, const std::string& what, const std::string& value,
-              const std::string& remedy = {}) {
-  return Error(Problem{.key = option, .what = what, .value = value, .remedy = remedy});
+Problem refusal(const std::string& option, const std::string& what, const std::string& value,
+                const std::string& remedy = {}) {
+  return {.key = option, .what = what, .value = value, .remedy = remedy};
 }
 
 /// Throws Error unless files can be made in the first part of `folder` that exists.
@@ -29,11 +29,12 @@ void check_way(const fs::path& folder, const std::string& option, const std::str
   while (true) {
     const fs::file_status status = fs::status(part, error);
     if (fs::exists(status)) {
-      if (!fs::is_directory(status)) throw refusal(option, part.string() + " is a file, not a folder", value);
+      if (!fs::is_directory(status))
+        throw UsageError(refusal(option, part.string() + " is a file, not a folder", value));
       break;
     }
     if (status.type() != fs::file_type::not_found && error)
-      throw refusal(option, part.string() + " cannot be reached (" + error.message() + ")", value);
+      throw Error(refusal(option, part.string() + " cannot be reached (" + error.message() + ")", value));
     const fs::path above = part.parent_path();
     if (above == part) break;
     part = above.empty() ? "." : above;
@@ -45,8 +46,9 @@ void check_way(const fs::path& folder, const std::string& option, const std::str
     ::close(file);
     ::unlink(probe.c_str());
   } else {
-    throw refusal(option, "nothing can be written in " + part.string() + " (" + std::strerror(errno) + ")",
-                  value, "choose another place");
+    throw Error(refusal(option,
+                        "nothing can be written in " + part.string() + " (" + std::strerror(errno) + ")",
+                        value, "choose another place"));
   }
 }
 
@@ -61,17 +63,17 @@ void check_file(const std::string& path, std::span<const char* const> endings, c
   std::error_code error;
   const fs::path file = path;
   if (fs::is_directory(file, error) || !file.has_filename())
-    throw refusal(option, "is a folder, not a file", path,
-                  fmt::format("name a file in it that ends in {}", endings[0]));
+    throw UsageError(refusal(option, "is a folder, not a file", path,
+                             fmt::format("name a file in it that ends in {}", endings[0])));
   std::string given = file.extension().string();
   std::transform(given.begin(), given.end(), given.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (std::find(endings.begin(), endings.end(), given) == endings.end())
-    throw Error(Problem{.key = option,
-                        .what = "is not the name of such a file",
-                        .value = path,
-                        .allowed = allowed,
-                        .nearest = fs::path(file).replace_extension(endings[0]).string()});
+    throw UsageError(Problem{.key = option,
+                             .what = "is not the name of such a file",
+                             .value = path,
+                             .allowed = allowed,
+                             .nearest = fs::path(file).replace_extension(endings[0]).string()});
   check_way(file.parent_path(), option, path);
 }
 

@@ -24,6 +24,7 @@
 #include "plenum/scene/json_text.h"
 #include "plenum/scene/scene.h"
 #include "progress.h"
+#include "usage.h"
 #include "warnings.h"
 
 namespace plenum::app {
@@ -89,11 +90,11 @@ std::pair<int, int> size_of_pictures(const std::string& text) {
   const auto second = has_x ? std::from_chars(first.ptr + 1, end, height) : first;
   if (!has_x || second.ec != std::errc() || second.ptr != end || std::min(width, height) < least ||
       std::max(width, height) > most)
-    throw Error(Problem{.key = "--size",
-                        .what = "is not a size of pictures",
-                        .value = shortened(text),
-                        .allowed = fmt::format("WIDTHxHEIGHT, each {} to {}", least, most),
-                        .remedy = "write for instance 1280x720"});
+    throw UsageError(Problem{.key = "--size",
+                             .what = "is not a size of pictures",
+                             .value = shortened(text),
+                             .allowed = fmt::format("WIDTHxHEIGHT, each {} to {}", least, most),
+                             .remedy = "write for instance 1280x720"});
   return {width, height};
 }
 
@@ -101,11 +102,11 @@ std::pair<int, int> size_of_pictures(const std::string& text) {
 int last_frame(const RunOptions& options, const Scene& scene) {
   const int frames = options.frames ? *options.frames : scene.frames();
   if (scene.world.frame() > frames)
-    throw Error(Problem{.key = "--frames",
-                        .what = fmt::format("the checkpoint {} stands at frame {} already", options.resume,
-                                            scene.world.frame()),
-                        .value = std::to_string(frames),
-                        .remedy = "give a later frame, or resume from an earlier checkpoint"});
+    throw UsageError(Problem{.key = "--frames",
+                             .what = fmt::format("the checkpoint {} stands at frame {} already",
+                                                 options.resume, scene.world.frame()),
+                             .value = std::to_string(frames),
+                             .remedy = "give a later frame, or resume from an earlier checkpoint"});
   return frames;
 }
 
@@ -125,7 +126,7 @@ int run(const RunOptions& options) {
   if (!options.movie.empty()) check_file(options.movie, movie_endings, "--movie");
   std::vector<std::string> overrides = options.set;
   if (options.fps) overrides.push_back(fmt::format("world.fps={}", *options.fps));
-  Scene scene = load_scene(find_scene(options.scene), {.overrides = overrides});
+  Scene scene = load_scene_with(find_scene(options.scene), overrides);
   World& world = scene.world;
   world.set_threads(options.threads);
   const double fps = static_cast<double>(world.settings().fps);

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "plenum/base/error.h"
+#include "usage.h"
 
 namespace plenum::app {
 
-/// Cases whose name begins with one of `beginnings`, or all if there are none. Throws Error for a beginning
-/// that selects nothing.
+/// Cases whose name begins with one of `beginnings`, or all if there are none. Throws UsageError for a
+/// beginning that selects nothing.
 template <class Case>
 std::vector<Case> select(const std::vector<Case>& all, const std::vector<std::string>& beginnings,
                          const char* kind) {
@@ -25,10 +25,10 @@ std::vector<Case> select(const std::vector<Case>& all, const std::vector<std::st
       names.push_back(c.name);
       names.push_back(c.name.substr(0, c.name.find('/')));
     }
-    throw Error(Problem{.what = std::string("no ") + kind + " begins with",
-                        .value = beginning,
-                        .nearest = nearest_name(beginning, names),
-                        .remedy = "see 'plenum list cases'"});
+    throw UsageError(Problem{.what = std::string("no ") + kind + " begins with",
+                             .value = beginning,
+                             .nearest = nearest_name(beginning, names),
+                             .remedy = "see 'plenum list cases'"});
   }
   std::vector<Case> selected;
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -18,6 +18,7 @@
 #include "plenum/scene/scene.h"
 #include "plenum/world/pointer.h"
 #include "sliders.h"
+#include "usage.h"
 #include "window.h"
 
 namespace plenum::app {
@@ -61,7 +62,7 @@ class Viewer {
 
  private:
   Scene load() {
-    Scene scene = load_scene(path_, {.overrides = options_.set});
+    Scene scene = load_scene_with(path_, options_.set);
     scene.world.set_threads(options_.threads);
     return scene;
   }

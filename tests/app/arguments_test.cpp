@@ -1,5 +1,5 @@
 // Every option of every command with values that are wrong: one sentence says where, what, what is allowed,
-// what was probably meant; the exit status is not zero, and nothing is written.
+// what was probably meant; the exit status says whose fault it is, and nothing is written.
 #include <set>
 
 #include "program.h"
@@ -7,9 +7,10 @@
 namespace {
 
 /// What is refused, and what the sentence must say: all of it after "plenum: ", or its beginning if it ends
-/// in "...".
+/// in "...". The status is 2 for the command line's own faults, 1 for what it names.
 struct Refused {
   std::string arguments, sentence;
+  int status = 2;
 };
 
 class Arguments : public Program {
@@ -25,7 +26,7 @@ class Arguments : public Program {
     const std::set<fs::path> before = files();
     for (const Refused& c : cases) {
       const Result r = run(c.arguments);
-      EXPECT_TRUE(r.status == 1 || r.status == 2) << c.arguments << ": " << r.status;
+      EXPECT_EQ(r.status, c.status) << c.arguments;
       EXPECT_EQ(r.out, "") << c.arguments;
       const bool whole = !c.sentence.ends_with("...");
       const std::string expected =
@@ -146,7 +147,7 @@ TEST_F(Arguments, MoviesAndScreenshots) {
                                          "; name a file in it that ends in " + o.ending},
         {o.start + " " + in("file/x" + o.ending),
          o.name + ": " + in("file") + " is a file, not a folder: " + in("file/x" + o.ending)},
-        {o.start + " /proc/x" + o.ending, o.name + ": nothing can be written in /proc (..."},
+        {o.start + " /proc/x" + o.ending, o.name + ": nothing can be written in /proc (...", 1},
         {o.start + " ''", o.name + ": must not be empty: \"\" (allowed: " + o.kind + ")"},
         {o.start, o.name + ": needs a value (allowed: " + o.kind + ")"},
     });
@@ -160,7 +161,7 @@ TEST_F(Arguments, FoldersToWriteTo) {
         {start + " " + in("file"), "--out: " + in("file") + " is a file, not a folder: " + in("file")},
         {start + " " + in("file/deep/er"),
          "--out: " + in("file") + " is a file, not a folder: " + in("file/deep/er")},
-        {start + " /proc/new", "--out: nothing can be written in /proc (..."},
+        {start + " /proc/new", "--out: nothing can be written in /proc (...", 1},
         {start + " /dev/null", "--out: /dev/null is a file, not a folder: /dev/null"},
         {start + " ''", "--out: must not be empty: \"\" (allowed: FOLDER)"},
         {start, "--out: needs a value (allowed: FOLDER)"},
@@ -170,7 +171,8 @@ TEST_F(Arguments, FoldersToWriteTo) {
   fs::permissions(folder / "sub", fs::perms::owner_read | fs::perms::owner_exec);
   expect_refused({{"run " + scene + " --images --out " + in("sub/new"),
                    "--out: nothing can be written in " + in("sub") +
-                       " (Permission denied): " + in("sub/new") + "; choose another place"}});
+                       " (Permission denied): " + in("sub/new") + "; choose another place",
+                   1}});
   fs::permissions(folder / "sub", fs::perms::owner_all);
 }
 
@@ -178,10 +180,10 @@ TEST_F(Arguments, CheckpointsToResumeFrom) {
   ASSERT_EQ(run("run " + scene + " --frames 4 --checkpoint-every 2 --quiet " + out("done")).status, 0);
   const std::string checkpoint = in("done/checkpoint.plenum"), start = "run " + scene + " --resume";
   expect_refused({
-      {start + " " + in("none"), in("none") + ": cannot be opened: No such file or directory"},
-      {start + " " + in("sub"), in("sub") + ": is not a regular file"},
-      {start + " /dev/zero", "/dev/zero: is not a regular file"},
-      {start + " " + in("file"), in("file") + ": is too short to be a checkpoint..."},
+      {start + " " + in("none"), in("none") + ": cannot be opened: No such file or directory", 1},
+      {start + " " + in("sub"), in("sub") + ": is not a regular file", 1},
+      {start + " /dev/zero", "/dev/zero: is not a regular file", 1},
+      {start + " " + in("file"), in("file") + ": is too short to be a checkpoint...", 1},
       {start + " ''", "--resume: must not be empty: \"\" (allowed: FILE)"},
       {start, "--resume: needs a value (allowed: FILE)"},
       {start + " " + checkpoint + " --frames 3",
@@ -225,9 +227,9 @@ TEST_F(Arguments, Scenes) {
          "no such scene file: " + in("none.json") + "; see 'plenum list scenes'"},
         {command + " " + in("sub"),
          "is a folder, not a scene file: " + in("sub") + "; name a file in it that ends in .json"},
-        {command + " /dev/zero", "/dev/zero: is not a regular file"},
+        {command + " /dev/zero", "/dev/zero: is not a regular file", 1},
         {command + " " + in("broken.json"),
-         in("broken.json") + ":1: systems[0]: ends where a value belongs..."},
+         in("broken.json") + ":1: systems[0]: ends where a value belongs...", 1},
         {command + " " + scene + " " + scene,
          "unexpected argument: " + in("drops.json") + "; see 'plenum " + command + " --help'"},
     });

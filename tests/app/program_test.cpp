@@ -277,7 +277,7 @@ TEST_F(Program, SetChangesAParameterAndRefusesStrangers) {
   };
   EXPECT_NE(hash(""), hash("--set systems.drops.params.gravity=[0,-1,0]"));
   const Result r = run("run " + scene + " --set systems.drops.params.gravty=[0,-1,0]");
-  EXPECT_EQ(r.status, 1);
+  EXPECT_EQ(r.status, 2);
   EXPECT_NE(r.err.find("'gravity'"), std::string::npos) << r.err;
 }
 
