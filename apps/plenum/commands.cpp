@@ -1,4 +1,4 @@
-// plenum check, list, info, schema; and where scenes are found.
+// plenum list, info, schema; and where scenes are found.
 #include "commands.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,6 @@
 #include "plenum/scene/schema.h"
 #include "usage.h"
 #include "validation.h"
-#include "warnings.h"
 
 namespace plenum::app {
 namespace fs = std::filesystem;
@@ -81,29 +80,6 @@ std::string find_scene(const std::string& name_or_path) {
                            .value = name_or_path,
                            .nearest = nearest_name(fs::path(name_or_path).stem().string(), scene_names()),
                            .remedy = "see 'plenum list scenes'"});
-}
-
-int check(const std::string& scene, const std::vector<std::string>& set, bool json) {
-  const std::vector<Problem> problems = check_scene(find_scene(scene), {.overrides = set});
-  for (const Problem& p : problems) {
-    if (json) {
-      const nlohmann::ordered_json line = {
-          {"file", p.file},   {"line", p.line},       {"key", p.key},         {"what", p.what},
-          {"value", p.value}, {"allowed", p.allowed}, {"nearest", p.nearest}, {"remedy", p.remedy}};
-      fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-    } else {
-      complain(sentence(p));
-    }
-  }
-  if (!problems.empty()) return 1;
-  // What only shows when things move is told by the first frame.
-  World world = std::move(load_scene(find_scene(scene), {.overrides = set}).world);
-  warn_of_small_steps(world);
-  const FrameReport frame = world.step_frame();
-  print_warnings(frame.systems, world);
-  if (!frame.ok) complain(frame.not_finite.sentence());
-  if (frame.ok && !json) fmt::print("{}: no problems\n", scene);
-  return frame.ok ? 0 : 1;
 }
 
 int list(const std::string& what) {

@@ -33,7 +33,13 @@ struct ViewOptions {
 };
 int view(const ViewOptions& options);
 
-int check(const std::string& scene, const std::vector<std::string>& set, bool json);
+struct CheckOptions {
+  std::string scene;
+  std::vector<std::string> set;
+  double seconds = 20;  ///< that the first frame may take; 0: it is left out
+  bool json = false;
+};
+int check(const CheckOptions& options);
 int list(const std::string& what);
 int info();
 int schema();

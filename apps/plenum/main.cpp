@@ -76,14 +76,15 @@ int parse_and_run(int argc, char** argv) {
             [&](int value) { view.frames = value; })
       ->needs(screenshot);
 
-  std::string check_scene;
-  std::vector<std::string> check_set;
-  bool check_json = false;
+  app::CheckOptions check;
   CLI::App* check_command = app.add_subcommand(
       "check", "Check a scene file: all that is wrong with it, and what its first frame warns of");
-  add_text(*check_command, "scene", scene_kind, scene_doc, check_scene)->required();
-  add_texts(*check_command, "--set", "PATH=VALUE", set_doc, check_set);
-  add_flag(*check_command, "--json", "One JSON object for each problem", check_json);
+  add_text(*check_command, "scene", scene_kind, scene_doc, check.scene)->required();
+  add_texts(*check_command, "--set", "PATH=VALUE", set_doc, check.set);
+  add_number(*check_command, "--seconds", 0, 86400,
+             fmt::format("Longest time for the first frame; 0: leave it out; default: {:g}", check.seconds),
+             [&](double value) { check.seconds = value; });
+  add_flag(*check_command, "--json", "One JSON object: ok, problems, warnings, first_frame", check.json);
 
   std::string list_what;
   CLI::App* list_command = app.add_subcommand("list", "List solvers, scenes and cases");
@@ -123,7 +124,7 @@ int parse_and_run(int argc, char** argv) {
   }
   if (*run_command) return app::run(run);
   if (*view_command) return app::view(view);
-  if (*check_command) return app::check(check_scene, check_set, check_json);
+  if (*check_command) return app::check(check);
   if (*list_command) return app::list(list_what);
   if (*info_command) return app::info();
   if (*schema_command) return app::schema();

@@ -160,7 +160,7 @@ int run(const RunOptions& options) {
   }
   note(fmt::format("{}: {} frames of 1/{:g} s, {} threads", scene.settings.name, frames, fps,
                    options.threads > 0 ? options.threads : num_cores()));
-  warn_of_small_steps(world);
+  print(warnings_of_small_steps(world));
   Totals totals;
   FrameReport last;
   last.systems.resize(world.size());
@@ -192,7 +192,9 @@ int run(const RunOptions& options) {
   if (exporter) written.push_back(exporter->finish());
   if (options.checkpoint_every > 0 && fs::exists(checkpoint))
     written.push_back(fmt::format("checkpoint       {}", checkpoint));
-  print_warnings(totals.systems, world);
+  std::vector<Warning> warnings;
+  append_warnings(totals.systems, world, warnings);
+  print(warnings);
   if (!options.quiet && !options.json) {
     for (const std::string& line : written) fmt::print("{}\n", line);
     if (!writes && options.movie.empty())

@@ -1,15 +1,27 @@
 #pragma once
 // What solvers warn of, said to the user.
 #include <span>
+#include <string>
+#include <vector>
 
 #include "plenum/world/world.h"
 
 namespace plenum::app {
 
-/// Says of each system whose stability divides the step far more than any accuracy asks for.
-void warn_of_small_steps(const World& world);
+struct Warning {
+  std::string system;  ///< empty: none in particular
+  std::string text;
+  std::int64_t times = 1;
+  std::string sentence() const;
+};
 
-/// Says what the reports of the world's systems warn of.
-void print_warnings(std::span<const Report> reports, const World& world);
+/// One for each system whose stability divides the step far more than any accuracy asks for.
+std::vector<Warning> warnings_of_small_steps(const World& world);
+
+/// What the reports of the world's systems warn of.
+void append_warnings(std::span<const Report> reports, const World& world, std::vector<Warning>& warnings);
+
+/// Says them on the standard error.
+void print(const std::vector<Warning>& warnings);
 
 }  // namespace plenum::app

@@ -193,6 +193,74 @@ TEST_F(Program, CheckTellsWhatTheFirstFrameWarnsOf) {
   EXPECT_EQ(said("0.3"), "");
 }
 
+TEST_F(Program, CheckTellsInOneObjectWhatItFound) {
+  const auto checked = [&](const std::string& text, int status, const std::string& more = "") {
+    const Result r = run("check --json " + more + " " + quoted(write("s.json", text)));
+    EXPECT_EQ(r.status, status) << r.err;
+    EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 1) << r.out;
+    EXPECT_EQ(r.last().at("ok"), status == 0);
+    return r.last();
+  };
+  const std::string net = R"({"systems": [{"type": "springs", "name": "cloth",
+      "model": {"parts": [{"cells_x": 10, "cells_z": 10, "pins": [{"where": "back"}]}]}, "params": {)";
+  const nlohmann::json good = checked(net + "}}]}", 0);
+  EXPECT_TRUE(good.at("problems").empty());
+  EXPECT_TRUE(good.at("warnings").empty());
+  EXPECT_EQ(good.at("first_frame").at("state"), "good");
+
+  const nlohmann::json warned = checked(net + R"("integrator": "rk4"}}]})", 0);
+  ASSERT_EQ(warned.at("warnings").size(), 1u);
+  EXPECT_EQ(warned.at("warnings")[0].at("system"), "cloth");
+  EXPECT_NE(warned.at("warnings")[0].at("what").get<std::string>().find("implicit"), std::string::npos);
+
+  const nlohmann::json wrong = checked(net + R"("integrator": "rk5", "gravty": 3}}]})", 1);
+  ASSERT_EQ(wrong.at("problems").size(), 2u);
+  EXPECT_EQ(wrong.at("problems")[1].at("nearest"), "gravity");
+  EXPECT_EQ(wrong.at("first_frame").at("state"), "not taken");
+
+  const nlohmann::json untaken = checked(net + "}}]}", 0, "--seconds 0");
+  EXPECT_EQ(untaken.at("first_frame").at("state"), "not taken");
+}
+
+TEST_F(Program, CheckTellsOfAFirstFrameThatIsNotFinite) {
+  // Explicit steps at 1e5 times the stable length multiply what moves by their square, 1e10, each time.
+  const std::string scene = quoted(write("wild.json", R"({"world": {"substeps": 8, "max_substeps": 1},
+    "systems": [{"type": "springs", "name": "net",
+      "model": {"parts": [{"type": "points", "points": [[0, 0, 0], [1, 0, 0]], "springs": [[0, 1]], "mass": 1e-6,
+                           "rest_lengths": [0.5], "structural_stiffness": 1e8, "damping_time": 0}]},
+      "params": {"integrator": "symplectic_euler"}}]})"));
+  const Result told = run("check " + scene);
+  EXPECT_EQ(told.status, 1);
+  EXPECT_NE(told.err.find("net: position[0]: is not finite after the first frame"), std::string::npos)
+      << told.err;
+  const Result r = run("check --json " + scene);
+  EXPECT_EQ(r.status, 1);
+  EXPECT_FALSE(r.last().at("ok"));
+  ASSERT_EQ(r.last().at("problems").size(), 1u);
+  EXPECT_EQ(r.last().at("first_frame").at("state"), "not finite");
+}
+
+TEST_F(Program, CheckDoesNotWaitForAFrameThatTakesTooLong) {
+  const std::string scene = quoted(write("slow.json", R"({"systems": [{"type": "springs", "name": "net",
+    "model": {"parts": [{"cells_x": 300, "cells_z": 300}]}, "params": {"integrator": "local_global"}}]})"));
+  const Result r = run("check --json --seconds 0.01 " + scene);
+  EXPECT_EQ(r.status, 0);
+  EXPECT_EQ(r.last().at("first_frame").at("state"), "not taken");
+  ASSERT_EQ(r.last().at("warnings").size(), 1u);
+  EXPECT_NE(r.last().at("warnings")[0].at("what").get<std::string>().find("longer than 0.01 s"),
+            std::string::npos);
+}
+
+TEST_F(Program, ParticlesAreNotToldOfMethodsTheyDoNotHave) {
+  const Result r =
+      run("check " + quoted(write("gas.json", R"({"systems": [{"type": "particles", "name": "gas",
+    "model": {"mass": 1e-9, "blocks": [{"lattice": "fcc", "spacing": 0.16}]},
+    "params": {"gravity": [0, 0, 0], "pair": {"epsilon": 0.001, "sigma": 0.1}}}]})")));
+  EXPECT_NE(r.err.find("gas: each step of "), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("epsilon"), std::string::npos) << r.err;
+  EXPECT_EQ(r.err.find("implicit"), std::string::npos) << r.err;
+}
+
 TEST_F(Program, ListSaysOfFilesThatAreNoScenesWhatTheyAre) {
   write("array.json", "[1, 2]");
   write("broken.json", "{");

@@ -545,8 +545,11 @@ Scene load_scene(const std::string& file, const SceneOptions& options) {
 Scene load_scene_text(std::string text, const std::string& name, const SceneOptions& options) {
   return scene_or_throw(load(std::move(text), {}, name, options.roots, options));
 }
-std::vector<Problem> check_scene(const std::string& file, const SceneOptions& options) {
-  return load_file(file, options).problems;
+std::vector<Problem> check_scene(const std::string& file, const SceneOptions& options,
+                                 std::optional<Scene>* built) {
+  Loaded loaded = load_file(file, options);
+  if (built) *built = std::move(loaded.scene);
+  return std::move(loaded.problems);
 }
 std::vector<Problem> check_scene_text(std::string text, const std::string& name,
                                       const SceneOptions& options) {

@@ -1,6 +1,7 @@
 #pragma once
 // Scene files: a world, what it is seen with, and how long it lasts, from JSON with comments.
 // docs/scene-files.md describes them; `plenum schema` prints their JSON Schema.
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -89,8 +90,9 @@ Scene load_scene(const std::string& file, const SceneOptions& options = {});
 Scene load_scene_text(std::string text, const std::string& name, const SceneOptions& options = {});
 
 /// All problems of a scene (at most 100), in the order of the file; none if it can be loaded. Builds the
-/// scene if its text is good.
-std::vector<Problem> check_scene(const std::string& file, const SceneOptions& options = {});
+/// scene if its text is good, and hands it over where it is asked for.
+std::vector<Problem> check_scene(const std::string& file, const SceneOptions& options = {},
+                                 std::optional<Scene>* built = nullptr);
 std::vector<Problem> check_scene_text(std::string text, const std::string& name,
                                       const SceneOptions& options = {});
 

@@ -34,7 +34,8 @@ concept Buildable = Solver<S> && Described<typename S::Spec> &&
   S::build(spec, model, state);
 };
 
-// What a solver may offer besides; World looks for each. Two have no concept: place(model, state, params)
+// What a solver may offer besides; World looks for each. Three have no concept: remedy_of_small_steps says
+// what to do about a max_dt that divides steps into many, as a clause; place(model, state, params)
 // puts what parameters place (obstacles) where they say before the first step; check(model, state) throws
 // Error if stored fields, as a checkpoint may hold them, do not fit together. Without it no array of the
 // state but those of edges may change its length.

@@ -96,10 +96,8 @@ void for_each_field(std::span<const std::unique_ptr<System>> systems, F&& f) {
 }  // namespace
 
 std::string NotFinite::sentence() const {
-  return fmt::format(
-      "{}: {}[{}] is not finite; the world was put back to its last good frame; lower dt or raise substeps, "
-      "or look for an input that is out of proportion",
-      system, field, index);
+  return fmt::format("{}: {}[{}] is not finite; the world was put back to its last good frame; {}", system,
+                     field, index, remedy);
 }
 
 bool all_finite(std::span<const std::unique_ptr<System>> systems, NotFinite& where) {

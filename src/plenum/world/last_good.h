@@ -15,6 +15,8 @@ namespace plenum::inline PLENUM_ABI {
 struct NotFinite {
   std::string system, field;
   std::size_t index = 0;
+  static constexpr const char* remedy =
+      "lower dt or raise substeps, or look for an input that is out of proportion";
   std::string sentence() const;
 };
 

@@ -15,8 +15,10 @@ class System {
   System& operator=(const System&) = delete;
 
   const std::string& name() const { return name_; }
-  virtual Real max_dt() const = 0;             ///< [s] longest stable step; infinity if any
-  virtual Report step(Real dt) = 0;            ///< dt [s] <= max_dt()
+  virtual Real max_dt() const = 0;   ///< [s] longest stable step; infinity if any
+  virtual Report step(Real dt) = 0;  ///< dt [s] <= max_dt()
+  /// What to do about steps that max_dt() keeps small: a clause of a sentence.
+  virtual const char* remedy_of_small_steps() const { return "weaken its forces or raise the masses"; }
   virtual bool edit() { return false; }        ///< changes the model between steps
   virtual void fields(FieldVisitor&) = 0;      ///< of the state
   virtual void model_fields(FieldVisitor&) {}  ///< what edits change in the model
@@ -59,6 +61,12 @@ class SystemOf final : public System, private Boundary {
 
   Real max_dt() const override { return S::max_dt(model, state, parameters); }
   Report step(Real dt) override { return S::step(model, state, parameters, workspace, dt); }
+  const char* remedy_of_small_steps() const override {
+    if constexpr (requires { S::remedy_of_small_steps; })
+      return S::remedy_of_small_steps;
+    else
+      return System::remedy_of_small_steps();
+  }
   bool edit() override {
     if constexpr (HasEdits<S>)
       return S::edit(model, state, parameters, workspace);

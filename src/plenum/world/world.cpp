@@ -247,7 +247,8 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
     parts = static_cast<int>(std::min(wanted, static_cast<double>(settings_.max_substeps)));
     if (wanted > settings_.max_substeps)
       report.systems[i].warn(
-          "unstable: max_dt asks for more sub-steps than max_substeps; raise it, or lower the stiffness");
+          "unstable: max_dt asks for more sub-steps than world.max_substeps; raise it, weaken forces or "
+          "raise masses");
   }
   parts = std::max(parts, contact_parts(system, h, report.systems[i]));
   const Real part_h = h / static_cast<Real>(parts);

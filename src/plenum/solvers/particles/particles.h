@@ -168,6 +168,10 @@ struct ParticleSystem {
   /// Throws Error if arrays that checkpoints hold do not fit together.
   static void check(const Model& model, const State& state);
   static Real max_dt(const Model& model, const State& state, const Params& params);
+  /// Its one method is explicit: only the forces can change.
+  static constexpr const char* remedy_of_small_steps =
+      "raise the mass, weaken or widen the pair force (epsilon, sigma) or the attractors (strength, radius), "
+      "or begin with less energy";
   static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
   static void fields(const Model& model, State& state, FieldVisitor& visit);
   static void geometry(const Model& model, const State& state, DrawableSink& sink);

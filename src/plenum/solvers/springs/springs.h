@@ -181,6 +181,8 @@ struct Springs {
   static void check(const Model& model, const State& state);
 
   static Real max_dt(const Model& model, const State& state, const Params& params);
+  static constexpr const char* remedy_of_small_steps =
+      "take an implicit method, lower the stiffness or raise the masses";
   static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
   static void fields(const Model& model, State& state, FieldVisitor& visit);
   static void geometry(const Model& model, const State& state, DrawableSink& sink);
