@@ -259,7 +259,89 @@ TEST(Scene, KeyframesMoveCameraLightAndStage) {
   // The camera frames by itself unless told otherwise, and has no eye then.
   EXPECT_EQ(first_complaint(scene_text(
                 R"("keyframes": [{"path": "camera.eye", "times": [0], "values": [[0, 1, 5]]}])", "", "", "")),
-            "s.json:1: keyframes[0].path: is no value of camera, light or stage: \"camera.eye\"");
+            "s.json:1: keyframes[0].path: applies only when automatic is false: \"camera.eye\"; set "
+            "camera.automatic to false");
+  EXPECT_EQ(first_complaint(scene_text(
+                R"("camera": {"automatic": false}, "keyframes": [{"path": "camera.margin", "times": [0],
+      "values": [1]}])",
+                "", "", "")),
+            "s.json:1: keyframes[0].path: applies only when automatic is true: \"camera.margin\"; set "
+            "camera.automatic to true");
+  EXPECT_EQ(
+      first_complaint(scene_text(
+          R"("keyframes": [{"path": "camera.automatic", "times": [0], "values": [true]}])", "", "", "")),
+      "s.json:1: keyframes[0].path: decides which values a camera has, and cannot be moved by keyframes: "
+      "\"camera.automatic\"; set it once, and move camera.azimuth and the like, or camera.eye and the "
+      "like");
+  EXPECT_EQ(first_complaint(scene_text(
+                R"("keyframes": [{"path": "light.exposur", "times": [0], "values": [1]}])", "", "", "")),
+            "s.json:1: keyframes[0].path: is no value of camera, light or stage: \"light.exposur\"; did you "
+            "mean 'light.exposure'?");
+}
+
+TEST(Scene, SwitchesAndChoicesChangeAtTheirTimes) {
+  Scene scene = load_toy(scene_text(
+      R"("world": {"fps": 10}, "keyframes": [{"path": "stage.grid", "times": [0, 1], "values": [false, true]},
+      {"path": "stage.legend", "interpolation": "linear", "times": [0, 1], "values": [true, false]}])",
+      "", "",
+      R"("keyframes": [{"path": "active", "times": [0, 0.5], "values": [true, false]},
+      {"path": "mode", "interpolation": "linear", "times": [0, 0.5], "values": ["ball", "brick"]}])"));
+  for (const double t : {0.0, 0.4, 0.6, 0.999}) {
+    EXPECT_FALSE(scene.settings_at(t).stage.grid) << t;
+    EXPECT_TRUE(scene.settings_at(t).stage.legend) << t;
+  }
+  EXPECT_TRUE(scene.settings_at(1).stage.grid);
+  EXPECT_FALSE(scene.settings_at(1).stage.legend);
+  for (int f = 1; f <= 4; ++f) {
+    scene.world.step_frame();
+    EXPECT_TRUE(toy(scene).parameters.active) << f;
+    EXPECT_EQ(toy(scene).parameters.mode, Toy::Shape::ball) << f;
+  }
+  scene.world.step_frame();
+  EXPECT_FALSE(toy(scene).parameters.active);
+  EXPECT_EQ(toy(scene).parameters.mode, Toy::Shape::brick);
+}
+
+TEST(Scene, ViewsThatShowNothingAreRefusedAtTheirKeyframes) {
+  const auto keys = [](const std::string& keyframes, const std::string& eye = "[0, 1, 5]") {
+    return complaints(scene_text("\"camera\": {\"automatic\": false, \"eye\": " + eye +
+                                     ", \"target\": [0, 1, 0]}, \"keyframes\": [" + keyframes + "]",
+                                 "", "", ""));
+  };
+  using All = std::vector<std::string>;
+  EXPECT_EQ(keys(R"({"path": "camera.up", "times": [0, 1], "values": [[0, 1, 0], [0, 0, 0]]})"),
+            All{"s.json:1: keyframes[0].values[1]: must not be the zero vector: [3 values]"});
+  EXPECT_EQ(keys(R"({"path": "light.exposure", "times": [0], "values": [1]},
+                    {"path": "light.direction", "times": [3], "values": [[0, 0, 0]]})"),
+            All{"s.json:2: keyframes[1].values[0]: must not be the zero vector: [3 values]"});
+  EXPECT_EQ(keys(R"({"path": "camera.eye", "times": [0, 2], "values": [[0, 1, 5], [0, 1, 0]]})"),
+            All{"s.json:1: keyframes[0].values[1]: eye and target are the same place: [3 values]"});
+  // At the target's time the eye is half its way, where the target is.
+  EXPECT_EQ(keys(R"({"path": "camera.eye", "interpolation": "linear", "times": [0, 2],
+                     "values": [[0, 1, 4], [0, 1, -4]]},
+                    {"path": "camera.target", "times": [1], "values": [[0, 1, 0]]})"),
+            All{"s.json:3: keyframes[1].values[0]: eye and target are the same place: [3 values]"});
+  // What keyframes move away from the first moment on is never seen.
+  EXPECT_EQ(keys(R"({"path": "camera.eye", "times": [0], "values": [[0, 1, 5]]})", "[0, 1, 0]"), All{});
+}
+
+TEST(Scene, DirectionsThatPassThroughZeroHoldOnTheWay) {
+  const Scene scene = load_toy(scene_text(
+      R"("camera": {"automatic": false, "target": [0, 1, 0]}, "keyframes": [
+      {"path": "light.direction", "interpolation": "linear", "times": [0, 2], "values": [[0, 3, 0], [0, -3, 0]]},
+      {"path": "camera.up", "interpolation": "linear", "times": [0, 2], "values": [[1, 0, 0], [-1, 0, 0]]},
+      {"path": "camera.eye", "interpolation": "linear", "times": [0, 2], "values": [[0, 1, 5], [0, 1, -5]]}])",
+      "", "", ""));
+  const SceneSettings now = scene.settings_at(1);
+  EXPECT_EQ(now.light.direction, Vec3(0, 3, 0));
+  EXPECT_EQ(now.camera.up, Vec3(1, 0, 0));
+  EXPECT_EQ(now.camera.eye, Vec3(0, 1, 0));
+  EXPECT_EQ(now.camera.target, Vec3(0, 1, -5));  // on the way that it looked
+  for (double t = 0; t <= 2; t += 1.0 / 64) {
+    const SceneSettings at = scene.settings_at(t);
+    EXPECT_EQ(at.light.direction.normalized(), Vec3(0, t <= 1 ? 1 : -1, 0)) << t;
+    EXPECT_EQ(Vec3(at.camera.target - at.camera.eye).normalized(), Vec3(0, 0, t <= 1 ? -1 : 1)) << t;
+  }
 }
 
 TEST(Scene, WhatIsSetFromOutsideKeepsItsValue) {
@@ -297,7 +379,7 @@ TEST(Scene, RefusesBrokenKeyframes) {
                  "camera.azimuth in the scene)");
 }
 
-TEST(Scene, ItsIdentityIsWhatDecidesTheMotion) {
+TEST(Scene, ItsIdentityIsWhatItsSystemsAreMadeOf) {
   const auto snapshot_of = [](const std::string& text) { return load_toy(text).world.snapshot(); };
   Scene scene = load_toy(scene_text("", "", "\"stiffness\": 1"));
   // Pictures, names and comments may change between a checkpoint and its resumption.
@@ -326,7 +408,7 @@ TEST(Scene, CameraAndLightNeedDirections) {
             "s.json:1: camera.up: must not be the zero vector: [3 values]");
   EXPECT_EQ(first_complaint(
                 scene_text("\"camera\": {\"automatic\": false, \"eye\": [1, 0, 0], \"target\": [1, 0, 0]}")),
-            "s.json:1: camera: looks at the place where it stands: {3 keys}");
+            "s.json:1: camera.target: eye and target are the same place: [3 values]");
   EXPECT_EQ(first_complaint(scene_text("\"camera\": {\"eye\": [1, 0, 0]}")),
             "s.json:1: camera.eye: applies only when automatic is false");
 }

@@ -126,6 +126,8 @@ struct Leaf {
   Info info = {};
   std::span<const char* const> names = {};  ///< of a choice
 
+  /// Switches and choices have no values between those they have.
+  bool is_discrete() const { return kind == Kind::boolean || kind == Kind::choice; }
   int components() const { return kind == Kind::vec3 ? 3 : 1; }
   double get(int component = 0) const;
   /// Sets one component, rounded for whole numbers and clamped to the range.

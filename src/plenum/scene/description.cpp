@@ -143,6 +143,18 @@ std::vector<FieldDescription> describe_fields(FunctionRef<void(Describer&)> desc
   return all;
 }
 
+std::optional<FieldDescription> find_field(const std::vector<FieldDescription>& fields,
+                                           std::string_view path) {
+  const std::size_t dot = path.find('.');
+  const std::string_view step = path.substr(0, dot), name = step.substr(0, step.find('['));
+  for (const FieldDescription& field : fields) {
+    if (field.name != name) continue;
+    if (dot == path.npos) return field;
+    if (auto found = find_field(field.fields, path.substr(dot + 1))) return found;
+  }
+  return {};
+}
+
 std::string condition_text(const FieldDescription& field) {
   // Groups of one condition on the same key read as a list of its values.
   std::vector<std::pair<std::string, std::vector<std::string>>> parts;  // "shape is", {"box", "grid"}

@@ -1,7 +1,9 @@
 #pragma once
 // A described structure as data: its fields with defaults, ranges and the conditions under which they apply.
 // The schema, the tables of the docs and the suggestions in error messages are made from it.
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plenum/base/describe.h"
@@ -44,6 +46,11 @@ struct FieldDescription {
 /// different conditions appears once for each. The structure it describes must be in its default state, for
 /// the defaults to be right; it is not changed.
 std::vector<FieldDescription> describe_fields(FunctionRef<void(Describer&)> describe);
+
+/// The field at a path such as emitters[0].radius, whatever list entries there are; the first of those that
+/// mean different things under different conditions.
+std::optional<FieldDescription> find_field(const std::vector<FieldDescription>& fields,
+                                           std::string_view path);
 
 /// "when shape is box or grid"; empty if it always applies.
 std::string condition_text(const FieldDescription& field);

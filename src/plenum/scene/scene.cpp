@@ -15,47 +15,9 @@
 #include "plenum/scene/layout.h"
 #include "plenum/scene/override.h"
 #include "plenum/scene/reader.h"
+#include "plenum/scene/view.h"
 
 namespace plenum::inline PLENUM_ABI {
-
-void SceneCamera::describe(Describer& d) {
-  d("automatic", automatic, {.doc = "holds the moving subject in view by itself"});
-  if (d.when("automatic", "true", automatic)) {
-    d("azimuth", azimuth,
-      {.unit = "deg", .min = -360, .max = 360, .doc = "of the eye about +y, from +z towards +x"});
-    d("elevation", elevation,
-      {.unit = "deg", .min = -85, .max = 85, .doc = "of the eye above the horizontal"});
-    d("margin", margin, {.min = 0, .max = 10, .doc = "room around the subject, as a fraction of its size"});
-  }
-  if (d.when("automatic", "false", !automatic)) {
-    d("eye", eye, {.unit = "m", .min = -1e6, .max = 1e6, .doc = "where the camera stands"});
-    d("target", target, {.unit = "m", .min = -1e6, .max = 1e6, .doc = "what it looks at"});
-    d("up", up, {.min = -1e6, .max = 1e6, .doc = "roughly upwards in the picture, of any length"});
-  }
-  d("field_of_view", field_of_view, {.unit = "deg", .min = 1, .max = 150, .doc = "vertical"});
-}
-
-void SceneLight::describe(Describer& d) {
-  d("direction", direction, {.min = -1e6, .max = 1e6, .doc = "towards the light, of any length"});
-  d("follows_camera", follows_camera,
-    {.doc = "the direction is relative to the camera, x to the right and z towards the viewer"});
-  d("size", size, {.unit = "deg", .min = 0, .max = 45, .doc = "half the angle it fills; 0 is a point"});
-  d("exposure", exposure, {.min = 0.01, .max = 100, .doc = "factor on all light", .logarithmic = true});
-}
-
-void SceneStage::describe(Describer& d) {
-  d("floor", floor, {.doc = "draws a floor that catches shadows; for something to fall on, add an obstacle"});
-  d("floor_height", floor_height, {.unit = "m", .min = -1e6, .max = 1e6, .doc = "along y"});
-  d("grid", grid, {.doc = "draws faint lines on the floor"});
-  d("grid_spacing", grid_spacing,
-    {.unit = "m",
-     .min = 0,
-     .max = 1e6,
-     .doc = "between the lines; 0 is a round number that suits the picture"});
-  d("background_top", background_top, {.min = 0, .max = 1, .doc = "red, green and blue, sRGB"});
-  d("background_bottom", background_bottom, {.min = 0, .max = 1, .doc = "red, green and blue, sRGB"});
-  d("legend", legend, {.doc = "names quantity and unit of what colours show"});
-}
 
 void SceneSettings::describe(Describer& d) {
   d("$schema", schema, {.doc = "where editors find the schema of this file"});
@@ -66,37 +28,15 @@ void SceneSettings::describe(Describer& d) {
   d("budget_mib", budget_mib,
     {.unit = "MiB", .min = 1, .max = 1 << 24, .doc = "memory that the scene may take"});
   d("world", world, {.doc = "time steps"});
-  d("camera", camera, {.doc = "where the picture is taken from"});
-  d("light", light, {.doc = "the key light"});
-  d("stage", stage, {.doc = "what stands behind and below the subject"});
+  describe_view(d, *this);
 }
 
 int Scene::frames() const {
   return static_cast<int>(std::lround(settings.duration * world.settings().fps));
 }
 
-namespace {
-
-/// What keyframes of the scene itself may move.
-std::vector<Leaf> leaves_of_view(SceneSettings& settings) {
-  return leaves_of([&](Describer& d) {
-    d("camera", settings.camera);
-    d("light", settings.light);
-    d("stage", settings.stage);
-  });
-}
-
-}  // namespace
-
 SceneSettings Scene::settings_at(double time) const {
-  SceneSettings now = settings;
-  if (keyframes.empty()) return now;
-  const std::vector<Leaf> leaves = leaves_of_view(now);
-  for (const Keyframes& k : keyframes)
-    for (const Leaf& leaf : leaves)
-      if (leaf.path == k.path)
-        for (int c = 0; c < leaf.components(); ++c) leaf.set(interpolate(k, leaf.components(), c, time), c);
-  return now;
+  return plenum::settings_at(settings, keyframes, time);
 }
 
 namespace {
@@ -155,15 +95,16 @@ class SceneReader {
       if (read_vec3(*gravity, "gravity", gravity_info, context_, value)) gravity_ = *gravity;
     }
     if (const auto systems = reader.take("systems", true)) read_systems(*systems);
+    const auto describe_view = [&](Describer& d) { plenum::describe_view(d, settings_); };
     if (const auto keys = reader.take("keyframes"))
-      read_keyframes(*keys, "keyframes", leaves_of_view(settings_), "is no value of camera, light or stage",
-                     "", [&](JsonValue, Keyframes keyframes) { keyframes_.push_back(std::move(keyframes)); });
+      read_keyframes(*keys, "keyframes", leaves_of_view(settings_), describe_view,
+                     "is no value of camera, light or stage", "",
+                     [&](JsonValue at, const std::string& own, Keyframes keyframes) {
+                       keyframes_.push_back(std::move(keyframes));
+                       places_of_keyframes_.emplace_back(own, at);
+                     });
     reader.finish(describe);
-    check_vector(root, "camera", "up", settings_.camera.up);
-    check_vector(root, "light", "direction", settings_.light.direction);
-    if (!settings_.camera.automatic && settings_.camera.eye == settings_.camera.target)
-      if (const auto camera = root.find("camera"))
-        context_.add(problem_at(*camera, "camera", "looks at the place where it stands"));
+    check_view(root);
     if (context_.problems.empty()) check_memory();
   }
 
@@ -205,11 +146,38 @@ class SceneReader {
   }
 
  private:
-  void check_vector(JsonValue root, const char* object, const char* key, const Vec3& value) {
-    if (value.norm() > 0) return;
-    if (const auto parent = root.find(object))
-      if (const auto node = parent->find(key))
-        context_.add(problem_at(*node, fmt::format("{}.{}", object, key), "must not be the zero vector"));
+  /// Views that no picture can be taken with: as the file gives them, and at every keyframe.
+  void check_view(JsonValue root) {
+    const auto moved = [&](std::string_view key) {
+      return std::any_of(keyframes_.begin(), keyframes_.end(),
+                         [&](const Keyframes& k) { return k.path == key; });
+    };
+    for (const ViewFault& fault : faults_of_view(settings_)) {
+      if (std::any_of(fault.keys.begin(), fault.keys.end(), moved)) continue;  // never seen
+      std::optional<JsonValue> node = root;
+      std::string path;
+      for (const std::string_view key : fault.keys) {
+        const std::size_t dot = key.find('.');
+        const auto parent = root.find(key.substr(0, dot));
+        const auto given = parent ? parent->find(key.substr(dot + 1)) : std::nullopt;
+        if (!given) continue;
+        node = given;
+        path = key;
+      }
+      context_.add(problem_at(*node, path.empty() ? std::string(fault.keys.front()) : path, fault.what));
+    }
+    for (std::size_t k = 0; k < keyframes_.size(); ++k) {
+      const std::string& path = keyframes_[k].path;
+      const std::vector<double>& times = keyframes_[k].times;
+      if (path != "light.direction" && !path.starts_with("camera.")) continue;
+      const auto& [own, node] = places_of_keyframes_[k];
+      const std::optional<JsonValue> values = node.find("values");
+      auto value = values ? values->first() : std::nullopt;
+      for (std::size_t i = 0; value && i < times.size() && !context_.full(); ++i, value = value->next())
+        for (const ViewFault& fault : faults_of_view(settings_at(settings_, keyframes_, times[i])))
+          if (std::find(fault.keys.begin(), fault.keys.end(), path) != fault.keys.end())
+            context_.add(problem_at(*value, fmt::format("{}.values[{}]", own, i), fault.what));
+    }
   }
 
   bool expect_list(JsonValue value, const std::string& path, std::size_t most) {
@@ -251,14 +219,15 @@ class SceneReader {
       read_object(*params, path + ".params", context_, [&](Describer& d) { draft.params(d); });
     else
       read_missing(node, path + ".params", [&](Describer& d) { draft.params(d); });
-    const std::vector<Leaf> leaves = leaves_of([&](Describer& d) { draft.params(d); });
+    const auto describe_params = [&](Describer& d) { draft.params(d); };
+    const std::vector<Leaf> leaves = leaves_of(describe_params);
     if (gravity_ && !(params && params->find("gravity")))
       for (const Leaf& leaf : leaves)
         if (leaf.path == "gravity" && leaf.kind == Leaf::Kind::vec3)
           read_vec3(*gravity_, "gravity", leaf.info, context_, *static_cast<Vec3*>(leaf.value));
     if (keys)
-      read_keyframes(*keys, path + ".keyframes", leaves, "is no parameter of this system", path + ".params.",
-                     [&](JsonValue at, Keyframes keyframes) {
+      read_keyframes(*keys, path + ".keyframes", leaves, describe_params, "is no parameter of this system",
+                     path + ".params.", [&](JsonValue at, const std::string&, Keyframes keyframes) {
                        system.keyframes.emplace_back(at, std::move(keyframes));
                      });
     systems_.push_back(std::move(system));
@@ -306,10 +275,36 @@ class SceneReader {
     return nullptr;
   }
 
-  /// Keyframes of `leaves`, whose paths in the file begin with `prefix`; add(node, keyframes) takes them.
+  /// Why what `describe` names has no value at `path` that keyframes could move.
+  Problem no_leaf(JsonValue node, const std::string& own, const std::string& path,
+                  const std::vector<Leaf>& leaves, FunctionRef<void(Describer&)> describe,
+                  const char* unknown) {
+    Problem problem = problem_at(node, own + ".path", unknown);
+    const std::string parent = path.substr(0, path.rfind('.') + 1);
+    const std::optional<FieldDescription> field = find_field(describe_fields(describe), path);
+    if (path == "camera.automatic") {
+      problem.what = "decides which values a camera has, and cannot be moved by keyframes";
+      problem.remedy = "set it once, and move camera.azimuth and the like, or camera.eye and the like";
+    } else if (field && !field->applies.empty() &&
+               std::any_of(leaves.begin(), leaves.end(),
+                           [&](const Leaf& l) { return l.path.starts_with(parent); })) {
+      const Condition& condition = field->applies.front().back();
+      problem.what = "applies only " + condition_text(*field);
+      problem.remedy = fmt::format("set {}{} to {}", parent, condition.key, condition.value);
+    } else {
+      std::vector<std::string> paths;
+      for (const Leaf& l : leaves) paths.push_back(l.path);
+      problem.nearest = nearest_name(path, paths);
+    }
+    return problem;
+  }
+
+  /// Keyframes of `leaves`, the numbers of what `describe` names, whose paths in the file begin with
+  /// `prefix`; add(node, its path, keyframes) takes them.
   template <class Add>
   void read_keyframes(JsonValue list, const std::string& path, const std::vector<Leaf>& leaves,
-                      const char* unknown, const std::string& prefix, Add&& add) {
+                      FunctionRef<void(Describer&)> describe_leaves, const char* unknown,
+                      const std::string& prefix, Add&& add) {
     if (!expect_list(list, path, max_keyframes)) return;
     std::vector<std::string> used;
     std::size_t i = 0;
@@ -329,11 +324,7 @@ class SceneReader {
       const auto leaf =
           std::find_if(leaves.begin(), leaves.end(), [&](const Leaf& l) { return l.path == keyframes.path; });
       if (leaf == leaves.end()) {
-        std::vector<std::string> paths;
-        for (const Leaf& l : leaves) paths.push_back(l.path);
-        Problem problem = problem_at(path_node, own + ".path", unknown);
-        problem.nearest = nearest_name(keyframes.path, paths);
-        context_.add(std::move(problem));
+        context_.add(no_leaf(path_node, own, keyframes.path, leaves, describe_leaves, unknown));
         continue;
       }
       if (std::find(used.begin(), used.end(), keyframes.path) != used.end()) {
@@ -341,11 +332,12 @@ class SceneReader {
         continue;
       }
       used.push_back(keyframes.path);
+      if (leaf->is_discrete()) keyframes.interpolation = Keyframes::Interpolation::step;
       read_times(*times, own + ".times", keyframes);
       read_values(*values, own + ".values", *leaf, keyframes);
       const bool is_overridden =
           std::find(overridden_.begin(), overridden_.end(), prefix + keyframes.path) != overridden_.end();
-      if (context_.problems.size() == problems && !is_overridden) add(*node, std::move(keyframes));
+      if (context_.problems.size() == problems && !is_overridden) add(*node, own, std::move(keyframes));
     }
   }
 
@@ -484,6 +476,7 @@ class SceneReader {
   std::optional<JsonValue> gravity_;  ///< of the whole scene
   std::vector<std::string> names_;
   std::vector<Keyframes> keyframes_;  // of camera, light and stage
+  std::vector<std::pair<std::string, JsonValue>> places_of_keyframes_;
   std::vector<SystemRead> systems_;
   std::vector<std::string> overridden_;  ///< whole paths of what --set gave
 };

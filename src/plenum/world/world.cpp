@@ -132,6 +132,7 @@ void World::add_keyframes(const std::string& system, Keyframes keyframes) {
               Problem{.key = system + "." + keyframes.path,
                       .what = "keyframe times must rise",
                       .value = fmt::format("{} after {}", keyframes.times[k], keyframes.times[k - 1])});
+      if (leaf.is_discrete()) keyframes.interpolation = Keyframes::Interpolation::step;
       tracks_.push_back({i, leaf, std::move(keyframes)});
       if (frame_ == 0) {  // the first picture shows the first keyframe
         apply_keyframes(i, 0);

@@ -31,7 +31,8 @@ struct WorldSettings {
   }
 };
 
-/// A parameter's value over time. Times rise strictly; outside of them the nearest value holds.
+/// A parameter's value over time. Times rise strictly; outside of them the nearest value holds. Switches and
+/// choices change at their times, whatever the interpolation.
 struct Keyframes {
   enum class Interpolation : int { linear, smooth, step };
   std::string path = {};  ///< of a parameter, e.g. "bodies[0].position"
