@@ -12,6 +12,7 @@
 #include "plenum/draw/renderer.h"
 #include "plenum/io/image.h"
 #include "plenum/io/movie.h"
+#include "subject.h"
 
 namespace plenum::app {
 
@@ -47,12 +48,6 @@ Camera camera_of(const SceneCamera& wanted, const Aabb& box, Real aspect) {
   camera.up = wanted.up;
   camera.field_of_view = wanted.field_of_view * radians;
   return camera;
-}
-
-Aabb bounds_of(World& world) {
-  BoundsSink bounds;
-  draw_world(world, bounds);
-  return bounds.subject.empty() ? bounds.obstacles : bounds.subject;
 }
 
 Style style_of(const SceneSettings& settings, const std::string& quality) {
@@ -132,11 +127,7 @@ Pictures::Pictures(const Scene& scene, const Options& options)
     : impl_(std::make_unique<Impl>(scene, options)) {}
 Pictures::~Pictures() = default;
 
-void Pictures::look_ahead(World& world, int frames, FunctionRef<bool()> stop) {
-  const std::vector<std::byte> start = world.snapshot();
-  Aabb box = bounds_of(world);
-  while (world.frame() < frames && !stop() && world.step_frame().ok) box.extend(bounds_of(world));
-  world.restore(start);
+void Pictures::set_subject(const Aabb& box) {
   impl_->box = box;
 }
 

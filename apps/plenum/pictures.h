@@ -13,9 +13,6 @@ namespace plenum::app {
 /// The camera a scene asks for, for a subject inside `box` if the choice is left to the program.
 Camera camera_of(const SceneCamera& wanted, const Aabb& box, Real aspect);
 
-/// What a world shows now: the moving subject, or its obstacles if there is nothing else.
-Aabb bounds_of(World& world);
-
 /// The renderer's style for a scene.
 Style style_of(const SceneSettings& settings, const std::string& quality);
 
@@ -43,9 +40,8 @@ class Pictures {
   /// The scene must outlive it.
   Pictures(const Scene& scene, const Options& options);
   ~Pictures();
-  /// Simulates up to frame `frames` to see where the subject goes, frames all of it, and puts the world back;
-  /// as far as that is known when `stop` says so.
-  void look_ahead(World& world, int frames, FunctionRef<bool()> stop);
+  /// What an automatic camera frames from now on; without it, what the first picture shows.
+  void set_subject(const Aabb& box);
   /// Draws the world as it is and adds it to everything asked for.
   void add(World& world);
   /// Writes what is complete only at the end; returns a line for each thing written.

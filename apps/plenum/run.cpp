@@ -24,6 +24,7 @@
 #include "plenum/scene/json_text.h"
 #include "plenum/scene/scene.h"
 #include "progress.h"
+#include "subject.h"
 #include "usage.h"
 #include "warnings.h"
 
@@ -110,6 +111,25 @@ int last_frame(const RunOptions& options, const Scene& scene) {
   return frames;
 }
 
+/// Where the subject of a run goes from its beginning (a snapshot, empty if the world stands there) to frame
+/// `frames`: as the checkpoint tells that it resumes from, or else as it is found by a simulation.
+Subject subject_of_run(World& world, std::int64_t frames, std::span<const std::byte> beginning,
+                       bool is_changed, const std::string& name) {
+  const auto stop = [] { return interrupted != 0; };
+  Subject subject = subject_of(world.memo());
+  if (subject.frame >= frames && !is_changed) return subject;
+  note(name + ": looking ahead to frame what moves");
+  if (subject.frame < world.frame() && !beginning.empty()) {
+    const std::vector<std::byte> now = world.snapshot();
+    world.restore(beginning);
+    look_ahead(world, frames, subject, stop);
+    world.restore(now);
+  } else {
+    look_ahead(world, frames, subject, stop);
+  }
+  return subject;
+}
+
 }  // namespace
 
 int run(const RunOptions& options) {
@@ -130,7 +150,15 @@ int run(const RunOptions& options) {
   World& world = scene.world;
   world.set_threads(options.threads);
   const double fps = static_cast<double>(world.settings().fps);
-  if (!options.resume.empty()) world.restore(read_regular_file(options.resume), options.resume);
+  // An automatic camera frames the whole run, also what was before the part that is resumed.
+  const bool automatic = wants_pictures && scene.settings.camera.automatic;
+  std::vector<std::byte> beginning;
+  std::vector<std::string> changed;
+  if (!options.resume.empty()) {
+    if (automatic) beginning = world.snapshot();
+    changed = world.restore(read_regular_file(options.resume), options.resume);
+    for (const std::string& change : changed) note("changed since the checkpoint: " + change);
+  }
   const int frames = last_frame(options, scene);
 
   std::unique_ptr<Pictures> pictures;
@@ -154,9 +182,10 @@ int run(const RunOptions& options) {
   };
 
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
-  if (pictures && scene.settings.camera.automatic) {
-    note(scene.settings.name + ": looking ahead to frame what moves");
-    pictures->look_ahead(world, frames, [] { return interrupted != 0; });
+  if (automatic) {
+    const Subject subject = subject_of_run(world, frames, beginning, !changed.empty(), scene.settings.name);
+    world.set_memo(memo_of(subject));
+    pictures->set_subject(subject.box);
   }
   note(fmt::format("{}: {} frames of 1/{:g} s, {} threads", scene.settings.name, frames, fps,
                    options.threads > 0 ? options.threads : num_cores()));
@@ -183,7 +212,8 @@ int run(const RunOptions& options) {
     make_folder(folder);
     const std::string good = folder + "/last_good.plenum";
     write_file_safely(good, world.snapshot());
-    complain(fmt::format("{}; frame {} is saved in {}", last.not_finite.sentence(), world.frame(), good));
+    complain(fmt::format("{}; frame {} is saved in {}: --resume goes on from it, with other values by --set",
+                         last.not_finite.sentence(), world.frame(), good));
   }
   if (interrupted != 0) warn(fmt::format("interrupted at frame {}", world.frame()));
 

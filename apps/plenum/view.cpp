@@ -18,6 +18,7 @@
 #include "plenum/scene/scene.h"
 #include "plenum/world/pointer.h"
 #include "sliders.h"
+#include "subject.h"
 #include "usage.h"
 #include "window.h"
 

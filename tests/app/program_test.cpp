@@ -338,6 +338,46 @@ TEST_F(Program, AResumedRunGoesOnWithTheNumbersOfItsFrames) {
   EXPECT_EQ(fs::last_write_time(folder / "pictures" / "frame_00001.png"), first);  // the first part stands
 }
 
+TEST_F(Program, AResumedRunIsFramedAsTheWholeOne) {
+  const std::string scene = quoted(write("drops.json", drops));
+  const auto frames = [&](const std::string& folder_name, const std::string& more) {
+    const Result r = run("run " + scene + " --size 64x36 --quality draft " + out(folder_name) + " " + more);
+    EXPECT_EQ(r.status, 0) << r.err;
+    return r.err;
+  };
+  frames("whole", "--images --frames 20");
+  // Of a run that had pictures, and of one that had none.
+  for (const std::string images : {"--images", ""}) {
+    const std::string name = "half" + images;
+    frames(name, images + " --frames 20 --checkpoint-every 12");
+    const std::string said =
+        frames(name, "--images --frames 20 --resume " + quoted(folder / name / "checkpoint.plenum"));
+    EXPECT_EQ(said.find("looking ahead") == std::string::npos, images == "--images") << said;
+    for (const char* file : {"frame_00012.png", "frame_00020.png"})
+      EXPECT_EQ(read(folder / name / file), read(folder / "whole" / file)) << images << file;
+  }
+}
+
+TEST_F(Program, ParametersMayChangeWhereARunIsResumed) {
+  const std::string scene = quoted(write("drops.json", drops));
+  ASSERT_EQ(run("run " + scene + " --frames 10 --checkpoint-every 10 --quiet " + out("half")).status, 0);
+  const std::string resume =
+      "run " + scene + " --frames 20 --json --resume " + quoted(folder / "half" / "checkpoint.plenum");
+  const Result same = run(resume),
+               changed = run(resume + " --set drops.linear_drag=0.01 --set world.substeps=2");
+  EXPECT_EQ(same.status, 0) << same.err;
+  EXPECT_EQ(same.err.find("changed since the checkpoint"), std::string::npos) << same.err;
+  EXPECT_EQ(changed.status, 0) << changed.err;
+  EXPECT_NE(changed.err.find("changed since the checkpoint: drops.linear_drag: 0.01, was 0\n"),
+            std::string::npos)
+      << changed.err;
+  EXPECT_NE(changed.last().at("hash"), same.last().at("hash"));
+  const Result model = run(resume + " --set drops.radius=0.03");
+  EXPECT_EQ(model.status, 1);
+  EXPECT_NE(model.err.find("models or meshes of the systems differ"), std::string::npos) << model.err;
+  EXPECT_NE(model.err.find("params"), std::string::npos) << model.err;
+}
+
 TEST_F(Program, SetChangesAParameterAndRefusesStrangers) {
   const std::string scene = quoted(write("drops.json", drops));
   const auto hash = [&](const std::string& set) {

@@ -105,6 +105,9 @@ TEST_F(Restore, CountsThatDisagreeAreRefused) {
   expect_refused("drops/pair_origin", [](Block& b) { set_count(b, b.count - 1); });
   expect_refused("drops/emitter_count", [](Block& b) { set_count(b, 1); });
   expect_refused("floor/position", [](Block& b) { set_count(b, 2); });
+  for (const char* name : {"net/params", "net/given_params", "net/moved_params", "net/paths_of_params"})
+    expect_refused(
+        name, [](Block& b) { set_count(b, b.count / 2); }, "net/params");
 }
 
 TEST_F(Restore, ValuesThatNameNothingAreRefused) {
@@ -115,7 +118,8 @@ TEST_F(Restore, ValuesThatNameNothingAreRefused) {
   expect_refused("net/part_edges", [](Block& b) { set_first<std::int32_t>(b, 1 << 20); });
   expect_refused("net/mass", [](Block& b) { set_first<Real>(b, 0); });
   expect_refused("net/position", [](Block& b) { set_first(b, std::numeric_limits<Real>::quiet_NaN()); });
-  expect_refused("net/params", [](Block& b) { set_first(b, std::numeric_limits<double>::infinity()); });
+  for (const char* name : {"net/params", "net/given_params"})
+    expect_refused(name, [](Block& b) { set_first(b, std::numeric_limits<double>::infinity()); });
 }
 
 TEST_F(Restore, MoreParticlesThanThereIsRoomForAreRefused) {

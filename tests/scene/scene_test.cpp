@@ -385,10 +385,14 @@ TEST(Scene, ItsIdentityIsWhatItsSystemsAreMadeOf) {
   // Pictures, names and comments may change between a checkpoint and its resumption.
   EXPECT_NO_THROW(scene.world.restore(snapshot_of(
       scene_text("\"duration\": 9, \"camera\": {\"margin\": 1}", "", "/* half */ \"stiffness\": 1.0"))));
-  EXPECT_THROW(scene.world.restore(snapshot_of(scene_text("", "", "\"stiffness\": 2"))), Error);
-  EXPECT_THROW(
-      scene.world.restore(snapshot_of(scene_text("\"world\": {\"substeps\": 2}", "", "\"stiffness\": 1"))),
-      Error);
+  // So may parameters, which then are this scene's, and steps.
+  EXPECT_EQ(scene.world.restore(snapshot_of(scene_text("", "", "\"stiffness\": 2"))),
+            std::vector<std::string>{"one.stiffness: 1, was 2"});
+  EXPECT_EQ(toy(scene).parameters.stiffness, 1);
+  EXPECT_NO_THROW(
+      scene.world.restore(snapshot_of(scene_text("\"world\": {\"substeps\": 2}", "", "\"stiffness\": 1"))));
+  for (const std::string& text : {scene_text("\"world\": {\"fps\": 30}"), scene_text("", "\"count\": 3")})
+    EXPECT_THROW(scene.world.restore(snapshot_of(text)), Error) << text;
 }
 
 TEST(Scene, EverySceneOfTheHouseLoads) {

@@ -340,6 +340,59 @@ TEST(Checkpoint, EveryTruncationAndEveryFlippedBitIsRefused) {
   world.restore(good, "good");
 }
 
+TEST(Checkpoint, ParametersThatTheSceneGivesOtherwiseAreNewAndTheRestGoOn) {
+  World first = orbits();
+  for (int f = 0; f < 3; ++f) first.step_frame();
+  dynamic_cast<SystemOf<Orbits>&>(first.system(0)).parameters.stiffness = 7;  // by a slider, say
+  first.set_memo("noted");
+  const std::vector<std::byte> saved = first.snapshot();
+  World same = orbits();
+  EXPECT_EQ(same.restore(saved), std::vector<std::string>());
+  EXPECT_EQ(same.snapshot(), saved);
+  EXPECT_EQ(same.memo(), "noted");
+
+  World second;
+  auto& inner = second.add<Orbits>("inner", {}, ring(500));
+  auto& outer = second.add<Orbits>("outer", {}, ring(250), {.stiffness = 4, .gravity = Vec3(0, -1, 2)});
+  EXPECT_EQ(second.restore(saved), (std::vector<std::string>{"outer.stiffness: 4, was 3",
+                                                             "outer.gravity: [0, -1, 2], was [0, -1, 0]"}));
+  EXPECT_EQ(inner.parameters.stiffness, 7);
+  EXPECT_EQ(outer.parameters.stiffness, 4);
+  EXPECT_EQ(outer.parameters.gravity, Vec3(0, -1, 2));
+  EXPECT_EQ(second.frame(), 3);
+  EXPECT_TRUE(second.step_frame().ok);
+}
+
+TEST(Checkpoint, WhatKeyframesMovedNoMoreHasTheScenesValue) {
+  const auto moved = [] {
+    World world = orbits();
+    world.add_keyframes("inner", {.path = "gravity", .times = {0, 1}, .values = {0, 0, 0, 0, -6, 0}});
+    return world;
+  };
+  World first = moved(), again = moved(), still = orbits();
+  for (int f = 0; f < 12; ++f) first.step_frame();
+  const std::vector<std::byte> saved = first.snapshot();
+  EXPECT_EQ(again.restore(saved), std::vector<std::string>());
+  EXPECT_EQ(again.snapshot(), saved);
+  EXPECT_EQ(still.restore(saved),
+            std::vector<std::string>{"inner.gravity: [0, -1, 0], was moved by keyframes"});
+  EXPECT_EQ(dynamic_cast<SystemOf<Orbits>&>(still.system(0)).parameters.gravity, Vec3(0, -1, 0));
+}
+
+TEST(Checkpoint, AnotherClockIsRefused) {
+  World world = orbits(), slower({.fps = 30});
+  slower.add<Orbits>("inner", {}, ring(500));
+  slower.add<Orbits>("outer", {}, ring(250), {.stiffness = 3});
+  try {
+    slower.restore(world.snapshot(), "saved");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "saved: world.fps: differs from the checkpoint's, whose clock counts frames: 30 (allowed: "
+                 "60)");
+  }
+}
+
 TEST(Checkpoint, AnotherSceneIsRefused) {
   World one = orbits(), other;
   other.add<Orbits>("inner", {}, ring(20));

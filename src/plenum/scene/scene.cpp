@@ -454,15 +454,16 @@ class SceneReader {
     context_.add(std::move(problem));
   }
 
-  /// A digest of all that decides what the world does: its text, without what only pictures or people need,
-  /// and its meshes.
+  /// A digest of what decides which arrays the systems have and what they mean: names, types and models, and
+  /// their meshes. Parameters and the like may change between a checkpoint and its resumption.
   std::string identity() {
     std::string text;
-    for (const char* key : {"world", "gravity", "systems"}) {
-      text += key;
-      if (const auto node = document_.root().find(key)) append_canonical(*node, text);
-      text += '\n';
-    }
+    for (const SystemRead& system : systems_)
+      for (const char* key : {"name", "type", "model"}) {
+        text += key;
+        if (const auto node = system.node.find(key)) append_canonical(*node, text);
+        text += '\n';
+      }
     text += context_.meshes.digest().hex();
     Hasher hasher;
     hasher.add(text.data(), text.size());

@@ -88,8 +88,10 @@ void keep_direction(const Keyframes* keyframes, double time, Vec3& value) {
 }
 
 /// A camera that passes through its target goes on looking the way it did at the keyframe before.
-void keep_view(std::span<const Keyframes> keyframes, double time, const SceneCamera& fixed, SceneCamera& now) {
-  const Keyframes *const eye = find(keyframes, "camera.eye"), *const target = find(keyframes, "camera.target");
+void keep_view(std::span<const Keyframes> keyframes, double time, const SceneCamera& fixed,
+               SceneCamera& now) {
+  const Keyframes *const eye = find(keyframes, "camera.eye"), *const target =
+                                                                  find(keyframes, "camera.target");
   if (!eye && !target) return;
   double before = eye ? time_before(*eye, time) : time_before(*target, time);
   if (eye && target) before = std::max(before, time_before(*target, time));

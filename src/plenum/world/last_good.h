@@ -16,7 +16,7 @@ struct NotFinite {
   std::string system, field;
   std::size_t index = 0;
   static constexpr const char* remedy =
-      "lower dt or raise substeps, or look for an input that is out of proportion";
+      "raise world.substeps, or look for an input that is out of proportion";
   std::string sentence() const;
 };
 

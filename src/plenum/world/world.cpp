@@ -3,54 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/shape.h"
-#include "plenum/io/checkpoint.h"
+#include "plenum/world/parameters.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::size_t num_centrings = static_cast<std::size_t>(Centring::cell) + 1;
-constexpr std::int64_t last_frame = std::int64_t{1} << 53;  // numbers beyond are not exact in times
-
-/// First item of a block, which need not be aligned, that is infinite or not a number, or the block's count.
-std::size_t first_not_finite(const CheckpointBlock& block) {
-  const auto components = static_cast<std::size_t>(block.components);
-  const auto scan = [&]<class T>(T value) {
-    for (std::size_t k = 0; k < block.count * components; ++k) {
-      std::memcpy(&value, block.data.data() + k * sizeof value, sizeof value);
-      if (!std::isfinite(value)) return k / components;
-    }
-    return block.count;
-  };
-  return block.type == ScalarType::f32   ? scan(float{})
-         : block.type == ScalarType::f64 ? scan(double{})
-                                         : block.count;
-}
-
-std::vector<Leaf> params_of(System& system) {
-  return leaves_of([&](Describer& d) { system.params(d); });
-}
-
-std::vector<double> numbers_of(const std::vector<Leaf>& leaves) {
-  std::vector<double> numbers;
-  for (const Leaf& leaf : leaves)
-    for (int c = 0; c < leaf.components(); ++c) numbers.push_back(leaf.get(c));
-  return numbers;
-}
-
-void set_numbers(const std::vector<Leaf>& leaves, std::span<const double> numbers) {
-  std::size_t k = 0;
-  for (const Leaf& leaf : leaves)
-    for (int c = 0; c < leaf.components(); ++c) leaf.set(numbers[k++], c);
-}
 
 }  // namespace
 
@@ -104,6 +67,7 @@ void World::add(std::unique_ptr<System> system) {
   if (find(system->name()))
     throw Error(Problem{.key = system->name(), .what = "is the name of two systems", .remedy = "rename one"});
   system->place();
+  given_.push_back(numbers_by_path(*system));
   last_good_.forget();
   systems_.push_back(std::move(system));
 }
@@ -158,6 +122,11 @@ bool World::apply_keyframes(std::size_t system, double time) {
       track.leaf.set(interpolate(track.keyframes, track.leaf.components(), c, time), c);
   }
   return any;
+}
+
+bool World::is_moved(std::size_t system, const std::string& path) const {
+  return std::any_of(tracks_.begin(), tracks_.end(),
+                     [&](const Track& track) { return track.system == system && track.leaf.path == path; });
 }
 
 void World::touch(System& system, Real h, Real s0, Real s1, FrameReport& report) {
@@ -395,146 +364,6 @@ void World::drag(std::size_t system, Index sample, const Vec3& target, Real freq
 }
 void World::release() {
   drag_.system = -1;
-}
-
-std::vector<std::byte> World::snapshot() {
-  std::vector<std::byte> buffer;
-  CheckpointWriter writer(buffer);
-  writer.add("identity", identity_);
-  writer.add("frame", ScalarType::i64, 1, 1, &frame_);
-  for (auto& system : systems_) {
-    const std::vector<double> numbers = numbers_of(params_of(*system));
-    writer.add(system->name() + "/params", ScalarType::f64, 1, numbers.size(), numbers.data());
-    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
-                    [&](const FieldRef& field) {
-                      writer.add(system->name() + "/" + field.info.name, field.type, field.components,
-                                 field.count, field.data);
-                    });
-  }
-  writer.finish();
-  return buffer;
-}
-
-void World::restore(std::span<const std::byte> bytes, const std::string& name) {
-  const std::vector<CheckpointBlock> blocks = read_checkpoint(bytes, name);
-  const auto other = [&](const std::string& why) {
-    return Error(Problem{.file = name, .what = "is a checkpoint of another scene: " + why});
-  };
-  // Check everything before anything changes.
-  std::size_t at = 0;
-  const auto expect = [&](const std::string& block, ScalarType type,
-                          int components) -> const CheckpointBlock& {
-    if (at >= blocks.size()) throw other(block + " is missing");
-    const CheckpointBlock& b = blocks[at++];
-    if (b.name != block) throw other(fmt::format("it holds {} where {} belongs", b.name, block));
-    if (b.type != type || b.components != components) throw other(block + " is of another type");
-    return b;
-  };
-  const CheckpointBlock& identity = expect("identity", ScalarType::u8, 1);
-  if (std::string_view(reinterpret_cast<const char*>(identity.data.data()), identity.data.size()) !=
-      identity_)
-    throw other("the scene's text differs");
-  const CheckpointBlock& frame = expect("frame", ScalarType::i64, 1);
-  if (frame.count != 1) throw other("frame is not one number");
-  const auto inconsistent = [&](const std::string& key, std::string what, std::string value,
-                                std::string allowed) {
-    return Error(Problem{.file = name,
-                         .key = key,
-                         .what = std::move(what),
-                         .value = std::move(value),
-                         .allowed = std::move(allowed)});
-  };
-  std::int64_t number = 0;
-  std::memcpy(&number, frame.data.data(), sizeof number);
-  if (number < 0 || number > last_frame)
-    throw inconsistent("frame", "is not the number of a frame", fmt::format("{}", number),
-                       fmt::format("0 to {}", last_frame));
-  for (auto& system : systems_) {
-    const std::size_t numbers = numbers_of(params_of(*system)).size();
-    const CheckpointBlock& params = expect(system->name() + "/params", ScalarType::f64, 1);
-    if (params.count != numbers) throw other(system->name() + " has other parameters");
-    if (const std::size_t bad = first_not_finite(params); bad < params.count)
-      throw inconsistent(params.name, "holds a value that is not finite", fmt::format("number {}", bad), "");
-    std::array<const CheckpointBlock*, num_centrings> first = {};  // of each centring
-    for_each_stored(
-        [&](FieldVisitor& visit) { system->stored_fields(visit); },
-        [&](const FieldRef& field) {
-          const std::string block = system->name() + "/" + field.info.name;
-          const CheckpointBlock& b = expect(block, field.type, field.components);
-          const auto refuse_count = [&](std::size_t wanted) {
-            throw inconsistent(block, "has a wrong number of items", fmt::format("{}", b.count),
-                               fmt::format("{}", wanted));
-          };
-          const bool of_samples =
-              field.info.centring != Centring::global && field.info.centring != Centring::edge;
-          if (!field.resizable || (!system->has_check() && field.info.centring != Centring::edge)) {
-            if (b.count != field.count) refuse_count(field.count);
-          }
-          if (of_samples) {
-            const CheckpointBlock*& leader = first[static_cast<std::size_t>(field.info.centring)];
-            if (!leader) leader = &b;
-            if (b.count != leader->count) refuse_count(leader->count);
-          }
-          if (const std::size_t bad = first_not_finite(b); bad < b.count)
-            throw inconsistent(block, "holds a value that is not finite", fmt::format("item {}", bad), "");
-        });
-  }
-  if (at != blocks.size()) throw other("it holds more systems");
-
-  // What only a solver knows is checked in place, with the way back open.
-  const std::vector<std::byte> before = snapshot();
-  try {
-    load(blocks);
-    for (const auto& system : systems_) {
-      try {
-        system->check();
-      } catch (const Error& error) {
-        Problem problem = error.problem();
-        problem.file = name;
-        problem.key = system->name() + "/" + problem.key;
-        throw Error(std::move(problem));
-      }
-    }
-  } catch (...) {
-    load(read_checkpoint(before, name));
-    throw;
-  }
-  failed_ = false;
-  accumulator_ = 0;
-  last_good_.forget();
-}
-
-void World::load(std::span<const CheckpointBlock> blocks) {
-  std::size_t at = 1;  // after the identity
-  std::memcpy(&frame_, blocks[at++].data.data(), sizeof frame_);
-  for (auto& system : systems_) {
-    const CheckpointBlock& params = blocks[at++];
-    std::vector<double> numbers(params.count);
-    if (!numbers.empty()) std::memcpy(numbers.data(), params.data.data(), params.data.size());
-    set_numbers(params_of(*system), numbers);
-    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
-                    [&](const FieldRef& field) {
-                      const CheckpointBlock& b = blocks[at++];
-                      field.resize(field.owner, b.count);
-                      if (b.count > 0) std::memcpy(field.data_of(field.owner), b.data.data(), b.data.size());
-                    });
-    system->poison_workspace();
-  }
-}
-
-Hash128 World::hash() {
-  Hasher hasher;
-  hasher.add(&frame_, sizeof frame_);
-  for (auto& system : systems_) {
-    const std::vector<double> numbers = numbers_of(params_of(*system));
-    hasher.add(numbers.data(), numbers.size() * sizeof(double));
-    for_each_stored([&](FieldVisitor& visit) { system->stored_fields(visit); },
-                    [&](const FieldRef& field) {
-                      hasher.add(&field.count, sizeof field.count);
-                      hasher.add(field.data, field.bytes());
-                    });
-  }
-  return hasher.digest();
 }
 
 }  // namespace plenum::inline PLENUM_ABI

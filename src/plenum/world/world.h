@@ -81,7 +81,7 @@ class World {
   /// Throws Error if the system or the path is unknown.
   void add_keyframes(const std::string& system, Keyframes keyframes);
 
-  /// What snapshots of this world are of; the scene reader sets a digest of the scene's text.
+  /// What snapshots of this world are of; the scene reader sets a digest of what its systems are made of.
   void set_identity(std::string identity) { identity_ = std::move(identity); }
 
   const WorldSettings& settings() const { return settings_; }
@@ -115,8 +115,13 @@ class World {
 
   /// Everything needed to resume: clock, parameters, states, edited models. restore() throws Error, and
   /// leaves the world as it was, if the bytes are damaged, of another scene, or do not fit together.
+  /// Parameters that were added to this world with other values than to the checkpoint's keep these values;
+  /// it says which, a clause for each.
   std::vector<std::byte> snapshot();
-  void restore(std::span<const std::byte> bytes, const std::string& name = {});
+  std::vector<std::string> restore(std::span<const std::byte> bytes, const std::string& name = {});
+  /// A text of the program's own that goes into snapshots and comes back with them; it moves nothing.
+  void set_memo(std::string memo) { memo_ = std::move(memo); }
+  const std::string& memo() const { return memo_; }
   /// 128 bits over clock, parameters, states and edited models.
   Hash128 hash();
 
@@ -133,8 +138,10 @@ class World {
   int contact_parts(System& system, Real h, Report& report);
   /// Warns of solids that fit between the samples of a net, which alone are held against them.
   void warn_of_gaps(FrameReport& report);
-  bool apply_keyframes(std::size_t system, double time);  ///< true if the system has any
-  void load(std::span<const CheckpointBlock> blocks);
+  bool apply_keyframes(std::size_t system, double time);             ///< true if the system has any
+  bool is_moved(std::size_t system, const std::string& path) const;  ///< a parameter, by keyframes
+  std::vector<std::uint8_t> moved_numbers(std::size_t system, const std::vector<Leaf>& leaves) const;
+  std::vector<std::string> load(std::span<const CheckpointBlock> blocks);
   void pull(Real h);
   /// Takes the frame again that has just failed, from the last good state, to see which system went first:
   /// at the frame's end couplings have spread what one system began. `seen` is what that check found, and
@@ -145,6 +152,8 @@ class World {
 
   WorldSettings settings_;
   std::vector<std::unique_ptr<System>> systems_;
+  // Numbers of each system's parameters when it was added, by their paths.
+  std::vector<std::map<std::string, std::vector<double>>> given_;
   std::vector<Track> tracks_;
   std::int64_t frame_ = 0;
   double accumulator_ = 0, dropped_ = 0;
@@ -171,7 +180,7 @@ class World {
     NotFinite where;
   };
   std::optional<Search> search_;  // while first_to_fail() looks
-  std::string identity_;
+  std::string identity_, memo_;
 };
 
 }  // namespace plenum::inline PLENUM_ABI
