@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "pictures.h"
+#include "plenum/draw/bounds.h"
 
 namespace plenum::app {
 

@@ -10,7 +10,7 @@
 namespace plenum::app {
 
 struct Subject {
-  Aabb box;                ///< [m] of all frames up to the last one
+  Aabb box;                 ///< [m] of all frames up to the last one
   std::int64_t frame = -1;  ///< the last one; -1: nothing has been seen
 };
 

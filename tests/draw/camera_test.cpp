@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "plenum/base/random.h"
+#include "plenum/draw/bounds.h"
 
 namespace plenum { namespace {
 
@@ -31,6 +32,45 @@ TEST(Camera, FewThatFlewAwayDoNotFrameTheMany) {
   BoundsSink few;
   few.spheres({.x = std::span(x).last(21), .radius = Real(0.1)});
   EXPECT_GT(few.subject.high.x(), 69);
+}
+
+TEST(Camera, TornPiecesThatFlewAwayDoNotFrameTheRest) {
+  // A cloth in the unit square, a shard far away, and one close by.
+  constexpr int n = 20;
+  std::vector<Vec3> x;
+  std::vector<Index3> triangles;
+  std::vector<Index2> segments;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) x.emplace_back(Real(i) / (n - 1), 0, Real(j) / (n - 1));
+  for (Index i = 0; i + 1 < n; ++i)
+    for (Index j = 0; j + 1 < n; ++j) {
+      const Index a = i * n + j;
+      triangles.push_back({a, a + 1, a + n});
+      triangles.push_back({a + 1, a + n + 1, a + n});
+      segments.push_back({a, a + 1});
+      segments.push_back({a, a + n});
+    }
+  const auto add_shard = [&](const Vec3& at) {
+    const auto a = Index(x.size());
+    for (const Vec3& d : {Vec3(0, 0, 0), Vec3(Real(0.1), 0, 0), Vec3(0, 0, Real(0.1))}) x.push_back(at + d);
+    triangles.push_back({a, a + 1, a + 2});
+    segments.push_back({a, a + 1});
+    segments.push_back({a + 1, a + 2});
+  };
+  add_shard(Vec3(Real(0.5), Real(-80), Real(0.5)));
+  add_shard(Vec3(Real(1.2), 0, 0));
+  // A thread that still hangs on the cloth, of too few points to count among them, is seen to its end.
+  const auto thread = Index(x.size());
+  x.emplace_back(Real(-7), 0, 0);
+  triangles.push_back({0, 1, thread});
+  segments.push_back({0, thread});
+  BoundsSink surface, net;
+  surface.triangles({.x = x, .triangles = triangles});
+  net.lines({.x = x, .segments = segments, .radius = 0});
+  for (const Aabb& box : {surface.subject, net.subject}) {
+    EXPECT_EQ(box.low, Vec3(-7, 0, 0));
+    EXPECT_LT((box.high - Vec3(Real(1.3), 0, 1)).norm(), Real(1e-6));
+  }
 }
 
 TEST(Camera, FramesWhatItIsGivenAndNoMore) {

@@ -7,64 +7,6 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-namespace {
-void include(Aabb& box, const Vec3& x, Real radius = 0) {
-  if (x.allFinite()) box.extend(Aabb{x, x}.grown(radius));
-}
-/// What is not far from most of the points: along each axis, half the way from the 5th to the 95th percentile
-/// beyond both (Tukey 1977's fences, for the tails of a spray instead of quartiles). All points if they are
-/// few.
-Aabb bulk_of(std::span<const Vec3> x) {
-  Aabb all;
-  all.low.setConstant(std::numeric_limits<Real>::lowest());
-  all.high.setConstant(std::numeric_limits<Real>::max());
-  constexpr std::size_t few = 64;
-  if (x.size() < few) return all;
-  Aabb bulk;
-  std::vector<Real> at;
-  at.reserve(x.size());
-  for (int axis = 0; axis < 3; ++axis) {
-    at.clear();
-    for (const Vec3& p : x)
-      if (std::isfinite(p[axis])) at.push_back(p[axis]);
-    if (at.size() < few) return all;
-    const auto percentile = [&](std::size_t percent) {
-      const auto nth = at.begin() + static_cast<std::ptrdiff_t>((at.size() - 1) * percent / 100);
-      std::nth_element(at.begin(), nth, at.end());
-      return *nth;
-    };
-    const Real low = percentile(5), high = percentile(95), fence = (high - low) / 2;
-    bulk.low[axis] = low - fence;
-    bulk.high[axis] = high + fence;
-  }
-  return bulk;
-}
-
-}  // namespace
-
-void BoundsSink::triangles(const TriangleView& view) {
-  Aabb& box = view.look == Look::obstacle ? obstacles : subject;
-  const auto num_vertices = Index(view.x.size());
-  // Only vertices that a triangle uses are seen.
-  for (const Index3& t : view.triangles)
-    for (int k = 0; k < 3; ++k)
-      if (t[k] >= 0 && t[k] < num_vertices) include(box, view.pose * view.x[t[k]]);
-}
-void BoundsSink::spheres(const SphereView& view) {
-  Aabb& box = view.look == Look::obstacle ? obstacles : subject;
-  const Aabb bulk = bulk_of(view.x);
-  for (std::size_t i = 0; i < view.x.size(); ++i)
-    if (bulk.contains(view.x[i]))
-      include(box, view.x[i], i < view.radii.size() ? view.radii[i] : view.radius);
-}
-void BoundsSink::lines(const LineView& view) {
-  Aabb& box = view.look == Look::obstacle ? obstacles : subject;
-  const auto num_points = Index(view.x.size());
-  for (const Index2& s : view.segments)
-    for (int k = 0; k < 2; ++k)
-      if (s[k] >= 0 && s[k] < num_points) include(box, view.x[s[k]], view.radius);
-}
-
 Vec3 Camera::forward() const {
   const Vec3 d = target - eye;
   const Real length = d.norm();

@@ -10,18 +10,6 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-/// Gathers the bounds of what systems show. Points that are not finite are left out, and of many particles
-/// the few that have flown away from the rest.
-class BoundsSink final : public DrawableSink {
- public:
-  Aabb subject;    ///< everything but obstacles
-  Aabb obstacles;  ///< drawables of Look::obstacle
-
-  void triangles(const TriangleView& view) override;
-  void spheres(const SphereView& view) override;
-  void lines(const LineView& view) override;
-};
-
 /// A perspective camera in a world whose y axis points up.
 struct Camera {
   Vec3 eye = {3, 2, 4};             ///< [m]

@@ -51,9 +51,7 @@ struct SavedParams {
   std::vector<std::uint8_t> moved;      ///< 1: by keyframes
 
   explicit SavedParams(std::span<const CheckpointBlock> b)
-      : now(values_of<double>(b[0])),
-        given(values_of<double>(b[1])),
-        moved(values_of<std::uint8_t>(b[2])) {
+      : now(values_of<double>(b[0])), given(values_of<double>(b[1])), moved(values_of<std::uint8_t>(b[2])) {
     for (std::string_view text = text_of(b[3]); !text.empty();) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       paths.push_back(text.substr(0, end));
@@ -196,7 +194,8 @@ std::vector<std::string> World::restore(std::span<const std::byte> bytes, const 
     expect(system->name() + "/paths_of_params", ScalarType::u8, 1);
     for (const CheckpointBlock* block : {&params, &given})
       if (const std::size_t bad = first_not_finite(*block); bad < block->count)
-        throw inconsistent(block->name, "holds a value that is not finite", fmt::format("number {}", bad), "");
+        throw inconsistent(block->name, "holds a value that is not finite", fmt::format("number {}", bad),
+                           "");
     if (!SavedParams(std::span(blocks).subspan(at - SavedParams::blocks)).fits())
       throw inconsistent(params.name, "holds another number of values than there are paths",
                          fmt::format("{}", params.count), "");
