@@ -67,9 +67,9 @@ vec2 occlusion_at(vec2 pixel, vec3 x, vec3 n) {
   float c = dot(n, eye.xyz - x);
   float depth = dot(x - eye.xyz, forward.xyz);
   float tolerance = 1.0 / (0.8 * depth * eye.w * viewport.y / viewport.w);
-  vec2 sum = vec2(0.0);
-  float weights = 0.0, best = 1e30;
-  vec2 nearest = vec2(1.0);
+  // A texel that faces away from the light says nothing of what stands before the light: on a ball of a few pixels
+  // most lie next to such ones.
+  vec2 sum = vec2(0.0), weights = vec2(0.0), best = vec2(1e30), nearest = vec2(1.0);
   for (int k = 0; k < 4; ++k) {
     ivec2 o = ivec2(k & 1, k >> 1), q = clamp(base + o, ivec2(0), last);
     vec4 s = texelFetch(surface_map, q, 0);
@@ -77,12 +77,14 @@ vec2 occlusion_at(vec2 pixel, vec3 x, vec3 n) {
     vec2 share = mix(1.0 - f, f, vec2(o));
     float height = (s.w * (a + dot(b, vec2(q))) + c) * tolerance, turned = max(dot(s.xyz, n), 0.0);
     float w = (share.x * share.y + 1e-3) * turned * max(1.0 - height * height, 0.0);
-    sum += w * occlusion;
-    weights += w;
     float miss = abs(height) + 4.0 * (1.0 - turned);
-    if (miss < best) { best = miss; nearest = occlusion; }
+    vec2 counts = vec2(dot(s.xyz, light.xyz) > 0.0 ? 1.0 : 0.0, 1.0);
+    sum += w * counts * occlusion;
+    weights += w * counts;
+    nearest = mix(nearest, occlusion, counts * vec2(lessThan(vec2(miss), best)));
+    best = mix(best, min(vec2(miss), best), counts);
   }
-  return weights > 1e-3 ? sum / weights : nearest;
+  return mix(nearest, sum / max(weights, 1e-3), vec2(greaterThan(weights, vec2(1e-3))));
 }
 )glsl";
 

@@ -339,8 +339,8 @@ void main() {
   vec3 diffuse = key * max(nl, 0.0) + (ambient_light(n) + fill) * open;
   // Thin cloth glows a little where the light is behind it.
   diffuse += material.w * key_light * max(-nl, 0.0);
-  // A colour that stands for a number must be found again in the legend, so it gives up some light and shade.
-  if (map_range.w > 0.0) diffuse = mix(diffuse, vec3(0.85 * sqrt(seen.y)), 0.3);
+  // A colour that stands for a number must be found again in the legend, so it gives up half of its light and shade.
+  if (map_range.w > 0.0) diffuse = mix(diffuse, vec3(0.85 * sqrt(seen.y)), 0.5);
   vec3 radiance = albedo * diffuse;
 
   // Rounded highlights of the key light, and the broad reflection of the room at grazing angles.
