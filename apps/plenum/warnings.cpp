@@ -24,12 +24,13 @@ std::vector<Warning> warnings_of_small_steps(const World& world) {
     const auto limit = static_cast<double>(world.system(i).max_dt());
     const double parts = limit > 0 ? std::ceil(h / limit) : std::numeric_limits<double>::infinity();
     if (parts < many) continue;
+    const double allowed = std::min(parts, double(settings.max_substeps));
     warnings.push_back(
         {world.system(i).name(),
          fmt::format(
-             "each step of {:.3g} s is divided into {:.0f}, because its method is stable up to {:.2g} s "
+             "each step of {:.3g} s is divided into {:.0f}{}, because its method is stable up to {:.2g} s "
              "only; {}",
-             h, std::min(parts, double(settings.max_substeps)), limit,
+             h, allowed, parts > allowed ? ", as many as world.max_substeps allows and too few" : "", limit,
              world.system(i).remedy_of_small_steps())});
   }
   return warnings;
