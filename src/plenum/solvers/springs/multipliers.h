@@ -137,12 +137,12 @@ class Multipliers {
 /// Symplectic Euler has kicks of h and 0, velocity Verlet of h/2 and h/2 (RATTLE, Andersen 1983), and
 /// leapfrog of h and 0 with velocities half a step behind, not `same_time` (SHAKE). Source: Hairer, Lubich &
 /// Wanner 2006, "Geometric numerical integration", section VII.1.4. acceleration(x, v, out): free of
-/// constraints. x [N] m, v [N] m/s, in/out; before, moved, a [N]: scratch.
+/// constraints. x [N] m, v [N] m/s, in/out; before, moved, a [N]: scratch. Returns the largest |C| left [m].
 template <class T, class A>
-void shake_step(const A& acceleration, Multipliers<T>& multipliers, double first_kick, double h,
-                double second_kick, bool same_time, std::span<Vector3<T>> x, std::span<Vector3<T>> v,
-                std::span<const T> inverse_mass, std::span<Vector3<T>> before, std::span<Vector3<T>> moved,
-                std::span<Vector3<T>> a) {
+double shake_step(const A& acceleration, Multipliers<T>& multipliers, double first_kick, double h,
+                  double second_kick, bool same_time, std::span<Vector3<T>> x, std::span<Vector3<T>> v,
+                  std::span<const T> inverse_mass, std::span<Vector3<T>> before, std::span<Vector3<T>> moved,
+                  std::span<Vector3<T>> a) {
   const auto kick = [&](double length, std::span<const Vector3<T>> by) {
     for (std::size_t i = 0; i < v.size(); ++i) v[i] += static_cast<T>(length) * by[i];
   };
@@ -153,13 +153,14 @@ void shake_step(const A& acceleration, Multipliers<T>& multipliers, double first
     moved[i].setZero();
     x[i] += static_cast<T>(h) * v[i];
   }
-  multipliers.shake(before, x, inverse_mass, 50, moved);
+  const double error = multipliers.shake(before, x, inverse_mass, 50, moved);
   kick(1 / h, moved);
   if (second_kick > 0) {
     acceleration(std::span<const Vector3<T>>(x), std::span<const Vector3<T>>(v), a);
     kick(second_kick, a);
   }
   if (same_time) multipliers.project_velocities(x, inverse_mass, v);
+  return error;
 }
 
 extern template class Multipliers<float>;

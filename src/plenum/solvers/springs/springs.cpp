@@ -131,14 +131,7 @@ void move_pins(const Springs::Model& model, Springs::State& state, const Springs
 
 Real Springs::max_dt(const Model& model, const State&, const Params& params) {
   if (is_implicit(params.integrator)) return std::numeric_limits<Real>::infinity();
-  const double penalty = has_penalty(model, params) ? params.penalty_stiffness : 0;
-  const double stiff = double(model.stiffness_bound) * double(params.stiffness_scale);
-  const double omega = std::sqrt(stiff + double(model.constraint_bound) * penalty);
-  const double highest =
-      double(model.damping_bound) * double(params.damping_scale) + double(params.point_damping);
-  const double lowest =
-      double(model.damping_time) * double(params.damping_scale) * stiff + double(params.point_damping);
-  return explicit_limit(params.integrator, omega, highest, lowest);
+  return stable_step(model, params);
 }
 
 Report Springs::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {

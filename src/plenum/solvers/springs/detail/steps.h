@@ -9,11 +9,13 @@ struct SpringsWorkspace;
 void implicit_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                          SpringsWorkspace& w, Real h, Report& report);
 void explicit_net_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-                       SpringsWorkspace& w, Real h,
-                       Report& report);  /// Longest stable step [s] of an explicit method for frequencies up
-                                         /// to omega [rad/s] and damping rates up to
+                       SpringsWorkspace& w, Real h, Report& report);
+
+/// Longest stable step [s] of an explicit method for frequencies up to omega [rad/s] and damping rates up to
 /// highest_rate [1/s], and no less than lowest_rate in the fastest mode.
 Real explicit_limit(Springs::Integrator integrator, double omega, double highest_rate, double lowest_rate);
+/// The same for a net, with frequencies squared of `turning` [1/s^2] besides those of springs and penalties.
+Real stable_step(const Springs::Model& model, const Springs::Params& params, double turning = 0);
 
 /// Backward Euler as a minimization, by Newton's method or by local and global steps.
 void backward_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
