@@ -25,7 +25,7 @@ std::optional<FrameReport> first_frame(World& world, double seconds) {
   std::packaged_task<FrameReport()> task([&world] { return world.step_frame(); });
   std::future<FrameReport> frame = task.get_future();
   std::thread thread(std::move(task));
-  const std::chrono::duration<double> limit(seconds), unnoticed(std::min(seconds, 1.0));
+  const std::chrono::duration<double> limit(seconds), unnoticed(std::min(seconds, 2.0));
   if (frame.wait_for(unnoticed) == std::future_status::timeout) {
     note(fmt::format("taking the first frame, for at most {:g} s", seconds));
     if (frame.wait_for(limit - unnoticed) == std::future_status::timeout) {
