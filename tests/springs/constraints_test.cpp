@@ -152,6 +152,33 @@ TEST(SpringsConstraints, PenaltyTendsToTheMultipliersAsItStiffens) {
   EXPECT_LT(stiff, 1e-2);
 }
 
+TEST(SpringsConstraints, AStiffPenaltyMakesNoEnergyOfARopeThatWhips) {
+  for (const Real stiffness : {Real(1e5), Real(1e6), Real(1e7)})
+    for (const int links : {20, 40}) {
+      SpringsPart part;
+      part.type = SpringsPart::Type::rope;
+      part.segments = links;
+      part.to = Vec3(2, 0, 0);
+      part.inextensible = true;
+      part.pins = {{.where = SpringsPin::Where::first}};
+      Net net = test::net_of(part);
+      const Springs::Params params{.constraints = Constraints::penalty, .penalty_stiffness = stiffness};
+      for (int frame = 0; frame < 240; ++frame) {
+        EXPECT_TRUE(net.step(params, Real(1) / 60).warnings().empty());
+        double twice = 0, stretch = 0;
+        for (std::size_t i = 1; i <= std::size_t(links); ++i) {
+          twice += double(net.model.mass[i]) * double(net.state.particles.v[i].squaredNorm());
+          const Vec3 d = net.state.particles.x[i] - net.state.particles.x[i - 1];
+          stretch = std::max(stretch, std::abs(double(d.norm()) * links / 2 - 1));
+        }
+        // Its weight falls by half its length, and what is longer has fallen farther.
+        ASSERT_LT(twice / 2, test::total_mass(net) * g) << stiffness << " " << links << " " << frame;
+        // By half a radian along the tangent, sqrt(1 + 0.5^2) - 1.
+        ASSERT_LT(stretch, 0.12) << stiffness << " " << links << " " << frame;
+      }
+    }
+}
+
 TEST(SpringsConstraints, AnInextensibleRopeHangsAtItsLength) {
   SpringsPart part;
   part.type = SpringsPart::Type::rope;

@@ -29,8 +29,8 @@ double stretch(const Net& net) {
   for (std::size_t r = 0; r < net.model.constraints.rods.size(); ++r) {
     const Index2 ends = net.model.constraints.rods[r];
     const Vec3 d = net.state.particles.x[std::size_t(ends[1])] - net.state.particles.x[std::size_t(ends[0])];
-    most = std::max(most,
-                    std::abs(d.cast<double>().norm() / double(net.model.constraints.rod_length[r]) - 1));
+    most =
+        std::max(most, std::abs(d.cast<double>().norm() / double(net.model.constraints.rod_length[r]) - 1));
   }
   return most;
 }
@@ -72,7 +72,8 @@ TEST(SpringsExplicitRods, ARopeWhipsWithoutGainingEnergyUnderEveryMethod) {
         Integrator::explicit_euler})
     for (const Run run : {Run{30, 20, 20}, Run{60, 5, 20}, Run{60, 20, 20}, Run{120, 20, 5}, Run{60, 50, 4},
                           Run{30, 100, 2}}) {
-      if (integrator == Integrator::explicit_euler && run.links > 5) continue;  // takes all the parts there are
+      if (integrator == Integrator::explicit_euler && run.links > 5)
+        continue;  // takes all the parts there are
       Net net = test::net_of(rope_of(run.links));
       const Springs::Params params{.integrator = integrator};
       const double unit = test::total_mass(net) * g * length, before = test::energy(net, params.gravity);
@@ -121,8 +122,8 @@ TEST(SpringsExplicitRods, ARopeThatHangsStaysAtRestThoughItsWavesAreFast) {
 }
 
 TEST(SpringsExplicitRods, WhatPushesAPointOffItsRodsGivesItNoSpeed) {
-  // 2 mm along links of 2 cm, as contact would. Put back within 1/60 s that is 0.12 m/s; within a part of it, as
-  // many times more.
+  // 2 mm along links of 2 cm, as contact would. Put back within 1/60 s that is 0.12 m/s; within a part of it,
+  // as many times more.
   constexpr int n = 100;
   SpringsPart part = rope_of(n);
   part.to = Vec3(0, static_cast<Real>(-length), 0);
@@ -143,8 +144,8 @@ TEST(SpringsExplicitRods, APinThatCarriesARopeAlongGivesItNoEnergy) {
   // Seen from a pin that moves evenly, and with it the rope from the start, it hangs and swings as from one
   // at rest.
   const Vec3 speed(1, Real(0.5), 2);
-  for (const Integrator integrator : {Integrator::velocity_verlet, Integrator::rk4, Integrator::heun,
-                                      Integrator::explicit_midpoint}) {
+  for (const Integrator integrator :
+       {Integrator::velocity_verlet, Integrator::rk4, Integrator::heun, Integrator::explicit_midpoint}) {
     Net net = test::net_of(rope_of(10));
     Springs::Params params{.integrator = integrator, .pins = std::vector<Springs::PinMotion>(1)};
     for (Vec3& v : net.state.particles.v) v = speed;
@@ -172,11 +173,13 @@ TEST(SpringsExplicitRods, PinsThatJumpLeaveEverythingFinite) {
       SpringsPart part = rope_of(10);
       part.pins.push_back({.where = SpringsPin::Where::last, .group = 1});
       Net net = test::net_of(part);
-      Springs::Params params{
-          .integrator = integrator, .stabilization = stabilization, .pins = std::vector<Springs::PinMotion>(2)};
+      Springs::Params params{.integrator = integrator,
+                             .stabilization = stabilization,
+                             .pins = std::vector<Springs::PinMotion>(2)};
       std::int64_t warnings = 0;
       for (int frame = 0; frame < 90; ++frame) {
-        params.pins[1].offset = Vec3(Real(frame / 15 % 3 - 1), Real(frame / 15 % 2), 0);  // within reach or not
+        params.pins[1].offset =
+            Vec3(Real(frame / 15 % 3 - 1), Real(frame / 15 % 2), 0);  // within reach or not
         params.pins[1].released = frame >= 60;
         for (const auto& warning : net.step(params, Real(1) / 60).warnings()) warnings += warning.count;
         for (const Vec3& x : net.state.particles.x) ASSERT_LT(double(x.norm()), 100) << frame;
