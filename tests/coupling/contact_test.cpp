@@ -140,6 +140,7 @@ TEST(Contact, ABounceOfANetsParticleKeepsItsEnergyWithEveryIntegrator) {
     state.particles.resize(1);
     state.particles.x[0] = Vec3(0, Real(1.01), 0);
     state.velocity_change.assign(1, Vec3::Zero());
+    state.pressed.assign(1, 0);
     Springs::Params params;
     params.integrator = method;
     params.thickness = Real(0.01);

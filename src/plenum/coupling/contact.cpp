@@ -3,20 +3,13 @@
 #include <cmath>
 
 #include "plenum/base/parallel.h"
+#include "plenum/coupling/bounce.h"
 #include "plenum/geometry/shape.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr std::size_t samples_per_block = 512;
-constexpr Real earth_gravity =
-    Real(9.81);  // [m/s^2] sets the scale of the restitution threshold, nothing else
-
-Pose between(const Pose& a, const Pose& b, Real s) {
-  if (s <= 0) return a;
-  if (s >= 1) return b;
-  return {a.position + s * (b.position - a.position), a.rotation.slerp(s, b.rotation)};
-}
 
 /// Inverse mass matrix of a body at a world point (Mirtich 1996, eq. 2.28).
 Mat3 inverse_mass_at(const SolidBody& body, const Vec3& point) {
@@ -111,8 +104,8 @@ bool touches(const Traveller& p, const SolidBody& body, Real h, Touch& touch) {
   const Real left = 1 - s;  // part of the step after the touch
   if (vn < 0) {
     const Mat3 mobility = p.inverse_mass * Mat3::Identity() + inverse_mass_at(body, point);
-    const Real threshold = 2 * earth_gravity * h;
-    const Real e = -vn > threshold ? std::max(p.restitution, body.restitution) : Real(0);
+    Real e = std::max(p.restitution, body.restitution);
+    if (!bounces(-vn, e, h)) e = 0;
     const Real normal_mobility = n.dot(mobility * n);
     Real change = -vn;  // of the normal velocity: come to rest on the surface
     if (e > 0) {
@@ -174,18 +167,6 @@ Real approach(const Boundary& a, const Boundary& b, Real h) {
   return longest;
 }
 
-namespace {
-
-/// Whether a straight path from x0 to x1 may come near an obstacle. Most samples of a cloud of many are far
-/// from everything, and to find that out must cost no more than to read them.
-bool comes_near(const ContactWorkspace::Obstacle& obstacle, const Vec3& x0, const Vec3& x1) {
-  if (obstacle.is_half_space)  // a straight path between points outside of it stays outside
-    return std::min(obstacle.normal.dot(x0), obstacle.normal.dot(x1)) < obstacle.offset;
-  return obstacle.bounds.overlaps({x0.cwiseMin(x1), x0.cwiseMax(x1)});
-}
-
-}  // namespace
-
 ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, ContactWorkspace& w) {
   const Samples samples = a.samples();
   const std::span<const SolidBody> bodies = b.bodies();
@@ -195,28 +176,7 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
 
   Real largest = samples.radius;
   for (const Real r : samples.radii) largest = std::max(largest, r);
-  w.obstacles.clear();
-  for (const SolidBody& body : bodies) {
-    ContactWorkspace::Obstacle obstacle{body, {}};
-    obstacle.body.pose0 = between(body.pose0, body.pose, s0);
-    obstacle.body.pose = between(body.pose0, body.pose, s1);
-    // A turning body sweeps outside of both its boxes by at most the sagitta of its farthest point.
-    const Aabb first = body.shape->bounds(obstacle.body.pose0), last = body.shape->bounds(obstacle.body.pose);
-    obstacle.bounds = first;
-    obstacle.bounds.extend(last);
-    const Real angle = obstacle.body.pose0.rotation.angularDistance(obstacle.body.pose.rotation);
-    const Real reach = first.size().norm();
-    const Real sagitta = angle > 0 && std::isfinite(reach) ? reach * (1 - std::cos(angle / 2)) : Real(0);
-    obstacle.bounds = obstacle.bounds.grown(largest + sagitta);
-    const bool rests = obstacle.body.pose0.position == obstacle.body.pose.position &&
-                       obstacle.body.pose0.rotation.coeffs() == obstacle.body.pose.rotation.coeffs();
-    if (std::holds_alternative<PlaneShape>(body.shape->variant()) && rests) {
-      obstacle.is_half_space = true;
-      obstacle.normal = obstacle.body.pose.rotation * Vec3::UnitY();
-      obstacle.offset = obstacle.normal.dot(obstacle.body.pose.position) + largest;
-    }
-    w.obstacles.push_back(obstacle);
-  }
+  sweep(bodies, s0, s1, largest, w.solids);
   const std::size_t num_blocks = (n + samples_per_block - 1) / samples_per_block;
   if (w.blocks.size() < num_blocks) w.blocks.resize(num_blocks);
 
@@ -225,9 +185,8 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
     found.clear();
     const std::size_t end = std::min(n, (block + 1) * samples_per_block);
     for (std::size_t i = block * samples_per_block; i < end; ++i) {
-      if (std::none_of(w.obstacles.begin(), w.obstacles.end(), [&](const ContactWorkspace::Obstacle& o) {
-            return comes_near(o, samples.x0[i], samples.x[i]);
-          }))
+      if (std::none_of(w.solids.begin(), w.solids.end(),
+                       [&](const SweptSolid& o) { return o.is_near(samples.x0[i], samples.x[i]); }))
         continue;
       Traveller p{samples.x0[i],
                   samples.x[i],
@@ -244,9 +203,9 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
       constexpr int rounds = 4;
       for (int round = 0; round < rounds; ++round) {
         int touched = 0;
-        for (std::size_t k = 0; k < w.obstacles.size(); ++k) {
+        for (std::size_t k = 0; k < w.solids.size(); ++k) {
           Touch touch;
-          if (!comes_near(w.obstacles[k], p.x0, p.x1) || !touches(p, w.obstacles[k].body, h, touch)) continue;
+          if (!w.solids[k].is_near(p.x0, p.x1) || !touches(p, w.solids[k].body, h, touch)) continue;
           ++touched;
           p.v += p.inverse_mass * touch.impulse;
           p.u += p.inverse_mass * touch.impulse;

@@ -3,8 +3,7 @@
 #include <vector>
 
 #include "plenum/coupling/ledger.h"
-#include "plenum/geometry/aabb.h"
-#include "plenum/state/boundary.h"
+#include "plenum/coupling/swept_solid.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -15,14 +14,7 @@ struct ContactWorkspace {
     Index body;
     Vec3 impulse, displacement, point;
   };
-  struct Obstacle {
-    SolidBody body = {};         ///< with its poses at the start and the end of the sample's step
-    Aabb bounds = {};            ///< of the whole motion
-    bool is_half_space = false;  ///< a plane that does not move: near are points x with normal . x < offset
-    Vec3 normal = Vec3::Zero();
-    Real offset = 0;  ///< [m]
-  };
-  std::vector<Obstacle> obstacles;
+  std::vector<SweptSolid> solids;
   std::vector<std::vector<Contact>> blocks;  ///< found by each block of samples
   std::vector<SampleImpulse> on_samples;
   std::vector<BodyImpulse> on_bodies;

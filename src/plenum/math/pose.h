@@ -28,4 +28,11 @@ struct Pose {
   Vec3 to_local(const Vec3& x) const { return rotation.conjugate() * (x - position); }
 };
 
+/// Between the poses a (s = 0) and b (s = 1): straight, and turning at a constant rate the shorter way.
+inline Pose between(const Pose& a, const Pose& b, Real s) {
+  if (s <= 0) return a;
+  if (s >= 1) return b;
+  return {a.position + s * (b.position - a.position), a.rotation.slerp(s, b.rotation)};
+}
+
 }  // namespace plenum::inline PLENUM_ABI

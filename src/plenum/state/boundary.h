@@ -61,12 +61,31 @@ struct BodyImpulse {
   Vec3 point;    ///< [m] in the world
 };
 
+/// The surface of a solid that nothing moves, where a sample rests on it or is about to strike it: a plane
+/// through the step to come. A solver that solves for all its samples at once holds them there in the same
+/// solve, for as long as that takes a push and no pull, and fills in the impulses. Left to the contact after
+/// the step alone, stiff surfaces draw what touches through the solid, while all the rest falls on.
+struct Support {
+  Index sample;
+  Index body;
+  Vec3 normal;    ///< unit, out of the solid
+  Vec3 point;     ///< [m] of the solid's surface, at the start of the step
+  Vec3 velocity;  ///< [m/s] of that point through the step
+  Real gap;       ///< [m] >= 0 left to the sample's own surface at the start of the step
+  Real friction;  ///< Coulomb coefficient of the pair
+  Vec3 impulse;   ///< [N s] given to the sample by the end of the step
+};
+
 /// A surface that others touch. A system with neither samples nor bodies touches nothing.
 class Boundary {
  public:
   virtual ~Boundary() = default;
   virtual Samples samples() const { return {}; }
   virtual std::span<const SolidBody> bodies() const { return {}; }
+  /// Whether its next step heeds supports.
+  virtual bool takes_supports() const { return false; }
+  /// Supports, to be heeded and filled in by the next step and then forgotten.
+  virtual void rest_on(std::span<Support> supports) { static_cast<void>(supports); }
   virtual void absorb(std::span<const SampleImpulse> impulses) { static_cast<void>(impulses); }
   virtual void absorb(std::span<const BodyImpulse> impulses) { static_cast<void>(impulses); }
 };

@@ -49,6 +49,15 @@ concept HasSamples = requires(const typename S::Model& model, typename S::State&
   S::absorb(model, state, impulses);
 };
 
+/// Solves for what supports its samples together with all else (boundary.h, Support).
+template <class S>
+concept HasSupports = HasSamples<S> &&
+    requires(const typename S::Params& params, typename S::Workspace& workspace,
+             std::span<Support> supports) {
+  { S::takes_supports(params) } -> std::same_as<bool>;
+  S::rest_on(workspace, supports);
+};
+
 /// Rigid bodies known by their distance.
 template <class S>
 concept HasBodies = requires(const typename S::Model& model, typename S::State& state,

@@ -115,6 +115,15 @@ class SystemOf final : public System, private Boundary {
     else
       return {};
   }
+  bool takes_supports() const override {
+    if constexpr (HasSupports<S>)
+      return S::takes_supports(parameters);
+    else
+      return false;
+  }
+  void rest_on(std::span<Support> supports) override {
+    if constexpr (HasSupports<S>) S::rest_on(workspace, supports);
+  }
   void absorb(std::span<const SampleImpulse> impulses) override {
     if constexpr (HasSamples<S>) S::absorb(model, state, impulses);
   }

@@ -142,6 +142,32 @@ void World::touch(System& system, Real h, Real s0, Real s1, FrameReport& report)
   }
 }
 
+void World::offer_supports(System& system, Real h, Real s0, Real s1, FrameReport& report) {
+  supports_.clear();
+  supporters_.clear();
+  Boundary* const a = system.boundary();
+  if (!a || !a->takes_supports()) return;
+  const StageTimer timer(report.stages, "contact");
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    Boundary* const b = systems_[k]->boundary();
+    if (!b || systems_[k].get() == &system) continue;
+    find_supports(*a, *b, h, s0, s1, support_, supports_);
+    supporters_.resize(supports_.size(), k);
+  }
+  a->rest_on(supports_);
+}
+
+void World::book_supports(const System& system, FrameReport& report) {
+  LedgerEntry sum;
+  for (std::size_t s = 0; s < supports_.size(); ++s) {
+    if (supports_[s].impulse != Vec3::Zero()) sum.book(supports_[s].point, supports_[s].impulse);
+    if (s + 1 < supports_.size() && supporters_[s + 1] == supporters_[s]) continue;
+    report.contacts += sum.transfers;
+    if (sum.transfers > 0) ledger_[{systems_[supporters_[s]]->name(), system.name()}].add(sum);
+    sum = {};
+  }
+}
+
 void World::warn_of_gaps(FrameReport& report) {
   for (std::size_t i = 0; i < systems_.size(); ++i) {
     Boundary* const net = systems_[i]->boundary();
@@ -225,12 +251,15 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
   for (int k = 0; k < parts; ++k) {
     if (keyframed && parts > 1)  // what is held by keyframes moves through every part, not in the first one
       apply_keyframes(i, end - static_cast<double>(h) * (parts - 1 - k) / parts);
+    const Real s0 = static_cast<Real>(k) / static_cast<Real>(parts);
+    const Real s1 = static_cast<Real>(k + 1) / static_cast<Real>(parts);
+    offer_supports(system, part_h, s0, s1, report);
     Report part = system.step(part_h);
     look_for_failure(i, i + 1);
     part.substeps = 1;
     report.systems[i].add(part);
-    touch(system, part_h, static_cast<Real>(k) / static_cast<Real>(parts),
-          static_cast<Real>(k + 1) / static_cast<Real>(parts), report);
+    book_supports(system, report);
+    touch(system, part_h, s0, s1, report);
     look_for_failure(i, i + 1);
     look_for_failure(0, systems_.size());
   }

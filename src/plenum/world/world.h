@@ -9,6 +9,7 @@
 #include "plenum/base/hash.h"
 #include "plenum/coupling/contact.h"
 #include "plenum/coupling/immersion.h"
+#include "plenum/coupling/support.h"
 #include "plenum/world/last_good.h"
 #include "plenum/world/system.h"
 
@@ -132,6 +133,9 @@ class World {
   struct Track;
   void substep(Real h, double end, FrameReport& report);
   void touch(System& system, Real h, Real s0, Real s1, FrameReport& report);
+  /// Tells a system what its samples rest on in a step to come, and books what that gave them after it.
+  void offer_supports(System& system, Real h, Real s0, Real s1, FrameReport& report);
+  void book_supports(const System& system, FrameReport& report);
   /// Steps one system through h [s] up to the time `end` [s], in as many parts as its max_dt asks for.
   void advance_system(std::size_t i, Real h, double end, FrameReport& report);
   /// In how many parts of h [s] a surface that solids strike fast is to be stepped; see Samples::reach.
@@ -172,6 +176,9 @@ class World {
     std::vector<SampleImpulse> impulses;
   } drag_;
   ContactWorkspace contact_;
+  SupportWorkspace support_;
+  std::vector<Support> supports_;        // of the system that steps
+  std::vector<std::size_t> supporters_;  // the systems they belong to
   ImmersionWorkspace immersion_;
   std::map<std::pair<std::string, std::string>, LedgerEntry> ledger_;
   LastGood last_good_;

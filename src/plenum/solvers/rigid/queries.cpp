@@ -25,10 +25,6 @@ void require_convex(const Shape& shape) {
         Problem{.key = "shape", .what = "cannot be asked with", .allowed = "convex shapes but planes"});
 }
 
-Pose between(const Pose& a, const Pose& b, Real s) {
-  return {a.position + s * (b.position - a.position), a.rotation.slerp(s, b.rotation)};
-}
-
 /// Least separation of shape B at a pose from a surface within `margin`, and where.
 struct Separation {
   Real distance;

@@ -158,38 +158,9 @@ std::size_t edges_of(const SpringsPart& part) {
     case SpringsPart::Type::soft_body:
       return 7 * particles_of(part);  // a particle inside a body-centred lattice has 14 neighbours
     case SpringsPart::Type::points:
-      return part.springs.size() + part.rods.size();
+      return part.springs.size();
   }
   return 0;
-}
-/// Scalar strict constraints.
-std::size_t constraints_of(const SpringsPart& part) {
-  std::size_t count = part.rods.size();
-  if (part.type == SpringsPart::Type::rope && part.inextensible) count += std::size_t(part.segments);
-  for (const SpringsWire& wire : part.wires) count += 2 * wire.beads.size();
-  return count;
-}
-/// Vectors of the particles that a method needs besides those of all: the stages of Runge-Kutta methods, what
-/// Newton's method tries, backward Euler's target and forces.
-std::size_t stages_of(Springs::Integrator integrator) {
-  switch (integrator) {
-    case Springs::Integrator::rk4:
-      return 9;
-    case Springs::Integrator::heun:
-    case Springs::Integrator::explicit_midpoint:
-      return 5;
-    case Springs::Integrator::explicit_euler:
-    case Springs::Integrator::velocity_verlet:
-      return 3;
-    case Springs::Integrator::backward_euler:
-      return 8;
-    case Springs::Integrator::local_global:
-      return 4;
-    case Springs::Integrator::implicit_euler:
-      return 0;
-    default:
-      return 1;
-  }
 }
 
 /// Appends one part's arrays, with its own numbering shifted to the model's.
@@ -507,27 +478,21 @@ std::size_t Springs::memory(const Spec& spec) {
 
 std::size_t Springs::scratch_memory(const Spec& spec, const Params& params) {
   // Bytes for each spring, of which cloth has six a particle. Two blocks of a row with its index, padded, and
-  // a sixth of two copies of the state, three vectors and a mass, which the world keeps, and of the springs
-  // in them, which tearing changes; a triangular factor beside its matrix; a hierarchy whose coarser matrices
-  // are denser than they are small; and the factor of a scalar matrix in double precision with its fill-in,
-  // which grows with the number of particles hardly for cloth under nested dissection (George 1973), by
-  // n^(1/3) in bodies. For each particle the method's own vectors, and a contact with an impulse on either
-  // side. For each strict constraint its row, the couplings with its neighbours in a chain, and their factor.
-  constexpr std::size_t row =
-      8 * sizeof(Real) + 18 + (2 * 10 * sizeof(Real)) / 6 + 2 * (sizeof(Index2) + 3 * sizeof(Real) + 1);
-  constexpr std::size_t touch = 12 * sizeof(Real) + 4 * sizeof(Index) + 3 * sizeof(Vec3);
-  constexpr std::size_t constraint = 400;
+  // a sixth of two copies of the state, three vectors and a mass, which the world keeps; a
+  // triangular factor beside its matrix; a hierarchy whose coarser matrices are denser than they are small;
+  // and the factor of a scalar matrix in double precision with its fill-in, which grows with the number of
+  // particles hardly for cloth under nested dissection (George 1973), by n^(1/3) in bodies.
+  constexpr std::size_t row = 8 * sizeof(Real) + 18 + (2 * 10 * sizeof(Real)) / 6;
   const bool prefactored = params.integrator == Integrator::local_global;
   const bool solves = !prefactored && is_implicit(params.integrator);
   std::size_t bytes = 0;
   for (const SpringsPart& part : spec.parts) {
     const std::size_t edges = edges_of(part);
-    bytes += edges * row + particles_of(part) * (stages_of(params.integrator) * sizeof(Vec3) + touch);
-    bytes += constraints_of(part) * (constraint + 5 * sizeof(Vec3));
+    bytes += edges * row;
     if (solves && params.preconditioner == Preconditioner::incomplete_cholesky)
-      bytes += edges * (150 * sizeof(Real) / sizeof(float));
+      bytes += edges * (130 * sizeof(Real) / sizeof(float));
     if (solves && params.preconditioner == Preconditioner::multigrid)
-      bytes += edges * (290 * sizeof(Real) / sizeof(float));
+      bytes += edges * (230 * sizeof(Real) / sizeof(float));
     if (prefactored) {
       const double deep = part.type == SpringsPart::Type::soft_body ? std::cbrt(double(edges) / 7e3) : 1.0;
       bytes += static_cast<std::size_t>(530 * double(edges) * std::max(1.0, deep));
@@ -546,6 +511,7 @@ void Springs::build(const Spec& spec, Model& model, State& state) {
   for (std::size_t p = 0; p < spec.parts.size(); ++p)
     Builder(spec.parts[p], fmt::format("parts[{}]", p), model, state).run();
   state.velocity_change.assign(model.mass.size(), Vec3::Zero());
+  state.pressed.assign(model.mass.size(), 0);
   update(model);
 }
 
@@ -596,7 +562,8 @@ bool within(Index first, Index count, std::size_t size) {
 void Springs::check(const Model& model, const State& state) {
   const std::size_t n = model.mass.size();
   require(state.particles.x.size() == n && state.particles.v.size() == n &&
-              state.particles.inverse_mass.size() == n && state.velocity_change.size() == n,
+              state.particles.inverse_mass.size() == n && state.velocity_change.size() == n &&
+              state.pressed.size() == n,
           "position", "and the other arrays of particles must have one length", state.particles.x.size());
   check_net(model);
   for (const Real w : state.particles.inverse_mass)

@@ -115,18 +115,20 @@ double farthest_projection(const Springs::Model& model, const Springs::State& st
          std::sqrt(total) * (double(h) * pin_speed + 0.1 * w.shortest_rod);
 }
 
-/// Where inertia and pins alone would take the net in h: w.ahead with velocities w.towards, on the strict
-/// constraints. False if the way back to those is not found.
+/// Where inertia, pins and supports alone would take the net in h: w.ahead with velocities w.towards, on the
+/// strict constraints. False if the way back to those is not found.
 bool follow_inertia(const Springs::Model& model, const Springs::State& state, SpringsWorkspace& w, Real h) {
   const auto& x = state.particles.x;
   const auto& v = state.particles.v;
   for_all(x.size(), [&](std::size_t i) {
-    w.ahead[i] = x[i] + h * v[i];
+    w.towards[i] = v[i];
     w.moved[i].setZero();
   });
+  w.supports.lead(w.towards);
+  for_all(x.size(), [&](std::size_t i) { w.ahead[i] = x[i] + h * w.towards[i]; });
   const double error =
       w.multipliers.project_positions(w.ahead, state.particles.inverse_mass, newton_steps, w.moved);
-  for_all(x.size(), [&](std::size_t i) { w.towards[i] = v[i] + w.moved[i] / h; });
+  for_all(x.size(), [&](std::size_t i) { w.towards[i] += w.moved[i] / h; });
   return error <= tolerance * w.shortest_rod &&
          mass_norm(model, state, w.moved) <= farthest_projection(model, state, w, h);
 }
@@ -147,6 +149,7 @@ void look_ahead(const Springs::Model& model, const Springs::State& state, const 
                      ? Vec3(params.gravity - params.point_damping * v[i] + inverse_mass[i] * w.rhs[i])
                      : Vec3(Vec3::Zero());
   });
+  w.supports.hold(w.moved);
   w.multipliers.accelerate(w.ahead, w.towards, inverse_mass, 0, w.moved);
   w.multipliers.rod_stiffness(w.rod_stiffness);
   const Real limit = largest_stiffness(w.heaviest, h);
@@ -173,29 +176,48 @@ void add_turning(const Springs::Model& model, const Springs::State& state, Sprin
 
 }  // namespace
 
+/// w.told = w.base, and what multigrid has to know of supports so that its coarse levels do not carry off
+/// what stands still: the share of the diagonal that they hold, and their friction.
+static void tell_of_supports(SpringsWorkspace& w) {
+  w.told = w.base;
+  const auto held = w.supports.held();
+  const auto free = w.supports.free();
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    const Real diagonal = w.system.matrix().diagonal(held[k]).trace() / 3;
+    w.told[std::size_t(held[k])] += diagonal * (3 - free[k].trace()) / 3;
+  }
+  w.supports.for_each_friction([&](Index particle, const Mat3& drag, const Vec3&) {
+    w.told[std::size_t(particle)] += drag.trace() / 3;
+  });
+}
+
 SolveReport solve_linear(const Springs::Model& model, const Springs::Params& params,
                          std::span<const Real> inverse_mass, SpringsWorkspace& w, std::span<const Real> b,
-                         std::span<Real> x, Multipliers<Real>* strict) {
+                         std::span<Real> x, double relative_tolerance, Multipliers<Real>* strict) {
   const auto hold = [&](std::span<Real> y) {
     for (const Index i : model.pinned)
       if (inverse_mass[std::size_t(i)] == 0) y[3 * i] = y[3 * i + 1] = y[3 * i + 2] = 0;
   };
-  // A projection on what pins and constraints leave free.
+  // A projection on what pins, supports and constraints leave free.
   struct Filter {
     const decltype(hold)& pins;
+    const SupportSet& supports;
     Multipliers<Real>* strict;
     void operator()(std::span<Real> y) const {
       pins(y);
+      supports.hold(as_vectors(y));
       if (strict) strict->filter(as_vectors(y));
     }
     void dual(std::span<Real> y) const {
       pins(y);
-      if (strict) strict->filter_dual(as_vectors(y));
+      supports.hold(as_vectors(y));
+      if (!strict) return;
+      strict->filter_dual(as_vectors(y));
+      supports.hold(as_vectors(y));
     }
   };
-  const Filter filter{hold, strict};
-  SolveOptions options{.relative_tolerance = double(params.tolerance),
-                       .max_iterations = params.max_iterations};
+  const Filter filter{hold, w.supports, strict};
+  SolveOptions options{.relative_tolerance = relative_tolerance, .max_iterations = params.max_iterations};
   const auto& matrix = w.system.matrix();
   if (strict) {
     // They converge in a few times the stiffest mode's share, or contradict each other.
@@ -229,7 +251,8 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
       return pcg<Real>(matrix, *w.incomplete_cholesky, b, x, w.pcg, options, filter);
     case Springs::Preconditioner::multigrid: {
       NetMultigrid<Real>& multigrid = multigrid_of(model, inverse_mass, w);
-      multigrid.update(matrix, std::span<const Real>(w.base));
+      tell_of_supports(w);
+      multigrid.update(matrix, std::span<const Real>(w.told));
       return pcg<Real>(matrix, multigrid, b, x, w.pcg, options, filter);
     }
   }
@@ -237,6 +260,127 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
 }
 
 namespace {
+
+/// Makes the first guess of a solve, dv in `change`, one that pins, supports and `strict` constraints allow.
+void guess_allowed(const Springs::State& state, SpringsWorkspace& w, std::span<Vec3> change, bool strict) {
+  const auto& v = state.particles.v;
+  const auto& inverse_mass = state.particles.inverse_mass;
+  const auto held = w.supports.held();
+  const auto free = w.supports.free();
+  const auto target = w.supports.target();
+  const auto to_target = [&](std::size_t k, const Vec3& dv) -> Vec3 {
+    const Vec3& now = v[std::size_t(held[k])];
+    return target[k] - (now - free[k] * now) - (dv - free[k] * dv);
+  };
+  if (!strict) {
+    for (std::size_t k = 0; k < held.size(); ++k) {
+      Vec3& dv = change[std::size_t(held[k])];
+      dv += to_target(k, dv);
+    }
+    return;
+  }
+  // It must meet J (x + h (v + dv) - ahead) = 0, which the solve then keeps, as w.towards does. Supports that
+  // came to act since then change that along their normals, and along the rods to the others.
+  const std::size_t n = v.size();
+  w.filter_weight.resize(n);
+  for_all(n, [&](std::size_t i) {
+    const Real diagonal = w.system.matrix().diagonal(Index(i)).trace() / 3;
+    w.filter_weight[i] = inverse_mass[i] > 0 ? 1 / diagonal : Real(0);
+  });
+  w.multipliers.prepare_filter(w.ahead, w.filter_weight);
+  for_all(n, [&](std::size_t i) { w.moved[i].setZero(); });
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    const auto i = std::size_t(held[k]);
+    w.moved[i] = to_target(k, w.towards[i] - v[i]);
+  }
+  w.multipliers.filter(w.moved);
+  for_all(n, [&](std::size_t i) {
+    if (inverse_mass[i] > 0) w.towards[i] += w.moved[i];
+    w.moved[i] = inverse_mass[i] > 0 ? Vec3(w.towards[i] - v[i]) : change[i];
+    change[i] -= w.moved[i];
+  });
+  w.supports.hold(change);
+  w.multipliers.filter(change);
+  for_all(n, [&](std::size_t i) { change[i] += w.moved[i]; });
+}
+
+/// w.on_held = the impulses that keep what supports hold where the solve has put it.
+void find_reactions(const Springs::Model& model, const Springs::State& state, SpringsWorkspace& w,
+                    bool strict) {
+  w.reaction.resize(model.mass.size());
+  w.system.matrix().residual(flat(std::as_const(w.rhs)), flat(state.velocity_change), flat(w.reaction));
+  for (const Index i : model.pinned)
+    if (state.particles.inverse_mass[std::size_t(i)] == 0) w.reaction[std::size_t(i)].setZero();
+  if (strict) w.multipliers.filter_dual(w.reaction);
+  w.on_held.clear();
+  for (const Index i : w.supports.held()) w.on_held.push_back(-w.reaction[std::size_t(i)]);
+}
+
+/// Friction of what slides on supports, as part of the system. Keeps what was there for remove_friction(): of
+/// sums in single precision nothing can be taken away again.
+void add_friction(const Springs::State& state, SpringsWorkspace& w) {
+  w.without_friction.clear();
+  w.supports.for_each_friction([&](Index particle, const Mat3& drag, const Vec3& impulse) {
+    const auto i = std::size_t(particle);
+    w.without_friction.push_back({particle, w.system.matrix().diagonal(particle), w.rhs[i]});
+    w.system.matrix().add_diagonal(particle, drag);
+    w.rhs[i] += impulse - drag * state.particles.v[i];
+  });
+}
+
+void remove_friction(SpringsWorkspace& w) {
+  for (const SpringsWorkspace::WithoutFriction& was : w.without_friction) {
+    w.system.matrix().set_diagonal(was.particle, was.diagonal);
+    w.rhs[std::size_t(was.particle)] = was.rhs;
+  }
+}
+
+/// Which supports act is settled in so many turns; what is not then, the next step settles.
+constexpr int most_turns = 6;
+
+/// Solves for state.velocity_change within pins, supports and `strict` constraints. Adds to `turns`.
+SolveReport solve_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                       SpringsWorkspace& w, bool strict, double& turns) {
+  auto& change = state.velocity_change;
+  const auto& v = state.particles.v;
+  const auto& inverse_mass = state.particles.inverse_mass;
+  // Held particles already have their velocity: it does not change.
+  for (const Index i : model.pinned)
+    if (inverse_mass[std::size_t(i)] == 0) change[std::size_t(i)].setZero();
+  // Turns that may come to other supports need no more digits than the signs that decide on them; the
+  // friction of a chain, which adds up along it, does.
+  const auto fine = double(params.tolerance);
+  const double rough = strict ? fine : std::max(fine, 1e-2);
+  int iterations = 0;
+  bool settled = w.supports.empty();
+  for (int turn = 1;; ++turn) {
+    ++turns;
+    guess_allowed(state, w, change, strict);
+    add_friction(state, w);
+    SolveReport solve = solve_linear(model, params, inverse_mass, w, flat(std::as_const(w.rhs)), flat(change),
+                                     settled ? fine : rough, strict ? &w.multipliers : nullptr);
+    solve.iterations = iterations += solve.iterations;
+    if (w.supports.empty()) return solve;
+    find_reactions(model, state, w, strict);
+    remove_friction(w);
+    if (settled) return solve;
+    for_all(v.size(), [&](std::size_t i) { w.reaction[i] = v[i] + change[i]; });
+    // Friction of nets follows in the next steps, from what pressed in this one.
+    const SupportSet::Verdict verdict = w.supports.review(w.reaction, w.on_held, inverse_mass);
+    const bool again = verdict == SupportSet::Verdict::unsettled ||
+                       (verdict == SupportSet::Verdict::friction && (strict || turn == 1));
+    w.multipliers.confine(w.supports.held(), w.supports.free());
+    settled = !again || turn + 1 >= most_turns;
+  }
+}
+
+/// Begins a part of the step, of length h, `elapsed` into it, with the supports that act in it.
+void rest(const Springs::State& state, const Springs::Params& params, SpringsWorkspace& w, Real elapsed,
+          Real h) {
+  w.supports.begin(state.particles.x, state.particles.v, state.particles.inverse_mass, state.pressed,
+                   params.gravity, elapsed, h, !w.multipliers.empty());
+  w.multipliers.confine(w.supports.held(), w.supports.free());
+}
 
 /// The step, after follow_inertia() if `strict` constraints are part of it. False if those are not met;
 /// `stuck` if that is because their solve does not converge, which shorter steps do not mend.
@@ -275,25 +419,9 @@ bool one_step(const Springs::Model& model, Springs::State& state, const Springs:
   SolveReport solve;
   {
     const StageTimer timer(report.stages, "solve");
-    // Held particles already have their velocity: it does not change.
-    for (const Index i : model.pinned)
-      if (inverse_mass[std::size_t(i)] == 0) state.velocity_change[std::size_t(i)].setZero();
-    if (strict) {
-      // The guess must meet J (x + h (v + dv) - ahead) = 0, which the solve then keeps.
-      auto& change = state.velocity_change;
-      w.filter_weight.resize(n);
-      for_all(n, [&](std::size_t i) {
-        const Real diagonal = w.system.matrix().diagonal(Index(i)).trace() / 3;
-        w.filter_weight[i] = inverse_mass[i] > 0 ? 1 / diagonal : Real(0);
-      });
-      w.multipliers.prepare_filter(w.ahead, w.filter_weight);
-      for (std::size_t i = 0; i < n; ++i) w.moved[i] = inverse_mass[i] > 0 ? w.towards[i] - v[i] : change[i];
-      for (std::size_t i = 0; i < n; ++i) change[i] -= w.moved[i];
-      w.multipliers.filter(change);
-      for (std::size_t i = 0; i < n; ++i) change[i] += w.moved[i];
-    }
-    solve = solve_linear(model, params, inverse_mass, w, flat(std::as_const(w.rhs)),
-                         flat(state.velocity_change), strict ? &w.multipliers : nullptr);
+    double turns = 0;
+    solve = solve_step(model, state, params, w, strict, turns);
+    if (!w.supports.empty()) report.measure("turns", turns);
     // Constraints that contradict each other can leave the solve worse off than without it.
     if (!w.multipliers.empty() && !solve.converged() && !(solve.residual <= 1))
       for (std::size_t i = 0; i < n; ++i)
@@ -308,17 +436,20 @@ bool one_step(const Springs::Model& model, Springs::State& state, const Springs:
   if (solve.status == SolveStatus::stagnated)
     report.warn("the linear solve reached the limit of the precision; raise tolerance");
   const StageTimer timer(report.stages, "move");
-  parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      v[i] += state.velocity_change[i];
-      x[i] += h * v[i];
-    }
-  });
+  for_all(n, [&](std::size_t i) { v[i] += state.velocity_change[i]; });
+  w.supports.finish(w.on_held, inverse_mass, v);
+  for_all(n, [&](std::size_t i) { x[i] += h * v[i]; });
   if (!strict) return true;
   // The step ended on tangents to the constraints; the rest of the way is of second order.
   set_zero(flat(w.moved));
   const double farthest = farthest_projection(model, state, w, h);
-  const double error = w.multipliers.project_positions(x, inverse_mass, 2 * newton_steps, w.moved);
+  // What friction holds yields less to it.
+  w.filter_weight.assign(inverse_mass.begin(), inverse_mass.end());
+  w.supports.for_each_friction([&](Index particle, const Mat3& drag, const Vec3&) {
+    Real& weight = w.filter_weight[std::size_t(particle)];
+    weight = 1 / (1 / weight + drag.trace() / 2);
+  });
+  const double error = w.multipliers.project_positions(x, w.filter_weight, 2 * newton_steps, w.moved);
   const bool met = error <= tolerance * w.shortest_rod && mass_norm(model, state, w.moved) <= farthest;
   axpy<Real>(1 / h, flat(std::as_const(w.moved)), flat(v));
   return met;
@@ -328,7 +459,7 @@ bool one_step(const Springs::Model& model, Springs::State& state, const Springs:
 /// freely, and those that would be too long are stiff springs, which in a whole step, of which h is a share,
 /// draw together by no more than a quarter of a length, until all can be met again.
 void give_way(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-              SpringsWorkspace& w, Real h, Real share, Report& report) {
+              SpringsWorkspace& w, Real elapsed, Real h, Real share, Report& report) {
   const auto& x = state.particles.x;
   const auto& v = state.particles.v;
   const std::vector<Real>& length = model.constraints.rod_length;
@@ -350,6 +481,7 @@ void give_way(const Springs::Model& model, Springs::State& state, const Springs:
   }
   if (!stiffness.empty()) w.system.set_springs(stiffness, w.rod_rest);
   w.wire_stiffness = stiff * w.heaviest / (h * h);
+  rest(state, params, w, elapsed, h);
   one_step(model, state, params, w, h, false, report);
   w.wire_stiffness = 0;
   std::fill(stiffness.begin(), stiffness.end(), Real(0));
@@ -407,6 +539,7 @@ void penalty_step(const Springs::Model& model, Springs::State& state, const Spri
     w.part_v = state.particles.v;
     for (;; size /= 2) {
       draw(Real(size) / Real(std::max(size, pace)));
+      rest(state, params, w, part(done), part(size));
       one_step(model, state, params, w, part(size), false, report);
       // By the velocities it ended with, which took it there.
       const bool within = turn_ahead(model, state, part(size)) <= 2 * turn;
@@ -416,6 +549,7 @@ void penalty_step(const Springs::Model& model, Springs::State& state, const Spri
       state.particles.v = w.part_v;
       set_zero(flat(state.velocity_change));
     }
+    w.supports.accept(part(size), state.pressed);
   }
   if (parts > 1) draw(1);
   if (fast)
@@ -430,10 +564,13 @@ void penalty_step(const Springs::Model& model, Springs::State& state, const Spri
 void implicit_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                          SpringsWorkspace& w, Real h, Report& report) {
   if (w.multipliers.empty()) {
-    if (has_penalty(model, params))
+    if (has_penalty(model, params)) {
       penalty_step(model, state, params, w, h, report);
-    else
-      one_step(model, state, params, w, h, false, report);
+      return;
+    }
+    rest(state, params, w, 0, h);
+    one_step(model, state, params, w, h, false, report);
+    w.supports.accept(h, state.pressed);
     return;
   }
   // Newton's method must find its way back to the strict constraints from where inertia leads, and then from
@@ -448,11 +585,13 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
     while (met && done % (2 * size) == 0 && 2 * size <= most - done) size *= 2;
     if (!met) size = most - done;
     const int least = met ? 1 : size;
+    const Real elapsed = h * static_cast<Real>(done) / most;
     w.part_x = state.particles.x;
     w.part_v = state.particles.v;
     bool found = false, stuck = false;
     for (;; size /= 2) {
       const Real part = h * static_cast<Real>(size) / most;
+      rest(state, params, w, elapsed, part);
       found = follow_inertia(model, state, w, part) && one_step(model, state, params, w, part, true, report);
       if (found) break;
       state.particles.x = w.part_x;
@@ -460,10 +599,12 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
       set_zero(flat(state.velocity_change));
       if (size == least || stuck) break;
     }
-    if (found) continue;
-    ++given_way;
-    const Real share = static_cast<Real>(size) / most;
-    give_way(model, state, params, w, share * h, share, report);
+    if (!found) {
+      ++given_way;
+      const Real share = static_cast<Real>(size) / most;
+      give_way(model, state, params, w, elapsed, share * h, share, report);
+    }
+    w.supports.accept(h * static_cast<Real>(size) / most, state.pressed);
   }
   if (given_way > 0)
     report.warn(

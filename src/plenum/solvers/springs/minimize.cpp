@@ -75,7 +75,8 @@ class NetPotential {
                                         params_.penalty_stiffness * gradient * gradient.transpose());
       });
     set_zero(d);
-    const SolveReport solve = solve_linear(model_, params_, inverse_mass_, w_, r, d);
+    const SolveReport solve =
+        solve_linear(model_, params_, inverse_mass_, w_, r, d, double(params_.tolerance));
     report_.iterations += solve.iterations;
     return solve.status != SolveStatus::not_finite;
   }

@@ -22,18 +22,19 @@ Multipliers<T>::Multipliers(std::size_t num_points, ConstraintSet<T> set) : set_
   for (std::size_t r = 0; r < row_.size(); ++r)
     for (const Index i : {row_[r].first, row_[r].second})
       if (i >= 0) rows_at[std::size_t(i)].push_back(Index(r));
-  std::vector<Index> place(num_points, -1);
+  place_.assign(num_points, -1);
   for (std::size_t i = 0; i < num_points; ++i) {
     if (rows_at[i].empty()) continue;
-    place[i] = Index(points_.size());
+    place_[i] = Index(points_.size());
     points_.push_back(Index(i));
   }
   for (Row& row : row_) {
-    if (row.first >= 0) row.first_at = place[std::size_t(row.first)];
-    row.second_at = place[std::size_t(row.second)];
+    if (row.first >= 0) row.first_at = place_[std::size_t(row.first)];
+    row.second_at = place_[std::size_t(row.second)];
   }
   weight_.resize(points_.size());
   sum_.resize(points_.size());
+  confined_at_.assign(points_.size(), -1);
   row_begin_ = {0};
   for (std::size_t r = 0; r < row_.size(); ++r) {
     for (const Index i : {row_[r].first, row_[r].second}) {
@@ -41,7 +42,7 @@ Multipliers<T>::Multipliers(std::size_t num_points, ConstraintSet<T> set) : set_
       for (const Index other : rows_at[std::size_t(i)])
         if (other != Index(r)) {
           const auto sign_at = [&](Index row) { return row_[std::size_t(row)].second == i ? 1.0 : -1.0; };
-          entries_.push_back({other, place[std::size_t(i)], sign_at(Index(r)) * sign_at(other), 0});
+          entries_.push_back({other, place_[std::size_t(i)], sign_at(Index(r)) * sign_at(other), 0});
         }
     }
     row_begin_.push_back(entries_.size());
@@ -94,17 +95,40 @@ double Multipliers<T>::rate_of(const Row& row, std::span<const Vector3<T>> v) co
 }
 
 template <class T>
+void Multipliers<T>::confine(std::span<const Index> points, std::span<const Matrix3<T>> free) {
+  if (points.empty() && free_.empty()) return;
+  std::fill(confined_at_.begin(), confined_at_.end(), -1);
+  free_.clear();
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    const Index at = place_[std::size_t(points[k])];
+    if (at < 0) continue;
+    confined_at_[std::size_t(at)] = Index(free_.size());
+    free_.push_back(free[k].template cast<double>());
+  }
+}
+
+template <class T>
 void Multipliers<T>::couple(std::span<const T> inverse_mass) {
   for (std::size_t k = 0; k < points_.size(); ++k) weight_[k] = double(inverse_mass[std::size_t(points_[k])]);
   for (std::size_t r = 0; r < row_.size(); ++r) {
     const Row& row = row_[r];
-    const double sum =
+    diagonal_[r] = weight_[std::size_t(row.second_at)] * row.gradient.dot(freed(row.second_at, row.gradient));
+    if (row.first >= 0)
+      diagonal_[r] +=
+          weight_[std::size_t(row.first_at)] * row.gradient.dot(freed(row.first_at, row.gradient));
+    // Below this a constraint is at right angles to all that contact leaves free, but for rounding.
+    const double whole =
         weight_[std::size_t(row.second_at)] + (row.first >= 0 ? weight_[std::size_t(row.first_at)] : 0);
-    diagonal_[r] = sum * row.gradient.squaredNorm();
+    if (diagonal_[r] < 1e-6 * whole * row.gradient.squaredNorm()) diagonal_[r] = 0;
+  }
+  for (std::size_t r = 0; r < row_.size(); ++r) {
+    const Row& row = row_[r];
     for (std::size_t e = row_begin_[r]; e < row_begin_[r + 1]; ++e) {
       Entry& entry = entries_[e];
-      entry.value = entry.sign * weight_[std::size_t(entry.at)] *
-                    row.gradient.dot(row_[std::size_t(entry.column)].gradient);
+      entry.value = diagonal_[r] > 0 && diagonal_[std::size_t(entry.column)] > 0
+                        ? entry.sign * weight_[std::size_t(entry.at)] *
+                              freed(entry.at, row.gradient).dot(row_[std::size_t(entry.column)].gradient)
+                        : 0;
     }
   }
   if (!factored_) return;
@@ -158,8 +182,10 @@ void Multipliers<T>::apply(std::span<Vector3<T>> out, bool weighted) {
   }
   for (std::size_t k = 0; k < points_.size(); ++k) {
     Vector3<T>& to = out[std::size_t(points_[k])];
-    const double weight = weighted ? weight_[k] : weight_[k] > 0 ? 1 : 0;
-    to = (to.template cast<double>() + weight * sum_[k]).template cast<T>();
+    const Vector change = weighted         ? Vector(weight_[k] * freed(Index(k), sum_[k]))
+                          : weight_[k] > 0 ? sum_[k]
+                                           : Vector(Vector::Zero());
+    to = (to.template cast<double>() + change).template cast<T>();
   }
 }
 
@@ -247,7 +273,7 @@ void Multipliers<T>::filter_dual(std::span<Vector3<T>> y) {
   for (std::size_t r = 0; r < row_.size(); ++r) {
     const Row& row = row_[r];
     const auto weighted = [&](Index point, Index at) -> Vector {
-      return weight_[std::size_t(at)] * y[std::size_t(point)].template cast<double>();
+      return weight_[std::size_t(at)] * freed(at, y[std::size_t(point)].template cast<double>());
     };
     Vector difference = weighted(row.second, row.second_at);
     if (row.first >= 0) difference -= weighted(row.first, row.first_at);

@@ -52,6 +52,11 @@ class Multipliers {
 
   double largest_error(std::span<const Vector3<T>> x);  ///< max |C| [m]
 
+  /// Confines points to the directions that orthogonal projections `free` leave to each, as contact does; all
+  /// other points are free. Holds for all that follows: W becomes W P. Constraints between points that
+  /// contact leaves no way to meet them are left alone.
+  void confine(std::span<const Index> points, std::span<const Matrix3<T>> free);
+
   /// Prepares filter() for points at x [N] m with weights W [N] 1/kg, 0 for those that do not yield.
   void prepare_filter(std::span<const Vector3<T>> x, std::span<const T> weight);
   /// The nearest motion y [N] that J y = 0 allows, where near is measured by W^-1: y -= W J^T (J W J^T)^-1 J
@@ -60,7 +65,8 @@ class Multipliers {
   /// other. y of held points must be zero. Source: Gould, Hribar & Nocedal 2001, "On the solution of equality
   /// constrained quadratic programming problems arising in optimization", algorithm 2.1 and section 3.
   void filter(std::span<Vector3<T>> y);
-  /// The transpose, for forces: y -= J^T (J W J^T)^-1 J W y.
+  /// The transpose, for forces: y -= J^T (J W J^T)^-1 J W y. What is left of a force in the directions that
+  /// confine() took away is what contact has to bear.
   void filter_dual(std::span<Vector3<T>> y);
 
   /// Geometric stiffness T/L [N/m] of the rods [R] by their tensions T in the last accelerate(): the force of
@@ -103,6 +109,11 @@ class Multipliers {
   double project(std::span<const Vector3<T>> before, std::span<Vector3<T>> x, std::span<const T> inverse_mass,
                  int max_steps, std::span<Vector3<T>> moved);
   double rate_of(const Row& row, std::span<const Vector3<T>> v) const;  ///< J v of a row
+  /// What P of points_[at] leaves of a direction.
+  Vector freed(Index at, const Vector& g) const {
+    const Index held = confined_at_[std::size_t(at)];
+    return held < 0 ? g : Vector(free_[std::size_t(held)] * g);
+  }
   /// Fills J W J^T from the gradients.
   void couple(std::span<const T> inverse_mass);
   /// Solves J W J^T lambda = rhs_ by conjugate gradients, which its factors precondition: one or two
@@ -119,13 +130,16 @@ class Multipliers {
   std::vector<std::size_t> row_begin_;  // [rows + 1] into entries_
   std::vector<Entry> entries_;          // off the diagonal of J W J^T
   std::vector<double> diagonal_, rhs_, lambda_;
-  SparseLdlt factors_;           // of J W J^T
-  std::vector<double> coupled_;  // what they are made of: diagonal_, and entries_ below it
-  bool factored_ = false;        // or too much fill
-  bool redundant_ = false;       // rows depend on others, which then hold as exactly as those
-  std::vector<Index> points_;    // that rows act on
-  std::vector<double> weight_;   // of them, on the diagonal of W
-  std::vector<Vector> sum_;      // J^T lambda on them
+  SparseLdlt factors_;                 // of J W J^T
+  std::vector<double> coupled_;        // what they are made of: diagonal_, and entries_ below it
+  bool factored_ = false;              // or too much fill
+  bool redundant_ = false;             // rows depend on others, which then hold as exactly as those
+  std::vector<Index> points_;          // that rows act on
+  std::vector<double> weight_;         // of them, on the diagonal of W
+  std::vector<Vector> sum_;            // J^T lambda on them
+  std::vector<Index> place_;           // of all points in points_; -1: not there
+  std::vector<Index> confined_at_;     // of points_ in free_; -1: not confined
+  std::vector<Matrix3<double>> free_;  // P
   PcgWorkspace<double> pcg_;
 };
 

@@ -10,7 +10,7 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-static_assert(Buildable<Springs> && HasSamples<Springs> && HasEdits<Springs>);
+static_assert(Buildable<Springs> && HasSupports<Springs> && HasEdits<Springs>);
 
 Springs::Workspace::Workspace() = default;
 Springs::Workspace::~Workspace() = default;
@@ -143,6 +143,7 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);
+  w.supports.take(std::exchange(w.offered, {}), state.particles.x);
   switch (params.integrator) {
     case Integrator::implicit_euler:
       implicit_euler_step(model, state, params, w, dt, report);
@@ -158,6 +159,7 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
       if (dt > Real(1.001) * max_dt(model, state, params))
         report.warn("unstable: the step exceeds max_dt; raise the sub-steps or lower the stiffness");
   }
+  w.supports.clear();
   // What tears may turn inside out: its springs no longer say where its particles belong.
   if (!model.tetrahedra.empty() && params.tear_strain == 0) {
     const StageTimer timer(report.stages, "move");
@@ -189,6 +191,7 @@ void visit_fields(const Springs::Model& model, S& state, FieldVisitor& visit) {
   visit({"velocity", "m/s", Centring::particle}, state.particles.v);
   visit({"inverse_mass", "1/kg", Centring::particle}, state.particles.inverse_mass);
   visit({"velocity_change", "m/s", Centring::particle}, state.velocity_change);
+  visit({"contact_force", "N", Centring::particle}, state.pressed);
   visit({"velocity_lag", "s", Centring::global}, state.velocity_lag);
   visit({"time", "s", Centring::global}, state.time);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
@@ -325,6 +328,11 @@ Samples Springs::samples(const Model& model, const State& state, const Params& p
           .friction = params.friction,
           .restitution = params.restitution,
           .reach = model.reach > 0 ? model.reach : std::numeric_limits<Real>::infinity()};
+}
+
+void Springs::rest_on(Workspace& workspace, std::span<Support> supports) {
+  if (!workspace.impl) workspace.impl = std::make_unique<SpringsWorkspace>();
+  workspace.impl->offered = supports;
 }
 
 void Springs::absorb(const Model&, State& state, std::span<const SampleImpulse> impulses) {

@@ -79,8 +79,9 @@ struct Springs {
   struct State {
     Particles particles;
     std::vector<Vec3> velocity_change;  ///< [N] m/s of the last implicit step, the next one's first guess
-    Real velocity_lag = 0;              ///< [s] of velocities behind positions, under leapfrog
-    double time = 0;                    ///< [s] simulated, for what changes with it
+    std::vector<Real> pressed;  ///< [N] N by solids in the last implicit step, the next one's first guess
+    Real velocity_lag = 0;      ///< [s] of velocities behind positions, under leapfrog
+    double time = 0;            ///< [s] simulated, for what changes with it
   };
 
   enum class Integrator : int {
@@ -199,6 +200,8 @@ struct Springs {
   static Samples samples(const Model& model, const State& state, const Params& params,
                          const Workspace& workspace);
   static void absorb(const Model& model, State& state, std::span<const SampleImpulse> impulses);
+  static bool takes_supports(const Params& params) { return params.integrator == Integrator::implicit_euler; }
+  static void rest_on(Workspace& workspace, std::span<Support> supports);
 };
 
 constexpr std::array<const char*, 11> names_of(Springs::Integrator) {

@@ -155,6 +155,7 @@ class Tear {
     s_.particles.x.push_back(Vec3(s_.particles.x[at]));
     s_.particles.v.push_back(Vec3(s_.particles.v[at]));
     s_.velocity_change.push_back(Vec3(s_.velocity_change[at]));
+    s_.pressed.push_back(Real(s_.pressed[at]));
     s_.particles.inverse_mass.push_back(1 / share);
     if (s_.particles.inverse_mass[at] > 0) s_.particles.inverse_mass[at] = 1 / m_.mass[at];
     is_pinned_.push_back(false);

@@ -14,6 +14,7 @@
 #include "plenum/solvers/springs/multipliers.h"
 #include "plenum/solvers/springs/spring_system.h"
 #include "plenum/solvers/springs/springs.h"
+#include "plenum/solvers/springs/supports.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -53,6 +54,17 @@ struct SpringsWorkspace {
   std::vector<Vec3> ahead;           ///< [N] m where implicit steps are linearized for constraints
   std::vector<Vec3> towards;         ///< [N] m/s that leads there
   std::vector<Vec3> part_x, part_v;  ///< [N] m, m/s where a part of the step began
+  std::span<Support> offered;        ///< for the step to come
+  SupportSet supports;               ///< those of the step that goes on
+  std::vector<Vec3> reaction;        ///< [N] N s of them, and scratch
+  struct WithoutFriction {
+    Index particle;
+    Mat3 diagonal;
+    Vec3 rhs;
+  };
+  std::vector<WithoutFriction> without_friction;  ///< what was where their friction is in the system
+  std::vector<Real> told;                         ///< [N] kg on the diagonal, as multigrid is to see it
+  std::vector<Vec3> on_held;                      ///< N s, on what they hold
   SpringSystem<Real> system;
   Real stiffest = 0;                ///< [N/m] of its springs
   Real heaviest = 0;                ///< [kg] of the particles
@@ -88,11 +100,12 @@ struct SpringsWorkspace {
 };
 
 /// Solves A x = b from the guess x, with A the matrix of w.system, for the particles that are not held; the
-/// others keep their x. strict: constraints, prepared to filter, whose J x stays that of the guess; b is then
-/// met by x and forces of the constraints.
+/// others keep their x (to a relative residual of `tolerance`), and so do the directions in which w.supports
+/// hold some. strict: constraints, prepared to filter, whose J x stays that of the guess; b is then met by x
+/// and forces of the constraints.
 SolveReport solve_linear(const Springs::Model& model, const Springs::Params& params,
                          std::span<const Real> inverse_mass, SpringsWorkspace& w, std::span<const Real> b,
-                         std::span<Real> x, Multipliers<Real>* strict = nullptr);
+                         std::span<Real> x, double tolerance, Multipliers<Real>* strict = nullptr);
 
 /// w.rhs = forces of springs, air and penalties at (x, v) [N].
 void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,

@@ -1,0 +1,86 @@
+#include "plenum/coupling/support.h"
+
+#include <cmath>
+#include <optional>
+
+#include "plenum/base/parallel.h"
+#include "plenum/coupling/bounce.h"
+#include "plenum/geometry/shape.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+constexpr std::size_t samples_per_block = 512;
+
+/// The support that a body is to a sample, if it is one.
+std::optional<Support> support_of(const Samples& samples, std::size_t i, const SolidBody& body, Index index,
+                                  Real h) {
+  const Shape& shape = *body.shape;
+  const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
+  const Vec3 &x = samples.x[i], &v = samples.v[i];
+  Vec3 q = body.pose0.to_local(x);
+  SignedDistance<Real> surface = shape.signed_distance(q);
+  // A centre inside is for the contact after the step to push out; the nearest face need not be the right
+  // one.
+  if (surface.distance < std::min(-radius, Real(0)) && surface.distance < Real(-1e-4)) return {};
+  const Real fall = earth_gravity * h * h;
+  if (surface.distance - radius > fall) {
+    // Not at rest on it: a support where its way ends, not where the body is nearest.
+    const Vec3 to = x + h * v;
+    const Real path = (body.pose.to_local(to) - q).norm();
+    if (surface.distance - radius - shape.thin_wall_error() > path) return {};
+    const std::optional<Real> first =
+        first_contact(shape, body.pose0, body.pose, x, to, radius, Real(1e-4) * radius + Real(1e-5) * path);
+    if (!first) return {};
+    q = between(body.pose0, body.pose, *first).to_local(x + *first * (to - x));
+    surface = shape.signed_distance(q);
+  }
+  Support support{};
+  support.sample = static_cast<Index>(i);
+  support.body = index;
+  support.normal = body.pose.rotation * surface.normal;
+  const Vec3 local = q - surface.distance * surface.normal;
+  support.point = body.pose0 * local;
+  support.velocity = (body.pose * local - support.point) / h;
+  const Vec3& n = support.normal;
+  support.gap = std::max(n.dot(x - support.point) - radius, Real(0));
+  support.friction = std::sqrt(samples.friction * body.friction);
+  support.impulse.setZero();
+  const Real approach = -n.dot(v - support.velocity);
+  if (support.gap > h * std::max(approach, Real(0)) + fall) return {};
+  if (bounces(approach, std::max(samples.restitution, body.restitution), h)) return {};
+  return support;
+}
+
+}  // namespace
+
+void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s1, SupportWorkspace& w,
+                   std::vector<Support>& out) {
+  const Samples samples = a.samples();
+  const std::span<const SolidBody> bodies = b.bodies();
+  const std::size_t n = samples.x.size();
+  if (n == 0 || bodies.empty()) return;
+  Real largest = samples.radius;
+  for (const Real r : samples.radii) largest = std::max(largest, r);
+  sweep(bodies, s0, s1, largest + earth_gravity * h * h, w.solids);
+  const std::size_t num_blocks = (n + samples_per_block - 1) / samples_per_block;
+  if (w.blocks.size() < num_blocks) w.blocks.resize(num_blocks);
+  parallel_blocks(num_blocks, [&](std::size_t block) {
+    std::vector<Support>& found = w.blocks[block];
+    found.clear();
+    const std::size_t end = std::min(n, (block + 1) * samples_per_block);
+    for (std::size_t i = block * samples_per_block; i < end; ++i) {
+      if (!(samples.inverse_mass[i] > 0)) continue;
+      const Vec3 to = samples.x[i] + h * samples.v[i];
+      for (std::size_t k = 0; k < w.solids.size(); ++k) {
+        if (w.solids[k].body.inverse_mass > 0 || !w.solids[k].is_near(samples.x[i], to)) continue;
+        if (const auto support = support_of(samples, i, w.solids[k].body, static_cast<Index>(k), h))
+          found.push_back(*support);
+      }
+    }
+  });
+  for (std::size_t block = 0; block < num_blocks; ++block)
+    out.insert(out.end(), w.blocks[block].begin(), w.blocks[block].end());
+}
+
+}  // namespace plenum::inline PLENUM_ABI

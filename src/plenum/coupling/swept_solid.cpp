@@ -1,0 +1,33 @@
+#include "plenum/coupling/swept_solid.h"
+
+#include <cmath>
+
+#include "plenum/geometry/shape.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+void sweep(std::span<const SolidBody> bodies, Real s0, Real s1, Real margin, std::vector<SweptSolid>& out) {
+  out.clear();
+  for (const SolidBody& body : bodies) {
+    SweptSolid solid{body, {}};
+    const Pose& from = solid.body.pose0 = between(body.pose0, body.pose, s0);
+    const Pose& to = solid.body.pose = between(body.pose0, body.pose, s1);
+    // A turning body sweeps outside of both its boxes by at most the sagitta of its farthest point.
+    const Aabb first = body.shape->bounds(from), last = body.shape->bounds(to);
+    solid.bounds = first;
+    solid.bounds.extend(last);
+    const Real angle = from.rotation.angularDistance(to.rotation);
+    const Real reach = first.size().norm();
+    const Real sagitta = angle > 0 && std::isfinite(reach) ? reach * (1 - std::cos(angle / 2)) : Real(0);
+    solid.bounds = solid.bounds.grown(margin + sagitta);
+    const bool rests = from.position == to.position && from.rotation.coeffs() == to.rotation.coeffs();
+    if (std::holds_alternative<PlaneShape>(body.shape->variant()) && rests) {
+      solid.is_half_space = true;
+      solid.normal = to.rotation * Vec3::UnitY();
+      solid.offset = solid.normal.dot(to.position) + margin;
+    }
+    out.push_back(solid);
+  }
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,29 @@
+#pragma once
+// Solids of a boundary on their way through a part of the substep, with what tells quickly who is far away.
+#include <vector>
+
+#include "plenum/geometry/aabb.h"
+#include "plenum/state/boundary.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+struct SweptSolid {
+  SolidBody body = {};         ///< with its poses at the start and the end of the part
+  Aabb bounds = {};            ///< of the whole motion
+  bool is_half_space = false;  ///< a plane that does not move: near are points x with normal . x < offset
+  Vec3 normal = Vec3::Zero();
+  Real offset = 0;  ///< [m]
+
+  /// Whether a straight path from x0 to x1 may come near. Most samples of a cloud of many are far from
+  /// everything, and to find that out must cost no more than to read them.
+  bool is_near(const Vec3& x0, const Vec3& x1) const {
+    if (is_half_space)  // a straight path between points outside of it stays outside
+      return std::min(normal.dot(x0), normal.dot(x1)) < offset;
+    return bounds.overlaps({x0.cwiseMin(x1), x0.cwiseMax(x1)});
+  }
+};
+
+/// Fills `out` with the bodies' motions in the part [s0, s1] of the substep, near being within `margin` [m].
+void sweep(std::span<const SolidBody> bodies, Real s0, Real s1, Real margin, std::vector<SweptSolid>& out);
+
+}  // namespace plenum::inline PLENUM_ABI

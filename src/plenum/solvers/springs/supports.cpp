@@ -1,0 +1,241 @@
+#include "plenum/solvers/springs/supports.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+/// Part of a unit normal that is new beside those before it; below, the two supports are one.
+constexpr Real distinct = Real(0.1);
+
+/// [m/s] below which there is no slip: a thousandth of what free fall gains in 1/60 s, 10 mm in a minute.
+constexpr Real still = Real(1.6e-4);
+
+}  // namespace
+
+void SupportSet::Normals::add(const Vec3& n, Index from) {
+  if (count == 3) return;
+  Vec3 rest = n;
+  for (int k = 0; k < count; ++k) rest -= direction[std::size_t(k)].dot(rest) * direction[std::size_t(k)];
+  const Real length = rest.norm();
+  if (length < distinct) return;
+  direction[std::size_t(count)] = rest / length;
+  support[std::size_t(count)] = from;
+  ++count;
+}
+
+Mat3 SupportSet::Normals::free() const {
+  Mat3 p = Mat3::Identity();
+  for (std::size_t k = 0; k < std::size_t(count); ++k) p -= direction[k] * direction[k].transpose();
+  return p;
+}
+
+void SupportSet::take(std::span<Support> supports, std::span<const Vec3> x) {
+  supports_ = supports;
+  particles_.clear();
+  start_.clear();
+  held_.clear();
+  free_.clear();
+  target_.clear();
+  order_.resize(supports.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  std::sort(order_.begin(), order_.end(), [&](Index a, Index b) {
+    return std::pair(supports[std::size_t(a)].sample, a) < std::pair(supports[std::size_t(b)].sample, b);
+  });
+  for (std::size_t k = 0; k < order_.size(); ++k) {
+    const Index sample = supports[std::size_t(order_[k])].sample;
+    if (particles_.empty() || particles_.back().sample != sample) {
+      particles_.push_back({.sample = sample, .first = Index(k), .end = Index(k)});
+      start_.push_back(x[std::size_t(sample)]);
+    }
+    ++particles_.back().end;
+  }
+  acts_.assign(supports.size(), Acts::no);
+  least_.assign(supports.size(), 0);
+  given_.assign(supports.size(), Vec3::Zero());
+}
+
+void SupportSet::begin(std::span<const Vec3> x, std::span<const Vec3> v, std::span<const Real> inverse_mass,
+                       std::span<const Real> pressed, const Vec3& gravity, Real elapsed, Real h, bool rods) {
+  slack_ = Real(0.02 * 9.81) * h;
+  for (std::size_t p = 0; p < particles_.size(); ++p) {
+    Particle& particle = particles_[p];
+    particle.friction = Friction::none;
+    particle.push.setZero();
+    particle.drag = 0;
+    const auto i = std::size_t(particle.sample);
+    for (Index k = particle.first; k < particle.end; ++k) {
+      const auto s = std::size_t(order_[std::size_t(k)]);
+      const Support& support = supports_[s];
+      const Vec3& n = support.normal;
+      const Real gap = std::max(support.gap + n.dot(x[i] - start_[p] - elapsed * support.velocity), Real(0));
+      least_[s] = n.dot(support.velocity) - gap / h;
+      const bool pressing = gap <= still * h || (pressed[i] > 0 && n.dot(v[i] + h * gravity) < least_[s]);
+      acts_[s] = pressing || n.dot(v[i]) < least_[s] ? Acts::yes : Acts::no;
+      if (acts_[s] == Acts::no || particle.friction != Friction::none || !(support.friction > 0)) continue;
+      const Vec3 relative = v[i] - support.velocity;
+      const Real along = n.dot(relative);
+      const Vec3 slip = relative - along * n;
+      const Real speed = slip.norm();
+      // A first guess: what pressed before, or what its own weight and fall take to stop.
+      const Real stop = std::max(-n.dot(h * gravity) - along, Real(0)) / inverse_mass[i];
+      const Real grip = support.friction * std::max(stop, h * pressed[i]);
+      particle.friction = speed <= 2 * still && !rods ? Friction::sticks : Friction::slides;
+      if (particle.friction == Friction::sticks) continue;
+      const Vec3 falling = h * (gravity - n.dot(gravity) * n);
+      const bool ends = (slip + falling).norm() <= inverse_mass[i] * grip;
+      slide(particle, ends ? slip : Vec3(slip + falling), ends, grip);
+    }
+  }
+  rebuild();
+}
+
+Vec3 SupportSet::friction_of(const Particle& particle, const Vec3& slip) {
+  Vec3 dragged = slip;
+  if (particle.push != Vec3::Zero())
+    dragged -= slip.dot(particle.push) / particle.push.squaredNorm() * particle.push;
+  return particle.push - particle.drag * dragged;
+}
+
+void SupportSet::slide(Particle& particle, const Vec3& slip, bool ends, Real most) const {
+  const Real speed = slip.norm();
+  particle.push = ends || !(speed > still) ? Vec3(Vec3::Zero()) : Vec3(-most / speed * slip);
+  particle.drag = most / std::max(speed, still);
+}
+
+void SupportSet::rebuild() {
+  held_.clear();
+  free_.clear();
+  target_.clear();
+  normals_.clear();
+  for (Particle& particle : particles_) {
+    Normals normals;
+    for (Index k = particle.first; k < particle.end; ++k) {
+      const Index s = order_[std::size_t(k)];
+      if (acts_[std::size_t(s)] == Acts::yes) normals.add(supports_[std::size_t(s)].normal, s);
+    }
+    particle.held = -1;
+    if (normals.count == 0) {
+      particle.friction = Friction::none;
+      particle.push.setZero();
+      continue;
+    }
+    // The velocity along the normals that ends on every surface.
+    Vec3 target = Vec3::Zero();
+    for (std::size_t k = 0; k < std::size_t(normals.count); ++k) {
+      const auto s = std::size_t(normals.support[k]);
+      const Vec3 &direction = normals.direction[k], &n = supports_[s].normal;
+      target += (least_[s] - n.dot(target)) / n.dot(direction) * direction;
+    }
+    Mat3 free = normals.free();
+    if (particle.friction == Friction::sticks) {
+      target += free * supports_[std::size_t(normals.support[0])].velocity;
+      free.setZero();
+    }
+    particle.held = Index(held_.size());
+    held_.push_back(particle.sample);
+    free_.push_back(free);
+    target_.push_back(target);
+    normals_.push_back(normals);
+  }
+}
+
+template <class With>
+Vec3 SupportSet::divide(const Normals& normals, Vec3 impulse, With&& with) const {
+  // Each direction but those before it is across all normals before its own.
+  for (auto k = std::size_t(normals.count); k-- > 0;) {
+    const auto s = std::size_t(normals.support[k]);
+    const Vec3 &direction = normals.direction[k], &n = supports_[s].normal;
+    const Real j = impulse.dot(direction) / n.dot(direction);
+    impulse -= j * n;
+    with(s, j);
+  }
+  return impulse;
+}
+
+SupportSet::Verdict SupportSet::review(std::span<const Vec3> v, std::span<const Vec3> on_held,
+                                       std::span<const Real> inverse_mass) {
+  // By so much of itself the friction of what slides may be off.
+  constexpr Real close = Real(0.1);
+  bool unsettled = false, friction = false;
+  for (Particle& particle : particles_) {
+    const auto i = std::size_t(particle.sample);
+    if (particle.held >= 0) {
+      const auto held = std::size_t(particle.held);
+      const Real slack = slack_ / inverse_mass[i];  // [N s]
+      Real most = 0;
+      const Vec3 across = divide(normals_[held], on_held[held], [&](std::size_t s, Real j) {
+        most += supports_[s].friction * std::max(j, Real(0));
+        if (j >= -slack) return;
+        acts_[s] = Acts::released;
+        unsettled = true;
+      });
+      if (particle.friction == Friction::sticks) {
+        if (across.norm() > most + slack) {
+          particle.friction = Friction::slides;
+          particle.push = most / across.norm() * across;
+          friction = true;
+        }
+      } else if (particle.friction == Friction::slides) {
+        const auto s = std::size_t(normals_[held].support[0]);
+        const Vec3 slip = free_[held] * (v[i] - supports_[s].velocity);
+        const Particle before = particle;
+        // Without friction it would be as much faster as that takes away; what friction would drive is at
+        // rest.
+        const Vec3 had = friction_of(before, slip);
+        const bool driven = slip.dot(before.push) > 0;
+        const bool ends = driven || slip.norm() + inverse_mass[i] * had.norm() <= inverse_mass[i] * most;
+        slide(particle, driven ? Vec3(Vec3::Zero()) : slip, ends, most);
+        const Vec3 change = friction_of(particle, slip) - had;
+        friction = friction || change.norm() > close * most + slack;
+      }
+    }
+    for (Index k = particle.first; k < particle.end; ++k) {
+      const auto s = std::size_t(order_[std::size_t(k)]);
+      const Support& support = supports_[s];
+      if (acts_[s] != Acts::no || support.normal.dot(v[i]) >= least_[s] - slack_) continue;
+      acts_[s] = Acts::yes;
+      if (particle.friction == Friction::none && support.friction > 0) particle.friction = Friction::slides;
+      unsettled = true;
+    }
+  }
+  if (unsettled || friction) rebuild();
+  return unsettled ? Verdict::unsettled : friction ? Verdict::friction : Verdict::settled;
+}
+
+void SupportSet::finish(std::span<const Vec3> on_held, std::span<const Real> inverse_mass,
+                        std::span<Vec3> v) {
+  std::fill(given_.begin(), given_.end(), Vec3(Vec3::Zero()));
+  pressed_.assign(particles_.size(), 0);
+  for (std::size_t p = 0; p < particles_.size(); ++p) {
+    const Particle& particle = particles_[p];
+    if (particle.held < 0) continue;
+    const auto i = std::size_t(particle.sample), held = std::size_t(particle.held);
+    const Normals& normals = normals_[held];
+    Vec3 across = divide(normals, on_held[held], [&](std::size_t s, Real j) {
+      given_[s] += j * supports_[s].normal;
+      pressed_[p] += std::max(j, Real(0));
+    });
+    const auto first = std::size_t(normals.support[0]);
+    if (particle.friction == Friction::slides) {
+      const Vec3 slip = free_[held] * (v[i] - supports_[first].velocity);
+      across = friction_of(particle, slip);
+      if (slip.dot(particle.push) > 0) {
+        v[i] -= slip;
+        across -= slip / inverse_mass[i];
+      }
+    }
+    given_[first] += across;
+  }
+}
+
+void SupportSet::accept(Real h, std::span<Real> pressed) {
+  for (std::size_t s = 0; s < supports_.size(); ++s) supports_[s].impulse += given_[s];
+  std::fill(pressed.begin(), pressed.end(), Real(0));
+  for (std::size_t p = 0; p < particles_.size(); ++p)
+    pressed[std::size_t(particles_[p].sample)] = pressed_[p] / h;
+}
+
+}  // namespace plenum::inline PLENUM_ABI

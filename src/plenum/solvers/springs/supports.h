@@ -1,0 +1,122 @@
+#pragma once
+// What holds particles up within an implicit step: non-penetration and Coulomb friction as constraints on the
+// directions in which they may move, switched on and off until all push and none is gone through.
+#include <array>
+#include <span>
+#include <vector>
+
+#include "plenum/state/boundary.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// The supports of one step and which of them act. A particle with one acting support keeps two directions,
+/// with two one; a particle that sticks to it none. Sources: Baraff & Witkin 1998, "Large steps in cloth
+/// simulation", section 5 (constrained directions in conjugate gradients, released when they would pull);
+/// Murty 1988, "Linear complementarity, linear and nonlinear programming", section 2 (switching by the signs
+/// of both sides).
+class SupportSet {
+ public:
+  /// Supports of a step that starts at x [N] m. Keeps the span until clear().
+  void take(std::span<Support> supports, std::span<const Vec3> x);
+  void clear() { take({}, {}); }
+  bool empty() const { return supports_.empty(); }
+
+  /// Which of them a part of the step is to act with that begins `elapsed` [s] into it at x, v [N] and takes
+  /// h [s]: those that particles touch or would pass. `pressed` [N] N is
+  /// what was on each in the step before, for a first guess of friction. A particle without slip sticks. Not
+  /// so between rods: of what holds a rigid chain at many points no solve can tell how much each bears, so
+  /// there friction is a drag, which lets it creep.
+  void begin(std::span<const Vec3> x, std::span<const Vec3> v, std::span<const Real> inverse_mass,
+             std::span<const Real> pressed, const Vec3& gravity, Real elapsed, Real h, bool rods);
+
+  /// Particles that supports hold, with the projections on the directions they are free in, and the velocity
+  /// [m/s] that they are to have in the others.
+  std::span<const Index> held() const { return held_; }
+  std::span<const Mat3> free() const { return free_; }
+  std::span<const Vec3> target() const { return target_; }
+  /// y [N] = P y.
+  void hold(std::span<Vec3> y) const {
+    for (std::size_t k = 0; k < held_.size(); ++k) {
+      Vec3& here = y[std::size_t(held_[k])];
+      here = free_[k] * here;
+    }
+  }
+  /// v [N] with what is not free replaced by the targets.
+  void lead(std::span<Vec3> v) const {
+    for (std::size_t k = 0; k < held_.size(); ++k) {
+      Vec3& here = v[std::size_t(held_[k])];
+      here = free_[k] * here + target_[k];
+    }
+  }
+
+  /// What a look at a solve asks for: nothing; better friction; or another solve, since supports came to act
+  /// or ceased to.
+  enum class Verdict : char { settled, friction, unsettled };
+  /// Looks at what a solve has come to: velocities v [N] m/s, and impulses `on_held` [N s] on the held
+  /// particles that keep them there. Releases what pulls, holds what would pass, lets slide what needs more
+  /// friction than there is, and gives what slides the drag that at its slip is the friction of what
+  /// presses on it now.
+  Verdict review(std::span<const Vec3> v, std::span<const Vec3> on_held, std::span<const Real> inverse_mass);
+  /// Calls with(particle, D [kg], j [N s]) for what slides: its friction is j - D v at the velocity v [m/s].
+  template <class With>
+  void for_each_friction(With&& with) const {
+    for (const Particle& p : particles_) {
+      if (p.held < 0 || p.friction != Friction::slides) continue;
+      const auto held = std::size_t(p.held);
+      const Vec3& ground = supports_[std::size_t(normals_[held].support[0])].velocity;
+      Mat3 drag = p.drag * free_[held];
+      if (p.push != Vec3::Zero()) drag -= p.drag / p.push.squaredNorm() * p.push * p.push.transpose();
+      with(p.sample, drag, Vec3(p.push + drag * ground));
+    }
+  }
+  /// Ends a part with what is solved: stops, in v [N] m/s, what its friction drives.
+  void finish(std::span<const Vec3> on_held, std::span<const Real> inverse_mass, std::span<Vec3> v);
+  /// Adds the impulses of the part of length h [s], now taken, to those of the supports, and keeps in
+  /// `pressed` [N] the force [N] on each particle along the normals.
+  void accept(Real h, std::span<Real> pressed);
+
+ private:
+  enum class Friction : char { none, sticks, slides };
+  enum class Acts : char { no, yes, released };
+  struct Particle {
+    Index sample;
+    Index first, end;  // in order_
+    Friction friction = Friction::none;
+    Index held = -1;  // in held_
+    // Friction of what slides: a drag [kg] against its slip if that is about to end; else, as Coulomb's law
+    // is to first order, a push [N s] against it and a drag across that.
+    Vec3 push = Vec3::Zero();
+    Real drag = 0;
+  };
+  /// Up to three normals of acting supports, made orthonormal in their order.
+  struct Normals {
+    std::array<Vec3, 3> direction;
+    std::array<Index, 3> support;
+    int count = 0;
+    void add(const Vec3& n, Index from);
+    Mat3 free() const;
+  };
+  void rebuild();
+  /// Calls with(support, impulse [N s]) for the parts of an impulse along the normals of a held particle;
+  /// returns what is left across them.
+  template <class With>
+  Vec3 divide(const Normals& normals, Vec3 impulse, With&& with) const;
+
+  std::span<Support> supports_;
+  std::vector<Index> order_;  // of supports by particles
+  std::vector<Acts> acts_;    // of supports
+  std::vector<Real> least_;   // [m/s] of n . v, of supports
+  static Vec3 friction_of(const Particle& particle, const Vec3& slip);
+  void slide(Particle& particle, const Vec3& slip, bool ends, Real most) const;
+  std::vector<Real> pressed_;        // [N s] along the normals in this part, by particles_
+  std::vector<Vec3> given_;          // [N s] in this part, by supports
+  std::vector<Particle> particles_;  // near supports
+  std::vector<Vec3> start_;          // [m] where each began the step
+  Real slack_ = 0;                   // [m/s] that is not worth another solve: 2 % of free fall
+  std::vector<Index> held_;
+  std::vector<Mat3> free_;
+  std::vector<Vec3> target_;
+  std::vector<Normals> normals_;  // of held_
+};
+
+}  // namespace plenum::inline PLENUM_ABI
