@@ -335,8 +335,11 @@ void remove_friction(SpringsWorkspace& w) {
   }
 }
 
-/// Which supports act is settled in so many turns; what is not then, the next step settles.
-constexpr int most_turns = 6;
+/// Which supports act is settled in so many turns; what is not then, the next step settles. Chains, which are
+/// cheap, have more of them.
+constexpr int most_turns(bool strict) {
+  return strict ? 6 : 3;
+}
 
 /// Solves for state.velocity_change within pins, supports and `strict` constraints. Adds to `turns`.
 SolveReport solve_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
@@ -350,7 +353,7 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
   // Turns that may come to other supports need no more digits than the signs that decide on them; the
   // friction of a chain, which adds up along it, does.
   const auto fine = double(params.tolerance);
-  const double rough = strict ? fine : std::max(fine, 1e-2);
+  const double rough = strict ? fine : std::max(fine, 0.1);
   int iterations = 0;
   bool settled = w.supports.empty();
   for (int turn = 1;; ++turn) {
@@ -370,7 +373,7 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
     const bool again = verdict == SupportSet::Verdict::unsettled ||
                        (verdict == SupportSet::Verdict::friction && (strict || turn == 1));
     w.multipliers.confine(w.supports.held(), w.supports.free());
-    settled = !again || turn + 1 >= most_turns;
+    settled = !again || turn + 1 >= most_turns(strict);
   }
 }
 
