@@ -374,6 +374,7 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
                        (verdict == SupportSet::Verdict::friction && (strict || turn == 1));
     w.multipliers.confine(w.supports.held(), w.supports.free());
     settled = !again || turn + 1 >= most_turns(strict);
+    if (settled) w.supports.settle(w.reaction);
   }
 }
 

@@ -205,6 +205,17 @@ SupportSet::Verdict SupportSet::review(std::span<const Vec3> v, std::span<const 
   return unsettled ? Verdict::unsettled : friction ? Verdict::friction : Verdict::settled;
 }
 
+void SupportSet::settle(std::span<const Vec3> v) {
+  for (Particle& particle : particles_) {
+    if (particle.held < 0 || particle.friction != Friction::slides || particle.push == Vec3::Zero()) continue;
+    const auto held = std::size_t(particle.held);
+    const Vec3& ground = supports_[std::size_t(normals_[held].support[0])].velocity;
+    const Vec3 slip = free_[held] * (v[std::size_t(particle.sample)] - ground);
+    particle.drag = particle.push.norm() / std::max(slip.norm(), still);
+    particle.push.setZero();
+  }
+}
+
 void SupportSet::finish(std::span<const Vec3> on_held, std::span<const Real> inverse_mass,
                         std::span<Vec3> v) {
   std::fill(given_.begin(), given_.end(), Vec3(Vec3::Zero()));
