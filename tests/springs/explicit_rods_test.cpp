@@ -11,14 +11,9 @@ using test::Net;
 using Integrator = Springs::Integrator;
 constexpr double g = 9.81, length = 2;
 
-/// A level rope of rods, held at its first point.
+/// Held at its first point.
 SpringsPart rope_of(int links) {
-  SpringsPart part;
-  part.type = SpringsPart::Type::rope;
-  part.segments = links;
-  part.to = Vec3(static_cast<Real>(length), 0, 0);
-  part.inextensible = true;
-  part.bending_stiffness = 0;
+  SpringsPart part = test::rope_of(links, length);
   part.pins = {{.where = SpringsPin::Where::first}};
   return part;
 }

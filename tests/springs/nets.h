@@ -24,6 +24,17 @@ inline Net net_of(SpringsPart part) {
   return net;
 }
 
+/// A level rope of `links` rods over `length` m.
+inline SpringsPart rope_of(int links, double length) {
+  SpringsPart part;
+  part.type = SpringsPart::Type::rope;
+  part.segments = links;
+  part.to = Vec3(static_cast<Real>(length), 0, 0);
+  part.inextensible = true;
+  part.bending_stiffness = 0;
+  return part;
+}
+
 /// A square of 1 m, held at two corners of one side, at first flat and horizontal.
 inline SpringsPart hanging_cloth(int cells = 20) {
   SpringsPart part;

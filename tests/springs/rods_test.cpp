@@ -10,17 +10,8 @@
 namespace plenum { namespace {
 
 using test::Net;
+using test::rope_of;
 using Integrator = Springs::Integrator;
-
-SpringsPart rope_of(int links, double length) {
-  SpringsPart part;
-  part.type = SpringsPart::Type::rope;
-  part.segments = links;
-  part.to = Vec3(static_cast<Real>(length), 0, 0);
-  part.inextensible = true;
-  part.bending_stiffness = 0;
-  return part;
-}
 
 double kinetic_energy(const Net& net) {
   double sum = 0;

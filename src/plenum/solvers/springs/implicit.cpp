@@ -251,8 +251,8 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
       return pcg<Real>(matrix, *w.incomplete_cholesky, b, x, w.pcg, options, filter);
     case Springs::Preconditioner::multigrid: {
       NetMultigrid<Real>& multigrid = multigrid_of(model, inverse_mass, w);
-      tell_of_supports(w);
-      multigrid.update(matrix, std::span<const Real>(w.told));
+      if (!w.supports.empty()) tell_of_supports(w);
+      multigrid.update(matrix, std::span<const Real>(w.supports.empty() ? w.base : w.told));
       return pcg<Real>(matrix, multigrid, b, x, w.pcg, options, filter);
     }
   }
@@ -441,7 +441,7 @@ bool one_step(const Springs::Model& model, Springs::State& state, const Springs:
     report.warn("the linear solve reached the limit of the precision; raise tolerance");
   const StageTimer timer(report.stages, "move");
   for_all(n, [&](std::size_t i) { v[i] += state.velocity_change[i]; });
-  w.supports.finish(w.on_held, inverse_mass, v);
+  w.supports.finish(w.on_held, v);
   for_all(n, [&](std::size_t i) { x[i] += h * v[i]; });
   if (!strict) return true;
   // The step ended on tangents to the constraints; the rest of the way is of second order.

@@ -216,8 +216,7 @@ void SupportSet::settle(std::span<const Vec3> v) {
   }
 }
 
-void SupportSet::finish(std::span<const Vec3> on_held, std::span<const Real> inverse_mass,
-                        std::span<Vec3> v) {
+void SupportSet::finish(std::span<const Vec3> on_held, std::span<const Vec3> v) {
   std::fill(given_.begin(), given_.end(), Vec3(Vec3::Zero()));
   pressed_.assign(particles_.size(), 0);
   for (std::size_t p = 0; p < particles_.size(); ++p) {
@@ -233,10 +232,6 @@ void SupportSet::finish(std::span<const Vec3> on_held, std::span<const Real> inv
     if (particle.friction == Friction::slides) {
       const Vec3 slip = free_[held] * (v[i] - supports_[first].velocity);
       across = friction_of(particle, slip);
-      if (slip.dot(particle.push) > 0) {
-        v[i] -= slip;
-        across -= slip / inverse_mass[i];
-      }
     }
     given_[first] += across;
   }
