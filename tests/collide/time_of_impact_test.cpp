@@ -20,7 +20,7 @@ Quat turn(double angle, const Vec3& axis) {
 }
 
 /// The motion of the contract: straight, and turning at a constant rate.
-Pose between(const Pose& p, const Pose& q, double s) {
+Pose moved(const Pose& p, const Pose& q, double s) {
   return {p.position + static_cast<Real>(s) * (q.position - p.position),
           p.rotation.slerp(static_cast<Real>(s), q.rotation)};
 }
@@ -102,7 +102,7 @@ TEST(TimeOfImpact, NeverMissesAndNeverComesLate) {
         time_of_impact(a, a0, a1, b, b0, b1, static_cast<Real>(wanted), static_cast<Real>(tolerance));
     (hit ? hits : misses) += 1;
     const auto distance = [&](double s) {
-      const Pose pa = between(a0, a1, s), pb = between(b0, b1, s);
+      const Pose pa = moved(a0, a1, s), pb = moved(b0, b1, s);
       const Solid sa = solid_of(a, pa), sb = solid_of(b, pb);
       const auto g = gjk<double>(sa.support, sb.support, (pb.position - pa.position).cast<double>(), 1e-6);
       return g.overlap ? 0.0 : g.distance;
