@@ -158,15 +158,18 @@ BlockMatrix<T, kind>::BlockMatrix(Index num_rows, std::span<const Index2> pairs)
 template <class T, BlockKind kind>
 void BlockMatrix<T, kind>::split(const T* x, T* planes) const {
   const auto rows = static_cast<std::size_t>(num_rows());
+  constexpr std::size_t lanes = num_lanes<T>;
   parallel_for(pattern_.num_slices(), 8 * slices_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t s = begin; s < end; ++s) {
-      const T* in = x + 3 * s * width;
-      alignas(64) T tail[3 * width] = {};
-      if ((s + 1) * width > rows) std::copy(in, x + 3 * rows, tail), in = tail;
+    for (std::size_t row = begin * width; row < end * width; row += lanes) {
+      const T* in = x + 3 * row;
+      alignas(64) T tail[3 * lanes] = {};
+      if (row + lanes > rows) {
+        if (row < rows) std::copy(in, x + 3 * rows, tail);
+        in = tail;
+      }
       Lanes<T> a, b, c;
       load3(in, a, b, c);
-      store(planes + s * width, a), store(planes + plane_ + s * width, b),
-          store(planes + 2 * plane_ + s * width, c);
+      store(planes + row, a), store(planes + plane_ + row, b), store(planes + 2 * plane_ + row, c);
     }
   });
 }
@@ -174,27 +177,42 @@ void BlockMatrix<T, kind>::split(const T* x, T* planes) const {
 template <class T, BlockKind kind>
 void BlockMatrix<T, kind>::gather_panel(std::size_t panel, const T* planes, T (*out)[width]) const {
   for (int c = 0; c < 3; ++c)
-    store(out[c], gather(planes + c * plane_, pattern_.columns().data() + panel * width));
+    for (int l = 0; l < width; l += num_lanes<T>)
+      store(out[c] + l, gather(planes + c * plane_, pattern_.columns().data() + panel * width + l));
 }
 
 namespace {
 
-/// Reads number e of a panel's blocks.
+/// Reads number e of a panel's blocks, for as many lanes as a register holds.
 template <class T>
-struct OwnValues {
+struct PanelValues {
+  static constexpr int width = 64 / sizeof(T);
   const T* v;
-  [[gnu::always_inline]] Lanes<T> operator[](int e) const { return load(v + e * num_lanes<T>); }
+  [[gnu::always_inline]] Lanes<T> operator[](int e) const { return load(v + e * width); }
 };
 
-/// The same for a mirrored panel.
+/// The same for a mirrored panel whose lanes lie in two panels of a plane: lanes from `shift` on of a row of
+/// the first, then those of the next.
 template <class T>
-struct MirroredValues {
+struct StraddlingValues {
+  static constexpr int width = PanelValues<T>::width;
   const T *v, *next;
-  int shift;
-  [[gnu::always_inline]] Lanes<T> operator[](int e) const {
-    return shifted(load(v + e * num_lanes<T>), load(next + e * num_lanes<T>), shift);
-  }
+  Straddling<T> lanes;
+  [[gnu::always_inline]] Lanes<T> operator[](int e) const { return lanes(v + e * width, next + e * width); }
 };
+
+/// Calls f with the values of lanes [lane, lane + lanes of a register) of a panel at a place.
+template <int entries, class T, class F>
+[[gnu::always_inline]] inline void with_values(const BlockPattern::Place& place, std::size_t next_unit,
+                                               const T* values, int lane, const F& f) {
+  constexpr int width = PanelValues<T>::width, lanes = num_lanes<T>;
+  const T* v = values + entries * place.unit;
+  const int first = place.shift + lane;
+  if (first + lanes <= width) return f(PanelValues<T>{v + first});
+  const T* next = v + entries * next_unit;
+  if (first >= width) return f(PanelValues<T>{next + first - width});
+  f(StraddlingValues<T>{v + width - lanes, next, Straddling<T>(first - (width - lanes))});
+}
 
 /// y += block x, or its transpose.
 template <BlockKind kind, bool transposed = false, class Values, class V>
@@ -228,43 +246,45 @@ template <int mode>
 double BlockMatrix<T, kind>::product(const T* inverse, T damping, const T* b, const T* planes, T* y) const {
   const auto rows = static_cast<std::size_t>(num_rows());
   const T *in0 = planes, *in1 = in0 + plane_, *in2 = in1 + plane_;
+  constexpr std::size_t lanes = num_lanes<T>;
   const auto run = [&](std::size_t begin, std::size_t end) {
-    Lanes8 sum{};
-    for (std::size_t s = begin; s < end; ++s) {
-      const std::size_t first_row = s * width;
-      const bool whole = first_row + width <= rows;
-      alignas(64) T tail[3 * width];
-      const Lanes<T> x0 = load(in0 + first_row), x1 = load(in1 + first_row), x2 = load(in2 + first_row);
+    SumLanes sum{};
+    for (std::size_t row = begin * width; row < std::min(end * width, rows); row += lanes) {
+      const auto s = static_cast<Index>(row / width), lane = static_cast<Index>(row % width);
+      const bool whole = row + lanes <= rows;
+      alignas(64) T tail[3 * lanes];
+      const Lanes<T> x0 = load(in0 + row), x1 = load(in1 + row), x2 = load(in2 + row);
       Lanes<T> y0{}, y1{}, y2{};
+      const std::size_t blocks = static_cast<std::size_t>(s) * 6 * width + lane;
       if constexpr (mode != after_jacobi && mode != as_sweep)
-        multiply_add<BlockKind::symmetric>(OwnValues<T>{diagonal_.data() + s * 6 * width}, x0, x1, x2, y0, y1,
-                                           y2);
-      const std::size_t end_panel = pattern_.first_panel(static_cast<Index>(s) + 1);
-      for (std::size_t p = pattern_.first_panel(static_cast<Index>(s)); p < end_panel; ++p) {
+        multiply_add<BlockKind::symmetric>(PanelValues<T>{diagonal_.data() + blocks}, x0, x1, x2, y0, y1, y2);
+      const std::size_t end_panel = pattern_.first_panel(s + 1);
+      for (std::size_t p = pattern_.first_panel(s); p < end_panel; ++p) {
         Lanes<T> c0, c1, c2;
         if (const Index first = pattern_.first_column(p); first >= 0) {
-          c0 = load(in0 + first), c1 = load(in1 + first), c2 = load(in2 + first);
+          const std::size_t at = static_cast<std::size_t>(first) + lane;
+          c0 = load(in0 + at), c1 = load(in1 + at), c2 = load(in2 + at);
         } else {
-          const Index* columns = pattern_.columns().data() + p * width;
+          const Index* columns = pattern_.columns().data() + p * width + lane;
           c0 = gather(in0, columns), c1 = gather(in1, columns), c2 = gather(in2, columns);
         }
         const BlockPattern::Place& place = pattern_.place(p);
-        const T* v = values_.data() + entries * place.unit;
         if (place.mirrored)
-          multiply_add<kind, true>(MirroredValues<T>{v, v + entries * pattern_.next_unit(), place.shift}, c0,
-                                   c1, c2, y0, y1, y2);
+          with_values<entries>(place, pattern_.next_unit(), values_.data(), lane,
+                               [&](const auto& b) { multiply_add<kind, true>(b, c0, c1, c2, y0, y1, y2); });
         else
-          multiply_add<kind>(OwnValues<T>{v}, c0, c1, c2, y0, y1, y2);
+          multiply_add<kind>(PanelValues<T>{values_.data() + entries * place.unit + lane}, c0, c1, c2, y0, y1,
+                             y2);
       }
       if constexpr (mode == with_dot) {
         accumulate(sum, x0, y0), accumulate(sum, x1, y1), accumulate(sum, x2, y2);
       }
-      T* out = whole ? y + 3 * first_row : tail;
+      T* out = whole ? y + 3 * row : tail;
       if constexpr (mode >= as_residual) {
         Lanes<T> b0, b1, b2;
-        alignas(64) T b_tail[3 * width] = {};
-        if (!whole) std::copy(b + 3 * first_row, b + 3 * rows, b_tail);
-        load3(whole ? b + 3 * first_row : b_tail, b0, b1, b2);
+        alignas(64) T b_tail[3 * lanes] = {};
+        if (!whole) std::copy(b + 3 * row, b + 3 * rows, b_tail);
+        load3(whole ? b + 3 * row : b_tail, b0, b1, b2);
         if constexpr (mode == after_jacobi) {
           const T rest = 1 - damping;
           y0 = rest * b0 - y0, y1 = rest * b1 - y1, y2 = rest * b2 - y2;
@@ -274,7 +294,7 @@ double BlockMatrix<T, kind>::product(const T* inverse, T damping, const T* b, co
         if constexpr (mode == as_sweep) {
           const T rest = 1 - damping;
           Lanes<T> z0 = rest * x0, z1 = rest * x1, z2 = rest * x2;
-          multiply_add<BlockKind::symmetric>(OwnValues<T>{inverse + s * 6 * width}, y0, y1, y2, z0, z1, z2);
+          multiply_add<BlockKind::symmetric>(PanelValues<T>{inverse + blocks}, y0, y1, y2, z0, z1, z2);
           y0 = z0, y1 = z1, y2 = z2;
           accumulate(sum, b0, y0), accumulate(sum, b1, y1), accumulate(sum, b2, y2);
         }
@@ -283,7 +303,7 @@ double BlockMatrix<T, kind>::product(const T* inverse, T damping, const T* b, co
         }
       }
       store3(out, y0, y1, y2);
-      if (!whole) std::copy(tail, tail + 3 * (rows - first_row), y + 3 * first_row);
+      if (!whole) std::copy(tail, tail + 3 * (rows - row), y + 3 * row);
     }
     return sum_lanes(sum);
   };
@@ -340,18 +360,19 @@ void BlockMatrix<T, kind>::set_diagonal_from_rows(std::span<const T> base) requi
   const auto rows = static_cast<std::size_t>(num_rows());
   assert(base.size() == rows);
   parallel_for(pattern_.num_slices(), slices_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t s = begin; s < end; ++s) {
+    for (std::size_t row = begin * width; row < end * width; row += num_lanes<T>) {
+      const auto s = static_cast<Index>(row / width), lane = static_cast<Index>(row % width);
       Lanes<T> own{}, sum[6] = {};
-      for (std::size_t l = 0; l < width && s * width + l < rows; ++l) own[l] = base[s * width + l];
+      for (std::size_t l = 0; l < num_lanes<T> && row + l < rows; ++l) own[l] = base[row + l];
       sum[0] = sum[1] = sum[2] = own;
-      const std::size_t end_panel = pattern_.first_panel(static_cast<Index>(s) + 1);
-      for (std::size_t p = pattern_.first_panel(static_cast<Index>(s)); p < end_panel; ++p) {
-        const BlockPattern::Place& place = pattern_.place(p);
-        const T* v = values_.data() + entries * place.unit;
-        const MirroredValues<T> mirrored{v, v + entries * pattern_.next_unit(), place.shift};
-        for (int e = 0; e < 6; ++e) sum[e] -= place.mirrored ? mirrored[e] : OwnValues<T>{v}[e];
-      }
-      for (int e = 0; e < 6; ++e) store(diagonal_.data() + (s * 6 + e) * width, sum[e]);
+      const std::size_t end_panel = pattern_.first_panel(s + 1);
+      for (std::size_t p = pattern_.first_panel(s); p < end_panel; ++p)
+        with_values<entries>(pattern_.place(p), pattern_.next_unit(), values_.data(), lane,
+                             [&](const auto& b) {
+                               for (int e = 0; e < 6; ++e) sum[e] -= b[e];
+                             });
+      for (int e = 0; e < 6; ++e)
+        store(diagonal_.data() + (static_cast<std::size_t>(s) * 6 + e) * width + lane, sum[e]);
     }
   });
 }

@@ -31,11 +31,11 @@ void JacobiPreconditioner<T>::operator()(std::span<const T> r, std::span<T> z) c
 template <class T>
 double JacobiPreconditioner<T>::apply_dot(std::span<const T> r, std::span<T> z) const {
   assert(r.size() == inverse_.size() && z.size() == r.size());
-  constexpr std::size_t width = num_lanes<T>;
+  constexpr std::size_t lanes = num_lanes<T>;
   return ordered_sum(r.size(), vector_block, [&](std::size_t begin, std::size_t end) {
-    Lanes8 sum{};
+    SumLanes sum{};
     std::size_t i = begin;
-    for (; i + width <= end; i += width) {
+    for (; i + lanes <= end; i += lanes) {
       const Lanes<T> a = load(&r[i]), b = load(&inverse_[i]) * a;
       store(&z[i], b);
       accumulate(sum, a, b);
@@ -50,6 +50,9 @@ double JacobiPreconditioner<T>::apply_dot(std::span<const T> r, std::span<T> z) 
 }
 
 namespace {
+/// Rows of a slice of a BlockMatrix.
+template <class T>
+constexpr std::size_t slice_width = 64 / sizeof(T);
 constexpr std::size_t slices_per_block(std::size_t width) {
   return 1024 / width;
 }
@@ -57,7 +60,7 @@ constexpr std::size_t slices_per_block(std::size_t width) {
 
 template <class T>
 void BlockJacobiPreconditioner<T>::update(Index num_rows, std::span<const T> diagonal_values, T scale) {
-  constexpr std::size_t width = num_lanes<T>;
+  constexpr std::size_t width = slice_width<T>;
   num_rows_ = num_rows;
   inverse_.resize(diagonal_values.size());
   parallel_for(
@@ -96,17 +99,22 @@ void BlockJacobiPreconditioner<T>::update(Index num_rows, std::span<const T> dia
 template <class T>
 template <bool with_dot, bool to_planes>
 double BlockJacobiPreconditioner<T>::product(const T* r, T* z, std::size_t plane) const {
-  constexpr std::size_t width = num_lanes<T>;
+  constexpr std::size_t width = slice_width<T>, lanes = num_lanes<T>;
   const std::size_t rows = num_rows_, slices = (rows + width - 1) / width;
   const auto run = [&](std::size_t begin, std::size_t end) {
-    Lanes8 sum{};
-    for (std::size_t s = begin; s < end; ++s) {
-      const T* d = inverse_.data() + s * 6 * width;
-      const bool whole = (s + 1) * width <= rows;
-      alignas(64) T tail[3 * width] = {};
-      const T* in = r + 3 * s * width;
-      [[maybe_unused]] T* out = whole ? z + 3 * s * width : tail;
-      if (!whole) in = std::copy(in, r + 3 * rows, tail), in = tail;
+    SumLanes sum{};
+    // Planes are filled to the end of the last slice.
+    for (std::size_t row = begin * width; row < (to_planes ? end * width : std::min(end * width, rows));
+         row += lanes) {
+      const T* d = inverse_.data() + row / width * 6 * width + row % width;
+      const bool whole = row + lanes <= rows;
+      alignas(64) T tail[3 * lanes] = {};
+      const T* in = r + 3 * row;
+      [[maybe_unused]] T* out = whole ? z + 3 * row : tail;
+      if (!whole) {
+        if (row < rows) std::copy(in, r + 3 * rows, tail);
+        in = tail;
+      }
       Lanes<T> x0, x1, x2;
       load3(in, x0, x1, x2);
       const Lanes<T> b01 = load(d + 3 * width), b02 = load(d + 4 * width), b12 = load(d + 5 * width);
@@ -115,10 +123,10 @@ double BlockJacobiPreconditioner<T>::product(const T* r, T* z, std::size_t plane
       const Lanes<T> y2 = b02 * x0 + b12 * x1 + load(d + 2 * width) * x2;
       if constexpr (with_dot) accumulate(sum, x0, y0), accumulate(sum, x1, y1), accumulate(sum, x2, y2);
       if constexpr (to_planes) {
-        store(z + s * width, y0), store(z + plane + s * width, y1), store(z + 2 * plane + s * width, y2);
+        store(z + row, y0), store(z + plane + row, y1), store(z + 2 * plane + row, y2);
       } else {
         store3(out, y0, y1, y2);
-        if (!whole) std::copy(tail, tail + 3 * (rows - s * width), z + 3 * s * width);
+        if (!whole) std::copy(tail, tail + 3 * (rows - row), z + 3 * row);
       }
     }
     return sum_lanes(sum);

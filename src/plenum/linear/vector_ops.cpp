@@ -13,7 +13,7 @@ namespace {
 template <class T, class OnLanes, class OnItem>
 double sum_range(std::size_t begin, std::size_t end, OnLanes&& lanes, OnItem&& item) {
   constexpr std::size_t width = num_lanes<T>;
-  Lanes8 even{}, odd{};
+  SumLanes even{}, odd{};
   std::size_t i = begin;
   for (; i + 2 * width <= end; i += 2 * width) lanes(i, even), lanes(i + width, odd);
   for (; i + width <= end; i += width) lanes(i, even);
@@ -29,7 +29,7 @@ double dot(std::span<const T> x, std::span<const T> y) {
   assert(x.size() == y.size());
   return ordered_sum(x.size(), vector_block, [&](std::size_t begin, std::size_t end) {
     return sum_range<T>(
-        begin, end, [&](std::size_t i, Lanes8& sum) { accumulate(sum, load(&x[i]), load(&y[i])); },
+        begin, end, [&](std::size_t i, SumLanes& sum) { accumulate(sum, load(&x[i]), load(&y[i])); },
         [&](std::size_t i) { return double(x[i]) * double(y[i]); });
   });
 }
@@ -82,7 +82,7 @@ double residual_from_product(std::span<const T> b, std::span<T> r) {
   return ordered_sum(b.size(), vector_block, [&](std::size_t begin, std::size_t end) {
     return sum_range<T>(
         begin, end,
-        [&](std::size_t i, Lanes8& sum) {
+        [&](std::size_t i, SumLanes& sum) {
           const Lanes<T> v = load(&b[i]) - load<T>(&r[i]);
           store(&r[i], v);
           accumulate(sum, v, v);
@@ -100,7 +100,7 @@ double step_and_residual(T a, std::span<const T> p, std::span<const T> q, std::s
   return ordered_sum(p.size(), vector_block, [&](std::size_t begin, std::size_t end) {
     return sum_range<T>(
         begin, end,
-        [&](std::size_t i, Lanes8& sum) {
+        [&](std::size_t i, SumLanes& sum) {
           store(&x[i], load<T>(&x[i]) + a * load(&p[i]));
           const Lanes<T> v = load<T>(&r[i]) - a * load(&q[i]);
           store(&r[i], v);

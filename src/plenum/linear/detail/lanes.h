@@ -1,32 +1,44 @@
 #pragma once
-// One cache line of numbers as a vector of the compiler (GCC and clang), lowered to whatever the processor
-// has.
+// One register of numbers as a vector of the compiler (GCC and clang). Vectors wider than the processor's
+// registers would do everywhere, but compilers take them apart number by number and through memory: a product
+// with a matrix was six times slower on AVX2 than with vectors of its own width.
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif
 
+#include <array>
+#include <cstddef>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "plenum/base/real.h"
 
 namespace plenum::inline PLENUM_ABI {
 
+#if defined(__AVX512F__)
+inline constexpr int register_bytes = 64;
+#elif defined(__AVX__)
+inline constexpr int register_bytes = 32;
+#else
+inline constexpr int register_bytes = 16;
+#endif
+
 template <class T>
 struct LanesOf;
 template <>
 struct LanesOf<float> {
-  typedef float type __attribute__((vector_size(64)));
+  typedef float type __attribute__((vector_size(register_bytes)));
 };
 template <>
 struct LanesOf<double> {
-  typedef double type __attribute__((vector_size(64)));
+  typedef double type __attribute__((vector_size(register_bytes)));
 };
 template <class T>
 using Lanes = typename LanesOf<T>::type;
-typedef double Lanes8 __attribute__((vector_size(64)));
 
 template <class T>
-inline constexpr int num_lanes = 64 / sizeof(T);
+inline constexpr int num_lanes = register_bytes / static_cast<int>(sizeof(T));
 
 template <class T>
 [[gnu::always_inline]] inline Lanes<T> load(const T* p) {
@@ -39,6 +51,7 @@ template <class T>
   std::memcpy(p, &v, sizeof v);
 }
 
+#ifdef __AVX512F__
 /// Components of the vectors x[0..lanes), stored x0 y0 z0 x1 y1 z1 ...
 [[gnu::always_inline]] inline void load3(const float* p, Lanes<float>& x, Lanes<float>& y, Lanes<float>& z) {
   const Lanes<float> a = load(p), b = load(p + 16), c = load(p + 32);
@@ -85,51 +98,130 @@ template <class T>
   store(p + 16, Lanes<double>(__builtin_shufflevector(
                     __builtin_shufflevector(x, y, 13, 0, 6, 14, 0, 7, 15, 0), z, 0, 13, 2, 3, 14, 5, 6, 15)));
 }
+#else
+namespace lanes_detail {
+
+/// In every four lanes: two of a, then two of b.
+template <int i, int j, int k, int l, class V>
+[[gnu::always_inline]] inline V pick(const V& a, const V& b) {
+  if constexpr (sizeof(V) / sizeof(a[0]) == 8)
+    return __builtin_shufflevector(a, b, i, j, 8 + k, 8 + l, 4 + i, 4 + j, 12 + k, 12 + l);
+  else
+    return __builtin_shufflevector(a, b, i, j, 4 + k, 4 + l);
+}
+
+/// Vector `part` of the three that hold four lanes' vectors; with eight lanes, that and the one of the next
+/// four.
+template <class T>
+[[gnu::always_inline]] inline Lanes<T> load_fours(const T* p, int part) {
+  typedef T Four __attribute__((vector_size(4 * sizeof(T))));
+  Four v;
+  std::memcpy(&v, p + 4 * part, sizeof v);
+  if constexpr (num_lanes<T> == 8) {
+    Four next;
+    std::memcpy(&next, p + 4 * part + 12, sizeof next);
+    return __builtin_shufflevector(v, next, 0, 1, 2, 3, 4, 5, 6, 7);
+  } else {
+    return v;
+  }
+}
+template <class T>
+[[gnu::always_inline]] inline void store_fours(T* p, int part, const Lanes<T>& v) {
+  constexpr std::size_t four = 4 * sizeof(T);
+  for (std::size_t k = 0; k < sizeof v / four; ++k)
+    std::memcpy(p + 4 * part + 12 * k, reinterpret_cast<const char*>(&v) + k * four, four);
+}
+
+}  // namespace lanes_detail
+
+/// Components of the vectors x[0..lanes), stored x0 y0 z0 x1 y1 z1 ...
+template <class T>
+[[gnu::always_inline]] inline void load3(const T* p, Lanes<T>& x, Lanes<T>& y, Lanes<T>& z) {
+  using namespace lanes_detail;
+  if constexpr (num_lanes<T> == 2) {
+    x = Lanes<T>{p[0], p[3]}, y = Lanes<T>{p[1], p[4]}, z = Lanes<T>{p[2], p[5]};
+  } else {
+    const Lanes<T> a = load_fours(p, 0), b = load_fours(p, 1), c = load_fours(p, 2);
+    // a = x0 y0 z0 x1, b = y1 z1 x2 y2, c = z2 x3 y3 z3
+    const Lanes<T> xy = pick<2, 3, 1, 2>(b, c);  // x2 y2 x3 y3
+    const Lanes<T> yz = pick<1, 2, 0, 1>(a, b);  // y0 z0 y1 z1
+    x = pick<0, 3, 0, 2>(a, xy), y = pick<0, 2, 1, 3>(yz, xy), z = pick<1, 3, 0, 3>(yz, c);
+  }
+}
+
+/// Inverse of load3.
+template <class T>
+[[gnu::always_inline]] inline void store3(T* p, const Lanes<T>& x, const Lanes<T>& y, const Lanes<T>& z) {
+  using namespace lanes_detail;
+  if constexpr (num_lanes<T> == 2) {
+    for (int l = 0; l < 2; ++l) p[3 * l] = x[l], p[3 * l + 1] = y[l], p[3 * l + 2] = z[l];
+  } else {
+    const Lanes<T> xy = pick<0, 2, 0, 2>(x, y);  // x0 x2 y0 y2
+    const Lanes<T> yz = pick<1, 3, 1, 3>(y, z);  // y1 y3 z1 z3
+    const Lanes<T> zx = pick<0, 2, 1, 3>(z, x);  // z0 z2 x1 x3
+    store_fours<T>(p, 0, pick<0, 2, 0, 2>(xy, zx));
+    store_fours<T>(p, 1, pick<0, 2, 1, 3>(yz, xy));
+    store_fours<T>(p, 2, pick<1, 3, 1, 3>(zx, yz));
+  }
+}
+#endif
 
 /// x[column[0..lanes)].
-[[gnu::always_inline]] inline Lanes<float> gather(const float* x, const Index* column) {
+template <class T>
+[[gnu::always_inline]] inline Lanes<T> gather(const T* x, const Index* column) {
 #ifdef __AVX512F__
   // (The unmasked intrinsic is the same instruction, but GCC 12 warns of its undefined source operand.)
-  return reinterpret_cast<Lanes<float>>(
-      _mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xffff, _mm512_loadu_si512(column), x, 4));
-#else
-  Lanes<float> v;
-  for (int l = 0; l < 16; ++l) v[l] = x[column[l]];
-  return v;
+  if constexpr (sizeof(T) == 4)
+    return reinterpret_cast<Lanes<T>>(
+        _mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xffff, _mm512_loadu_si512(column), x, 4));
 #endif
-}
-[[gnu::always_inline]] inline Lanes<double> gather(const double* x, const Index* column) {
-  Lanes<double> v;
-  for (int l = 0; l < 8; ++l) v[l] = x[column[l]];
-  return v;
+  return [&]<int... l>(std::integer_sequence<int, l...>) {
+    return Lanes<T>{x[column[l]]...};
+  }
+  (std::make_integer_sequence<int, num_lanes<T>>{});
 }
 
-/// Lanes [shift, shift + lanes) of a followed by b; shift in [0, lanes).
-[[gnu::always_inline]] inline Lanes<float> shifted(const Lanes<float>& a, const Lanes<float>& b, int shift) {
+/// All bits set in the first half, none in the second.
+template <class T>
+inline constexpr auto before_end = [] {
+  std::array<std::conditional_t<sizeof(T) == 4, int, long long>, 2 * num_lanes<T>> bits{};
+  for (int l = 0; l < num_lanes<T>; ++l) bits[l] = -1;
+  return bits;
+}();
+
+/// Numbers [shift, shift + lanes) of a[0..lanes) followed by b[0..lanes); shift in [1, lanes). May read lanes
+/// - 1 numbers behind a's and before b's.
+template <class T>
+struct Straddling {
 #ifdef __AVX512F__
-  const __m512i ramp = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  return reinterpret_cast<Lanes<float>>(
-      _mm512_permutex2var_ps(reinterpret_cast<__m512>(a), _mm512_add_epi32(ramp, _mm512_set1_epi32(shift)),
-                             reinterpret_cast<__m512>(b)));
+  __m512i from;
+  explicit Straddling(int shift) {
+    if constexpr (sizeof(T) == 4)
+      from = _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                              _mm512_set1_epi32(shift));
+    else
+      from = _mm512_add_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7), _mm512_set1_epi64(shift));
+  }
+  [[gnu::always_inline]] Lanes<T> operator()(const T* a, const T* b) const {
+    const Lanes<T> va = load(a), vb = load(b);
+    if constexpr (sizeof(T) == 4)
+      return reinterpret_cast<Lanes<T>>(
+          _mm512_permutex2var_ps(reinterpret_cast<__m512>(va), from, reinterpret_cast<__m512>(vb)));
+    else
+      return reinterpret_cast<Lanes<T>>(
+          _mm512_permutex2var_pd(reinterpret_cast<__m512d>(va), from, reinterpret_cast<__m512d>(vb)));
+  }
 #else
-  float both[32];
-  store(both, a), store(both + 16, b);
-  return load(both + shift);
+  int shift;
+  decltype(Lanes<T>{} < Lanes<T>{}) in_a;
+  explicit Straddling(int shift) : shift(shift) {
+    std::memcpy(&in_a, &before_end<T>[shift], sizeof in_a);
+  }
+  [[gnu::always_inline]] Lanes<T> operator()(const T* a, const T* b) const {
+    return in_a ? load(a + shift) : load(b + shift - num_lanes<T>);
+  }
 #endif
-}
-[[gnu::always_inline]] inline Lanes<double> shifted(const Lanes<double>& a, const Lanes<double>& b,
-                                                    int shift) {
-#ifdef __AVX512F__
-  const __m512i ramp = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
-  return reinterpret_cast<Lanes<double>>(
-      _mm512_permutex2var_pd(reinterpret_cast<__m512d>(a), _mm512_add_epi64(ramp, _mm512_set1_epi64(shift)),
-                             reinterpret_cast<__m512d>(b)));
-#else
-  double both[16];
-  store(both, a), store(both + 8, b);
-  return load(both + shift);
-#endif
-}
+};
 
 /// Vectors of a row with a component to spare, and symmetric blocks with two: for arrays padded accordingly.
 template <class T>
@@ -155,23 +247,31 @@ template <class V, class T>
   return v;
 }
 
-/// a0 + a1 + ... in a fixed order, in double.
-[[gnu::always_inline]] inline double sum_lanes(const Lanes8& v) {
-  return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
+/// Sums of products of numbers, in double.
+typedef double SumLanes __attribute__((vector_size(register_bytes)));
+
+/// a0 + a1 + ... in a fixed order: halves are added to each other.
+[[gnu::always_inline]] inline double sum_lanes(const SumLanes& v) {
+  double a[register_bytes / 8];
+  std::memcpy(a, &v, sizeof a);
+  for (int half = register_bytes / 16; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) a[i] += a[i + half];
+  return a[0];
 }
 
 /// Adds a b to the double accumulator.
-[[gnu::always_inline]] inline void accumulate(Lanes8& sum, const Lanes<double>& a, const Lanes<double>& b) {
+[[gnu::always_inline]] inline void accumulate(SumLanes& sum, const Lanes<double>& a, const Lanes<double>& b) {
   sum += a * b;
 }
-typedef float Half8 __attribute__((vector_size(32)));
-[[gnu::always_inline]] inline void accumulate(Lanes8& sum, const Lanes<float>& a, const Lanes<float>& b) {
-  const Half8 a0 = __builtin_shufflevector(a, a, 0, 1, 2, 3, 4, 5, 6, 7);
-  const Half8 a1 = __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15);
-  const Half8 b0 = __builtin_shufflevector(b, b, 0, 1, 2, 3, 4, 5, 6, 7);
-  const Half8 b1 = __builtin_shufflevector(b, b, 8, 9, 10, 11, 12, 13, 14, 15);
-  sum += __builtin_convertvector(a0, Lanes8) * __builtin_convertvector(b0, Lanes8);
-  sum += __builtin_convertvector(a1, Lanes8) * __builtin_convertvector(b1, Lanes8);
+[[gnu::always_inline]] inline void accumulate(SumLanes& sum, const Lanes<float>& a, const Lanes<float>& b) {
+  constexpr int half = num_lanes<float> / 2;
+  [&]<int... l>(std::integer_sequence<int, l...>) {
+    sum += __builtin_convertvector(__builtin_shufflevector(a, a, l...), SumLanes) *
+           __builtin_convertvector(__builtin_shufflevector(b, b, l...), SumLanes);
+    sum += __builtin_convertvector(__builtin_shufflevector(a, a, half + l...), SumLanes) *
+           __builtin_convertvector(__builtin_shufflevector(b, b, half + l...), SumLanes);
+  }
+  (std::make_integer_sequence<int, half>{});
 }
 
 }  // namespace plenum::inline PLENUM_ABI
