@@ -17,11 +17,19 @@ class GradientTable {
       for (std::size_t c = 0; c < 3; ++c) rows_[c] = hn::LoadU(d, octave.gradients[c].data());
   }
   HWY_INLINE void look_up(D d, hn::Vec<DI> index, V& x, V& y, V& z) const {
-    if constexpr (in_registers) {
-      const auto lanes = hn::IndicesFromVec(d, index);
-      x = hn::TableLookupLanes(rows_[0], lanes);
-      y = hn::TableLookupLanes(rows_[1], lanes);
-      z = hn::TableLookupLanes(rows_[2], lanes);
+    if constexpr (in_registers && lanes == CurlNoise::num_gradients) {
+      const auto at = hn::IndicesFromVec(d, index);
+      x = hn::TableLookupLanes(rows_[0], at);
+      y = hn::TableLookupLanes(rows_[1], at);
+      z = hn::TableLookupLanes(rows_[2], at);
+    } else if constexpr (in_registers) {
+      // The second half of the vectors are the opposites of the first.
+      const DI di;
+      const auto at = hn::IndicesFromVec(d, hn::And(index, hn::Set(di, lanes - 1)));
+      const auto sign = hn::BitCast(d, hn::ShiftLeft<28>(hn::AndNot(hn::Set(di, lanes - 1), index)));
+      x = hn::Xor(hn::TableLookupLanes(rows_[0], at), sign);
+      y = hn::Xor(hn::TableLookupLanes(rows_[1], at), sign);
+      z = hn::Xor(hn::TableLookupLanes(rows_[2], at), sign);
     } else {
       x = hn::GatherIndex(d, octave_.gradients[0].data(), index);
       y = hn::GatherIndex(d, octave_.gradients[1].data(), index);
@@ -30,7 +38,9 @@ class GradientTable {
   }
 
  private:
-  static constexpr bool in_registers = hn::MaxLanes(D()) == CurlNoise::num_gradients;
+  static constexpr int lanes = static_cast<int>(hn::MaxLanes(D()));
+  static constexpr bool in_registers =
+      lanes == CurlNoise::num_gradients || 2 * lanes == CurlNoise::num_gradients;
   const CurlNoise::Octave& octave_;
   std::array<V, in_registers ? 3 : 0> rows_;
 };

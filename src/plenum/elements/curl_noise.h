@@ -39,10 +39,11 @@ struct CurlNoise {
   static constexpr int max_octaves = 6;
   static constexpr int num_gradients = 16;
   struct Octave {
-    std::array<std::array<float, num_gradients>, 3> gradients;  ///< x, y, z of unit vectors that sum to zero
-    float frequency;                                            ///< [1/m] 1 / size
-    float scale;                                                ///< [m/s] of the dimensionless sum above
-    std::uint32_t seed;                                         ///< of the hash
+    std::array<std::array<float, num_gradients>, 3>
+        gradients;       ///< x, y, z of unit vectors; the second half opposite to the first
+    float frequency;     ///< [1/m] 1 / size
+    float scale;         ///< [m/s] of the dimensionless sum above
+    std::uint32_t seed;  ///< of the hash
   };
   int octaves = 0;  ///< 0: still air
   std::array<Octave, max_octaves> octave;
