@@ -135,6 +135,26 @@ TEST(SpringsIntegrators, DampedOscillationDecaysAsTheFormulaOfBackwardEuler) {
   }
 }
 
+TEST(SpringsIntegrators, BackwardEulerStopsAtTheRoundingOfPositions) {
+  // A stiff net falls freely, and what is left of the gradient is soon the rounding of positions some metres
+  // from the origin. Newton's method must see that nothing is left to do instead of wandering about in it.
+  SpringsPart part = test::hanging_cloth(40);
+  part.pins.clear();
+  part.structural_stiffness = 5000;
+  part.shear_stiffness = 2000;
+  part.position = Vec3(Real(3.1), Real(2.3), Real(-4.7));
+  part.rotation = Vec3(10, 23, 5);
+  Net net = test::net_of(part);
+  Springs::Params params;
+  params.integrator = Integrator::backward_euler;
+  params.nonlinear_tolerance = Real(1e-4);
+  for (int k = 0; k < 20; ++k) {
+    const Report report = net.step(params, Real(1) / 60);
+    EXPECT_TRUE(report.warnings().empty()) << k;
+    EXPECT_LE(report.value("newton_steps", 99), 5) << k;
+  }
+}
+
 TEST(SpringsIntegrators, LocalGlobalDampsANetAsBackwardEulerDoes) {
   // The two minimize the same objective by different means: what they leave of a swinging net's energy
   // agrees.

@@ -137,6 +137,23 @@ void begin(const Springs::Model& model, Springs::State& state, const Springs::Pa
   });
 }
 
+/// [N] of the gradient that is left where every x is the nearest number to the minimum's: half a unit in the
+/// last place of the farthest coordinate at both ends of every spring, and of every mass' inertia.
+double gradient_rounding(const Springs::Params& params, std::span<const Vec3> x, const SpringsWorkspace& w,
+                         Real h) {
+  const Real farthest = ordered_reduce(
+      x.size(), block, Real(0),
+      [&](std::size_t first, std::size_t last) {
+        Real most = 0;
+        for (std::size_t i = first; i < last; ++i) most = std::max(most, x[i].cwiseAbs().maxCoeff());
+        return most;
+      },
+      [](Real a, Real b) { return std::max(a, b); });
+  const double ulp = double(std::numeric_limits<Real>::epsilon()) * double(farthest);
+  const double inertia = norm<Real>(w.flat_mass) / double(h * h);
+  return 0.5 * ulp * std::hypot(double(params.stiffness_scale) * w.stiffness_norm, inertia);
+}
+
 /// Velocities from what has become of x, after the constraints have had their say.
 void end(const Springs::Model& model, Springs::State& state, SpringsWorkspace& w, Real h) {
   // Named one by one: clang 14 captures no structured bindings.
@@ -166,7 +183,8 @@ void backward_euler_step(const Springs::Model& model, Springs::State& state, con
   const MinimizeReport result =
       newton_minimize<Real>(objective, flat(state.particles.x), w.integrator,
                             {.max_iterations = params.nonlinear_iterations,
-                             .gradient_tolerance = double(params.nonlinear_tolerance)});
+                             .gradient_tolerance = double(params.nonlinear_tolerance),
+                             .absolute_tolerance = gradient_rounding(params, state.particles.x, w, h)});
   report.measure("newton_steps", result.iterations);
   if (!result.converged && result.iterations >= params.nonlinear_iterations)
     report.warn("backward Euler ran out of Newton steps; raise nonlinear_iterations or nonlinear_tolerance");

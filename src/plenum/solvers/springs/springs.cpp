@@ -89,6 +89,7 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   };
   w.stiffest = largest(pairs.stiffness);
   w.heaviest = largest(model.mass);
+  w.stiffness_norm = std::sqrt(2 * dot<Real>(pairs.stiffness, pairs.stiffness));
   w.shortest_rod = 1;
   for (const Real length : model.constraints.rod_length)
     w.shortest_rod = std::min(w.shortest_rod, double(length));

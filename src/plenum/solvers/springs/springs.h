@@ -153,7 +153,7 @@ struct Springs {
     Preconditioner preconditioner = Preconditioner::block_jacobi;
     Real tolerance = Real(1e-3);
     int max_iterations = 1000;
-    Real nonlinear_tolerance = Real(1e-3);
+    Real nonlinear_tolerance = Real(1e-2);
     int nonlinear_iterations = 20;
     Real thickness = Real(0.01);
     Real friction = Real(0.3);

@@ -68,6 +68,7 @@ struct SpringsWorkspace {
   SpringSystem<Real> system;
   Real stiffest = 0;                ///< [N/m] of its springs
   Real heaviest = 0;                ///< [kg] of the particles
+  double stiffness_norm = 0;        ///< [N/m] root of the sum of squares, once for each end of its springs
   double shortest_rod = 1;          ///< [m], at most 1
   Real wire_stiffness = 0;          ///< [N/m] of wires while strict constraints give way
   std::vector<Real> filter_weight;  ///< [N] 1/kg, of the matrix' diagonal
