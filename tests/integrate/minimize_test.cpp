@@ -11,6 +11,7 @@
 #include "plenum/integrate/projective_springs.h"
 #include "plenum/linear/jacobi.h"
 #include "plenum/linear/pcg.h"
+#include "support/algebra.h"
 
 namespace plenum { namespace {
 
@@ -141,7 +142,7 @@ struct NetPotential {
     }
     Eigen::VectorXd rhs(n);
     for (Eigen::Index i = 0; i < n; ++i) rhs[i] = double(r[std::size_t(i)]);
-    const Eigen::VectorXd solution = h.ldlt().solve(rhs);
+    const Eigen::VectorXd solution = plenum_test::solve_symmetric(h, rhs);
     for (Eigen::Index i = 0; i < n; ++i) d[std::size_t(i)] = T(solution[i]);
     return true;
   }

@@ -8,6 +8,7 @@
 #include "plenum/base/error.h"
 #include "plenum/base/hash.h"
 #include "plenum/linear/jacobi.h"
+#include "support/algebra.h"
 
 namespace plenum { namespace {
 
@@ -115,8 +116,8 @@ void expect_products_agree_with_dense_blocks(const Net<T>& net) {
   const Eigen::VectorXd reference = expected * to_eigen(x);
   // A row sums about 40 products of numbers of order one.
   const double tolerance = 40 * 4 * double(std::numeric_limits<T>::epsilon());
-  EXPECT_LT((to_eigen(y) - reference).cwiseAbs().maxCoeff(), tolerance);
-  EXPECT_LT((to_eigen(r) - (to_eigen(b) - reference)).cwiseAbs().maxCoeff(), tolerance);
+  EXPECT_LT(plenum_test::largest_difference(to_eigen(y), reference), tolerance);
+  EXPECT_LT(plenum_test::largest_difference(to_eigen(r), to_eigen(b) - reference), tolerance);
   EXPECT_EQ(y, z);
   EXPECT_NEAR(xy, to_eigen(x).dot(to_eigen(y)), 1e-12 * double(n));
   EXPECT_NEAR(rr, to_eigen(r).squaredNorm(), 1e-12 * double(n));
@@ -163,12 +164,13 @@ TYPED_TEST(BlockMatrixOf, SmoothingAgreesWithDenseBlocks) {
     std::vector<T> y(n);
     const double by = matrix.jacobi_sweep(jacobi.values(), damping, b, planes_of(guess), y);
     const Eigen::VectorXd sweep =
-        to_eigen(guess) + double(damping) * d.ldlt().solve(to_eigen(b) - a * to_eigen(guess));
+        to_eigen(guess) +
+        double(damping) * plenum_test::solve_symmetric(d, to_eigen(b) - a * to_eigen(guess));
     EXPECT_LT((to_eigen(y) - sweep).norm(), tolerance);
     EXPECT_NEAR(by, to_eigen(b).dot(to_eigen(y)), 1e-12 * double(n) * size * to_eigen(y).norm());
     AlignedVector<T> first(3 * matrix.plane(), T(0));
     jacobi.apply_to_planes(b, matrix.plane(), first);
-    const Eigen::VectorXd start = double(damping) * d.ldlt().solve(to_eigen(b));
+    const Eigen::VectorXd start = double(damping) * plenum_test::solve_symmetric(d, to_eigen(b));
     for (std::size_t k = 0; k < n; ++k)
       EXPECT_NEAR(first[k % 3 * matrix.plane() + k / 3], start[Eigen::Index(k)], tolerance);
     matrix.residual_after_jacobi(b, damping, first, y);
@@ -200,7 +202,8 @@ TYPED_TEST(BlockMatrixOf, SpringAssemblyAgreesWithTheTangentWrittenDown) {
       f.segment<3>(3 * j) -= pull;
     }
     const double eps = double(std::numeric_limits<T>::epsilon());
-    EXPECT_LT((dense(matrix) - expected).cwiseAbs().maxCoeff(), 30 * eps * expected.cwiseAbs().maxCoeff());
+    EXPECT_LT(plenum_test::largest_difference(dense(matrix), expected),
+              30 * eps * plenum_test::largest(expected));
     // Forces lose digits where l is near l0: the bound is that of k x.
     for (Index i = 0; i < net.size(); ++i)
       EXPECT_LT((force[i].template cast<double>() - f.segment<3>(3 * i)).norm(), 30 * eps * 5000 * 15);

@@ -1,6 +1,6 @@
 #pragma once
 // Matrices the tests of linear/ share: nets of springs in any position, and their dense copies.
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <random>

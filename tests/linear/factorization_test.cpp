@@ -6,6 +6,7 @@
 
 #include "linear/cases.h"
 #include "plenum/base/error.h"
+#include "support/algebra.h"
 #include "support/count_allocations.h"
 
 namespace plenum { namespace {
@@ -53,7 +54,7 @@ TYPED_TEST(FactorizationOf, SolvesLikeADenseFactorization) {
     const Case c = random_case(40, shift, 7);
     Factorization<T> f;
     f.analyze(40, c.positions);
-    const bool definite = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(c.dense).eigenvalues()[0] > 0;
+    const bool definite = plenum_test::eigenvalues(c.dense)[0] > 0;
     EXPECT_EQ(definite, shift == 6.0);
     ASSERT_TRUE(f.factorize(rounded<T>(c.values)));
     EXPECT_EQ(f.positive_definite(), definite);
@@ -65,9 +66,8 @@ TYPED_TEST(FactorizationOf, SolvesLikeADenseFactorization) {
       for (int k = 0; k < columns; ++k) {
         Eigen::VectorXd bk(40), xk(40);
         for (int i = 0; i < 40; ++i) bk[i] = b[i * columns + k], xk[i] = x[i * columns + k];
-        const Eigen::VectorXd exact = c.dense.fullPivLu().solve(bk);
-        const double condition = Eigen::JacobiSVD<Eigen::MatrixXd>(c.dense).singularValues()[0] /
-                                 Eigen::JacobiSVD<Eigen::MatrixXd>(c.dense).singularValues()[39];
+        const Eigen::VectorXd exact = plenum_test::solve(c.dense, bk);
+        const double condition = plenum_test::condition_number(c.dense);
         EXPECT_LT((xk - exact).norm(),
                   40 * condition * double(std::numeric_limits<T>::epsilon()) * exact.norm());
       }

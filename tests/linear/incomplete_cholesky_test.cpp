@@ -5,6 +5,7 @@
 #include "linear/cases.h"
 #include "plenum/linear/jacobi.h"
 #include "plenum/linear/pcg.h"
+#include "support/algebra.h"
 #include "support/count_allocations.h"
 
 namespace plenum { namespace {
@@ -38,7 +39,7 @@ TYPED_TEST(IncompleteCholeskyOf, IsExactForBlockTridiagonalMatrices) {
   const auto r = random_vector<T>(3 * std::size_t(n), 3);
   std::vector<T> z(r.size());
   factor(r, z);
-  const Eigen::VectorXd exact = dense(matrix).ldlt().solve(to_eigen(r));
+  const Eigen::VectorXd exact = plenum_test::solve_symmetric(dense(matrix), to_eigen(r));
   EXPECT_LT((to_eigen(z) - exact).norm(), 200 * double(std::numeric_limits<T>::epsilon()) * exact.norm());
 }
 
@@ -59,20 +60,20 @@ TYPED_TEST(IncompleteCholeskyOf, FactorsReproduceTheMatrixOnItsPattern) {
     r[std::size_t(k)] = 0;
     inverse.col(k) = to_eigen(z);
   }
-  const Eigen::MatrixXd product = inverse.inverse(), a = dense(matrix);
-  EXPECT_LT((product - product.transpose()).cwiseAbs().maxCoeff(),
-            1e4 * double(std::numeric_limits<T>::epsilon()) * a.cwiseAbs().maxCoeff());
+  const Eigen::MatrixXd product = plenum_test::inverse(inverse), a = dense(matrix);
+  EXPECT_LT(plenum_test::largest_difference(product, product.transpose()),
+            1e4 * double(std::numeric_limits<T>::epsilon()) * plenum_test::largest(a));
   double fill = 0;
   for (Eigen::Index i = 0; i < n; ++i)
     for (Eigen::Index j = 0; j < n; ++j) {
       const bool in_pattern = a.block<3, 3>(i / 3 * 3, j / 3 * 3).norm() > 0;
       if (in_pattern)
         EXPECT_NEAR(product(i, j), a(i, j),
-                    1e4 * double(std::numeric_limits<T>::epsilon()) * a.cwiseAbs().maxCoeff());
+                    1e4 * double(std::numeric_limits<T>::epsilon()) * plenum_test::largest(a));
       else
         fill = std::max(fill, std::abs(product(i, j)));
     }
-  EXPECT_GT(fill, 1e-3 * a.cwiseAbs().maxCoeff());  // a net is no rope: there is something incomplete
+  EXPECT_GT(fill, 1e-3 * plenum_test::largest(a));  // a net is no rope: there is something incomplete
 }
 
 TYPED_TEST(IncompleteCholeskyOf, NeedsFarFewerIterationsThanBlockJacobi) {
@@ -105,7 +106,7 @@ TYPED_TEST(IncompleteCholeskyOf, ShiftsTheDiagonalWhereAPivotBreaksDown) {
   BlockMatrix<T, BlockKind::symmetric> matrix(4, pairs);
   for (Index i = 0; i < 4; ++i) matrix.set_diagonal(i, Matrix3<T>(Matrix3<T>::Identity() * T(3)));
   for (Index p = 0; p < 4; ++p) matrix.set_pair_block(p, {value[p], value[p], value[p], 0, 0, 0});
-  EXPECT_GT(Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(dense(matrix)).eigenvalues()[0], 0);
+  EXPECT_GT(plenum_test::eigenvalues(dense(matrix))[0], 0);
   IncompleteCholesky<T> factor(matrix.pattern());
   EXPECT_GT(factor.update(matrix), 0);
   const auto b = random_vector<T>(12, 4);

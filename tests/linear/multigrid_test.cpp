@@ -7,6 +7,7 @@
 #include "plenum/linear/detail/coarsening.h"
 #include "plenum/linear/jacobi.h"
 #include "plenum/linear/pcg.h"
+#include "support/algebra.h"
 #include "support/count_allocations.h"
 
 namespace plenum { namespace {
@@ -64,7 +65,7 @@ TEST(Coarsening, SumsAreTheGalerkinProductAndTranslationsAreKept) {
       for (Index k = c.elements.begin[e]; k < c.elements.begin[e + 1]; ++k)
         coarse_weight[e] += c.elements.weight[k] * weight[c.elements.index[k]];
     const Eigen::MatrixXd galerkin = p.transpose() * laplacian(fine, weight) * p;
-    EXPECT_LT((laplacian(c.coarse, coarse_weight) - galerkin).cwiseAbs().maxCoeff(), 1e-11);
+    EXPECT_LT(plenum_test::largest_difference(laplacian(c.coarse, coarse_weight), galerkin), 1e-11);
     fine = c.coarse;
   }
 }
@@ -115,10 +116,10 @@ TYPED_TEST(MultigridOf, CycleIsSymmetricPositiveDefinite) {
     r[std::size_t(k)] = 0;
     for (Eigen::Index i = 0; i < n; ++i) v(i, k) = double(z[std::size_t(i)]);
   }
-  const double rounding = 100 * double(std::numeric_limits<T>::epsilon()) * v.cwiseAbs().maxCoeff();
-  EXPECT_LT((v - v.transpose()).cwiseAbs().maxCoeff(), rounding);
+  const double rounding = 100 * double(std::numeric_limits<T>::epsilon()) * plenum_test::largest(v);
+  EXPECT_LT(plenum_test::largest_difference(v, v.transpose()), rounding);
   const Eigen::MatrixXd symmetric = (v + v.transpose()) / 2;
-  EXPECT_GT(Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(symmetric).eigenvalues()[0], 0);
+  EXPECT_GT(plenum_test::eigenvalues(symmetric)[0], 0);
 }
 
 TYPED_TEST(MultigridOf, IterationsHardlyGrowWithTheNetWhereBlockJacobiGrowsWithItsSide) {
@@ -178,7 +179,7 @@ TYPED_TEST(MultigridOf, CopesWithRopesPiecesAndLooseParticles) {
   const SolveReport report = pcg<T>(matrix, multigrid, b, x, work, {.relative_tolerance = 1e-4});
   EXPECT_TRUE(report.converged());
   EXPECT_LE(report.iterations, 40);
-  const Eigen::VectorXd exact = dense(matrix).ldlt().solve(to_eigen(b));
+  const Eigen::VectorXd exact = plenum_test::solve_symmetric(dense(matrix), to_eigen(b));
   EXPECT_LT((dense(matrix) * (to_eigen(x) - exact)).norm(), 1.1e-4 * to_eigen(b).norm());
 
   // No springs at all: the cycle is the inverse of the diagonal to within its damping.

@@ -7,9 +7,12 @@
 #include "linear/cases.h"
 #include "plenum/base/hash.h"
 #include "plenum/linear/jacobi.h"
+#include "support/algebra.h"
 #include "support/count_allocations.h"
 
 namespace plenum { namespace {
+
+using plenum_test::random_spd;
 
 template <class T>
 class PcgOf : public testing::Test {};
@@ -27,15 +30,6 @@ struct DenseOperator {
   }
 };
 
-Eigen::MatrixXd random_spd(Eigen::Index n, double condition, unsigned seed) {
-  std::srand(seed);
-  const Eigen::MatrixXd q =
-      Eigen::HouseholderQR<Eigen::MatrixXd>(Eigen::MatrixXd::Random(n, n)).householderQ();
-  Eigen::VectorXd d(n);
-  for (Eigen::Index i = 0; i < n; ++i) d[i] = std::pow(condition, double(i) / double(n - 1));
-  return q * d.asDiagonal() * q.transpose();
-}
-
 template <class T>
 Eigen::VectorXd residual_of(const Eigen::MatrixXd& a, const std::vector<T>& b, const std::vector<T>& x) {
   return to_eigen(b) - a * to_eigen(x);
@@ -52,7 +46,7 @@ TYPED_TEST(PcgOf, SolvesRandomMatricesLikeADenseFactorization) {
     const double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-12;
     const SolveReport report = cg<T>(apply, b, x, work, {.relative_tolerance = tolerance});
     EXPECT_TRUE(report.converged());
-    const Eigen::VectorXd exact = apply.a.template cast<double>().ldlt().solve(to_eigen(b));
+    const Eigen::VectorXd exact = plenum_test::solve_symmetric(apply.a.template cast<double>(), to_eigen(b));
     // |x - exact| <= condition * relative residual * |exact|.
     EXPECT_LE((to_eigen(x) - exact).norm(), 1.1 * 100 * tolerance * exact.norm());
   }
@@ -165,11 +159,11 @@ TYPED_TEST(PcgOf, PinnedParticlesKeepTheirValueAndTheRestIsTheReducedSystem) {
     if (k / 3 != 0 && k / 3 != 8) free.push_back(k);
   const Eigen::VectorXd rhs = (to_eigen(b) - a * to_eigen(given))(free);
   const Eigen::MatrixXd reduced = a(free, free);
-  const Eigen::VectorXd exact = reduced.ldlt().solve(rhs);
+  const Eigen::VectorXd exact = plenum_test::solve_symmetric(reduced, rhs);
   EXPECT_NEAR(report.rhs_norm, rhs.norm(), 1e-5 * rhs.norm());
   EXPECT_LE((rhs - reduced * to_eigen(x)(free)).norm(), 1.05 * tolerance * rhs.norm());
-  const auto eigenvalues = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(reduced).eigenvalues();
-  EXPECT_LE((to_eigen(x)(free) - exact).norm(), 1.1 * tolerance * rhs.norm() / eigenvalues[0]);
+  const double smallest = plenum_test::eigenvalues(reduced)[0];
+  EXPECT_LE((to_eigen(x)(free) - exact).norm(), 1.1 * tolerance * rhs.norm() / smallest);
 }
 
 TYPED_TEST(PcgOf, BlockJacobiInvertsTheBlocksAndStaysDefinite) {
