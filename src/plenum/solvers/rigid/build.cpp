@@ -197,8 +197,13 @@ std::size_t Rigid::memory(const Spec& spec) {
     for (const ShapeSpec& s : b.shapes)
       bytes += surface_memory(s) + n * (40 * s.mesh.triangles.size() + 60 * s.heights.size());
   }
+  std::size_t joints = spec.joints.size();
+  for (const rigid::AssemblySpec& a : spec.assemblies) {
+    bytes += static_cast<std::size_t>(a.num_bodies()) * (600 + 12 * 700 + 20000);
+    joints += static_cast<std::size_t>(a.num_joints());
+  }
   // Rows, blocks of the factors (of chains and trees) and what the state keeps.
-  return bytes + 4000 * spec.joints.size();
+  return bytes + 4000 * joints;
 }
 
 void Rigid::check(const Model& model, const State& s) {
@@ -257,7 +262,8 @@ void Rigid::check(const Model& model, const State& s) {
             "rest_island", "names no island", i, n);
 }
 
-void Rigid::build(const Spec& spec, Model& model, State& state) {
+void Rigid::build(const Spec& given, Model& model, State& state) {
+  const Spec spec = rigid::assembled(given);
   model = {};
   state = {};
   int colour = 0;
@@ -316,9 +322,8 @@ void Rigid::build(const Spec& spec, Model& model, State& state) {
       sizes.push_back(size);
       reach = std::max(reach, far + (placed[s].position - principal.position).norm());
     }
-    const Vec4& given = body.orientation;
-    const Quat rotation =
-        rotation_from_degrees(body.rotation) * Quat(given[3], given[0], given[1], given[2]).normalized();
+    const Vec4& o = body.orientation;
+    const Quat rotation = rotation_from_degrees(body.rotation) * Quat(o[3], o[0], o[1], o[2]).normalized();
     for (int y = 0; y < body.count_y; ++y)
       for (int z = 0; z < body.count_z; ++z)
         for (int x = 0; x < body.count_x; ++x) {
@@ -355,7 +360,9 @@ void Rigid::build(const Spec& spec, Model& model, State& state) {
                                        std::uint32_t{1} << body.layer, mask, body.sensor});
             const auto* ground = std::get_if<HeightFieldShape>(&model.shapes[first_shape + s].variant());
             model.meshes.push_back(ground ? height_field_mesh(*ground->field) : drawn(shape, hulls[s].get()));
-            model.palette.push_back(body.shapes[s].palette >= 0 ? body.shapes[s].palette : colour);
+            model.palette.push_back(body.shapes[s].palette >= 0 ? body.shapes[s].palette
+                                    : moves                     ? colour
+                                                                : -1);
           }
           if (moves) ++colour;
         }

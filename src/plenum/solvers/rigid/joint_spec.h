@@ -49,6 +49,7 @@ struct JointSpec {
   Real stiffness = 0, damping = 0;
   bool collide = false;
   Real break_force = 0, break_torque = 0;
+  std::string key_a = {}, key_b = {};  ///< what messages call body_a and body_b; for programs
   void describe(Describer& d);
 };
 

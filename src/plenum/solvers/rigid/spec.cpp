@@ -56,7 +56,10 @@ void ShapeSpec::describe(Describer& d) {
   d("position", position, {.unit = "m", .min = -1e4, .max = 1e4, .doc = "of the shape in the body"});
   d("rotation", rotation,
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
-  d("palette", palette, {.min = -1, .max = 15, .doc = "which colour of the palette; -1: by turns"});
+  d("palette", palette,
+    {.min = -1,
+     .max = 15,
+     .doc = "which colour of the palette; -1: by turns, and neutral of what forces do not move"});
 }
 
 void BodySpec::describe(Describer& d) {
@@ -95,8 +98,9 @@ void BodySpec::describe(Describer& d) {
 }
 
 void Spec::describe(Describer& d) {
-  d("bodies", bodies, {.doc = "bodies, or grids of them", .required = true, .max_count = 100000});
+  d("bodies", bodies, {.doc = "bodies, or grids of them", .max_count = 100000});
   d("joints", joints, {.doc = "between bodies, or a body and the world", .max_count = 1000000});
+  d("assemblies", assemblies, {.doc = "things of many bodies, built from a few numbers", .max_count = 10000});
 }
 
 }  // namespace rigid

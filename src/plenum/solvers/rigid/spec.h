@@ -5,6 +5,7 @@
 
 #include "plenum/base/describe.h"
 #include "plenum/geometry/mesh.h"
+#include "plenum/solvers/rigid/assemblies.h"
 #include "plenum/solvers/rigid/joint_spec.h"
 
 namespace plenum::inline PLENUM_ABI { namespace rigid {
@@ -68,6 +69,7 @@ struct BodySpec {
 struct Spec {
   std::vector<BodySpec> bodies;
   std::vector<JointSpec> joints = {};
+  std::vector<AssemblySpec> assemblies = {};
   void describe(Describer& d);
 };
 

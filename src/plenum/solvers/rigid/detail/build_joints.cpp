@@ -4,6 +4,7 @@
 #include <charconv>
 #include <numbers>
 #include <optional>
+#include <unordered_map>
 
 #include "plenum/base/error.h"
 
@@ -32,25 +33,23 @@ std::optional<Index> whole_number(std::string_view text) {
 class Names {
  public:
   explicit Names(const Rigid::Spec& spec) {
-    Index first = 0;
     for (const rigid::BodySpec& body : spec.bodies) {
       const Index count = body.count_x * body.count_y * body.count_z;
-      if (!body.name.empty()) names_.push_back(body.name), first_.push_back(first), count_.push_back(count);
-      first += count;
+      if (!body.name.empty() && groups_.insert({body.name, {total_, count}}).second)
+        names_.push_back(body.name);
+      total_ += count;
     }
-    total_ = first;
   }
   /// -1 for the world.
   Index find(const std::string& key, const std::string& text) const {
     if (text.empty()) return -1;
-    for (std::size_t k = 0; k < names_.size(); ++k)
-      if (names_[k] == text) return first_[k];
+    if (const auto group = groups_.find(text); group != groups_.end()) return group->second.first;
     const std::size_t bracket = text.find('[');
     if (bracket != std::string::npos && text.back() == ']') {
       const auto place = whole_number(std::string_view(text).substr(bracket + 1, text.size() - bracket - 2));
-      for (std::size_t k = 0; k < names_.size(); ++k)
-        if (place && names_[k] == text.substr(0, bracket) && *place >= 0 && *place < count_[k])
-          return first_[k] + *place;
+      const auto group = groups_.find(text.substr(0, bracket));
+      if (place && group != groups_.end() && *place >= 0 && *place < group->second.count)
+        return group->second.first + *place;
     }
     if (const auto number = whole_number(text); number && *number >= 0 && *number < total_) return *number;
     throw Error(Problem{.key = key,
@@ -61,8 +60,11 @@ class Names {
   }
 
  private:
+  struct Group {
+    Index first, count;
+  };
+  std::unordered_map<std::string, Group> groups_;
   std::vector<std::string> names_;
-  std::vector<Index> first_, count_;
   Index total_ = 0;
 };
 
@@ -136,8 +138,8 @@ void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& st
     const std::string key = "joints[" + std::to_string(k) + "].";
     Rigid::Joint joint;
     joint.type = s.type;
-    joint.a = names.find(key + "body_a", s.body_a);
-    joint.b = names.find(key + "body_b", s.body_b);
+    joint.a = names.find(s.key_a.empty() ? key + "body_a" : s.key_a, s.body_a);
+    joint.b = names.find(s.key_b.empty() ? key + "body_b" : s.key_b, s.body_b);
     const auto moves = [&](Index i) {
       return i >= 0 && model.motion[std::size_t(i)] == rigid::Motion::dynamic;
     };

@@ -1,0 +1,136 @@
+#include "plenum/solvers/rigid/assemblies.h"
+
+#include <gtest/gtest.h>
+
+#include "plenum/base/error.h"
+#include "referee.h"
+#include "rigid/scene_laws.h"
+
+namespace plenum { namespace {
+
+using rigid::AssemblySpec;
+using rigid::AssemblyType;
+using validation::RigidScene;
+
+rigid::Spec on_ground(AssemblySpec assembly) {
+  rigid::BodySpec ground;
+  ground.motion = rigid::Motion::fixed;
+  ground.shapes[0].shape = rigid::Form::plane;
+  rigid::Spec spec;
+  spec.bodies = {ground};
+  spec.assemblies = {std::move(assembly)};
+  return spec;
+}
+
+AssemblySpec an(AssemblyType type) {
+  AssemblySpec a;
+  a.type = type;
+  a.name = "it";
+  a.count = 7, a.rows = 4;
+  if (type == AssemblyType::card_house) a.half_extents = Vec3(Real(0.006), Real(0.17), Real(0.12));
+  if (type == AssemblyType::dominoes) {
+    a.half_extents = Vec3(Real(0.0125), Real(0.1), Real(0.05));
+    a.path = {Vec3(0, 0, 0), Vec3(1, 0, Real(0.3)), Vec3(Real(1.5), 0, 1)};
+  }
+  return a;
+}
+
+TEST(Assemblies, HaveAsManyBodiesAndJointsAsTheySay) {
+  for (std::size_t k = 0; k < names_of(AssemblyType{}).size(); ++k) {
+    AssemblySpec a = an(AssemblyType(k));
+    a.end_held = k % 2 == 0;
+    rigid::Spec whole;
+    rigid::assemble(a, "", whole);
+    EXPECT_EQ(whole.bodies.size(), std::size_t(a.num_bodies())) << names_of(AssemblyType{})[k];
+    EXPECT_EQ(whole.joints.size(), std::size_t(a.num_joints())) << names_of(AssemblyType{})[k];
+  }
+}
+
+TEST(Assemblies, BeginWithoutOverlap) {
+  for (const AssemblyType type : {AssemblyType::wall, AssemblyType::pyramid, AssemblyType::dominoes,
+                                  AssemblyType::card_house, AssemblyType::arch}) {
+    rigid::Spec whole;
+    rigid::assemble(an(type), "", whole);
+    std::vector<bench::BodyPose> poses;
+    for (const rigid::BodySpec& b : whole.bodies) {
+      const Vec4& q = b.orientation;
+      poses.push_back({b.position.cast<double>(), Quaternion<double>(q[3], q[0], q[1], q[2])});
+      // Nothing below the ground.
+      const bench::Solid solid = bench::solid_of(b);
+      for (const auto& p : solid.points)
+        EXPECT_GT((poses.back().position + poses.back().rotation * p).y() - solid.radius, -1e-6);
+    }
+    // Positions of single precision, some metres from the origin.
+    EXPECT_LT(bench::overlaps(whole, poses).largest, 2e-6) << names_of(AssemblyType{})[std::size_t(type)];
+  }
+}
+
+TEST(Assemblies, StandInAnyFrame) {
+  AssemblySpec a = an(AssemblyType::wall);
+  a.position = Vec3(3, 2, 1);
+  a.rotation = Vec3(0, 90, 0);
+  rigid::Spec whole;
+  rigid::assemble(a, "", whole);
+  for (const rigid::BodySpec& b : whole.bodies) {
+    EXPECT_NEAR(b.position.x(), 3, 1e-5);  // it stretches along z now
+    EXPECT_GT(b.position.y(), 2);
+  }
+  EXPECT_EQ(whole.bodies[2].name, "it[2]");
+}
+
+TEST(Assemblies, ChainsHoldOnToBodies) {
+  rigid::Spec spec = on_ground(an(AssemblyType::chain));
+  AssemblySpec& chain = spec.assemblies[0];
+  chain.position = Vec3(0, 5, 0);
+  chain.end_held = true;
+  const Real length = Real(chain.count) * (2 * chain.half_extents.x() + chain.gap);
+  rigid::BodySpec weight = test::ball(0.3, chain.position + Vec3(length, 0, 0));
+  weight.name = "weight";
+  spec.bodies.push_back(weight);
+  chain.end_body = "weight";
+  RigidScene scene(spec);
+  for (int k = 0; k < 240; ++k) scene.step();
+  // It swings below its hook, never farther away than the chain is long.
+  const Vec3 from = scene.state.frames.x[1] - chain.position;
+  EXPECT_LT(from.norm(), 1.001 * length);
+  EXPECT_LT(scene.state.frames.x[1].y(), 5);
+  chain.end_body = "wieght";
+  try {
+    RigidScene wrong(spec);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("assemblies[0].end_body"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("weight"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Assemblies, PathsHaveTwoPointsOrMore) {
+  AssemblySpec a = an(AssemblyType::dominoes);
+  a.path.resize(1);
+  rigid::Spec whole;
+  EXPECT_THROW(rigid::assemble(a, "assemblies[0].", whole), Error);
+}
+
+TEST(Assemblies, RagdollsStayTogether) {
+  AssemblySpec a = an(AssemblyType::ragdoll);
+  a.position = Vec3(0, 2, 0);
+  a.rotation = Vec3(50, 20, 0);
+  RigidScene scene(on_ground(a));
+  ASSERT_EQ(scene.model.joints.size(), 12u);
+  double worst = 0, lowest = 1;
+  for (int k = 0; k < 240; ++k) {
+    scene.step();
+    for (const Rigid::Joint& j : scene.model.joints) {
+      const auto at = [&](Index body, const Pose& in) {
+        return scene.state.frames.pose(body) * in.position;
+      };
+      worst = std::max(worst, double((at(j.a, j.in_a) - at(j.b, j.in_b)).norm()));
+    }
+    for (std::size_t i = 1; i < scene.state.frames.size(); ++i)
+      lowest = std::min(lowest, double(scene.state.frames.x[i].y()));
+  }
+  EXPECT_LT(worst, 0.005 * a.height);  // joints give less than a hundredth of a limb's length
+  EXPECT_GT(lowest, 0);
+}
+
+}}  // namespace plenum
