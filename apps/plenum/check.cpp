@@ -85,7 +85,7 @@ int check(const CheckOptions& options) {
     return !found.problems.empty() && is_of_option(found.problems.front()) ? 2 : 1;
   }
   World& world = scene->world;
-  found.warnings = warnings_of_small_steps(world);
+  found.warnings = first_warnings(world);
   // What only shows when things move is told by the first frame.
   if (options.seconds > 0) {
     const std::optional<FrameReport> frame = first_frame(world, options.seconds);

@@ -189,7 +189,7 @@ int run(const RunOptions& options) {
   }
   note(fmt::format("{}: {} frames of 1/{:g} s, {} threads", scene.settings.name, frames, fps,
                    options.threads > 0 ? options.threads : num_cores()));
-  print(warnings_of_small_steps(world));
+  print(first_warnings(world));
   Totals totals;
   FrameReport last;
   last.systems.resize(world.size());

@@ -15,12 +15,14 @@ std::string Warning::sentence() const {
                      times > 1 ? fmt::format(" ({} times)", times) : "");
 }
 
-std::vector<Warning> warnings_of_small_steps(const World& world) {
+std::vector<Warning> first_warnings(const World& world) {
   constexpr double many = 10;
   const WorldSettings& settings = world.settings();
   const double h = 1 / (static_cast<double>(settings.fps) * settings.substeps);
   std::vector<Warning> warnings;
   for (std::size_t i = 0; i < world.size(); ++i) {
+    for (const std::string& doubt : world.system(i).doubts())
+      warnings.push_back({world.system(i).name(), doubt});
     const auto limit = static_cast<double>(world.system(i).max_dt());
     const double parts = limit > 0 ? std::ceil(h / limit) : std::numeric_limits<double>::infinity();
     if (parts < many) continue;

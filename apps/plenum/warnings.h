@@ -15,8 +15,9 @@ struct Warning {
   std::string sentence() const;
 };
 
-/// One for each system whose stability divides the step far more than any accuracy asks for.
-std::vector<Warning> warnings_of_small_steps(const World& world);
+/// What can be told before the first step: what is doubtful about each system's model, and whether its
+/// stability divides the step far more than any accuracy asks for.
+std::vector<Warning> first_warnings(const World& world);
 
 /// What the reports of the world's systems warn of.
 void append_warnings(std::span<const Report> reports, const World& world, std::vector<Warning>& warnings);

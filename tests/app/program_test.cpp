@@ -222,6 +222,21 @@ TEST_F(Program, CheckTellsInOneObjectWhatItFound) {
   EXPECT_EQ(untaken.at("first_frame").at("state"), "not taken");
 }
 
+TEST_F(Program, CheckTellsOfDoubtfulMeshes) {
+  write("doubled.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\nf 2 3 4\n");
+  const std::string still = quoted(write("still.json", R"({"systems": [
+    {"type": "obstacle", "name": "tip", "model": {"parts": [{"shape": "mesh", "mesh": {"file": "doubled.obj"}}]}},
+    {"type": "rigid", "name": "floor", "model": {"bodies": [{"motion": "fixed",
+      "shapes": [{"shape": "mesh", "mesh": {"file": "doubled.obj"}}]}]}}]})"));
+  const Result r = run("check " + still);
+  EXPECT_EQ(r.status, 0) << r.err;
+  const std::string what =
+      R"( has 3 edges of three triangles or more (1-2, 1-3, 2-3) and 1 duplicate triangle (4), )"
+      R"(beside which collisions may err; repair it ("repair": true beside a file))";
+  EXPECT_NE(r.err.find("tip: model.parts[0].mesh" + what), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("floor: model.bodies[0].shapes[0].mesh" + what), std::string::npos) << r.err;
+}
+
 TEST_F(Program, CheckTellsOfAFirstFrameThatIsNotFinite) {
   // Explicit steps at 1e3 times the stable length multiply what moves by their square, 1e6, each time: 64 of
   // them are too much for double precision.

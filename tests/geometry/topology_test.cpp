@@ -39,7 +39,7 @@ TEST(Topology, OfAnOpenGridCountsItsBoundary) {
   EXPECT_TRUE(r.manifold());
   EXPECT_TRUE(r.oriented());
   EXPECT_EQ(r.boundary_edges, 14u);
-  EXPECT_EQ(r.complaint(), "has 14 boundary edges");
+  EXPECT_EQ(r.complaint(), "has 14 boundary edges (0-1, 0-5, 1-2, 2-3, 3-4, 4-9, 5-10, 9-14, ...)");
 }
 
 TEST(Topology, FindsEachDefect) {
@@ -49,6 +49,7 @@ TEST(Topology, FindsEachDefect) {
     std::swap(mesh.triangles[3][0], mesh.triangles[3][1]);
     const TopologyReport r = topology(mesh);
     EXPECT_EQ(r.inconsistent_edges, 3u);
+    EXPECT_EQ(r.first_inconsistent.size(), 3u);
     EXPECT_FALSE(r.solid());
   }
   {
@@ -57,6 +58,11 @@ TEST(Topology, FindsEachDefect) {
     mesh.triangles.emplace_back(mesh.triangles[0][0], mesh.triangles[0][1], Index(mesh.x.size() - 1));
     const TopologyReport r = topology(mesh);
     EXPECT_EQ(r.non_manifold_edges, 1u);
+    EXPECT_EQ(r.unbalanced_edges, 1u);
+    ASSERT_EQ(r.first_non_manifold.size(), 1u);
+    Index2 edge(mesh.triangles[0][0], mesh.triangles[0][1]);
+    if (edge[0] > edge[1]) std::swap(edge[0], edge[1]);
+    EXPECT_EQ(r.first_non_manifold[0], edge);
     EXPECT_EQ(r.boundary_edges, 2u);
     EXPECT_FALSE(r.manifold());
   }
@@ -121,7 +127,8 @@ TEST(Require, RefusesWithCountsAndPlaces) {
   EXPECT_EQ(message([&] { require_solid(mesh, "ball"); }), "");
   EXPECT_EQ(message([&] { require_surface(mesh, "ball"); }), "");
   for (Index3& t : mesh.triangles) std::swap(t[0], t[1]);
-  EXPECT_EQ(message([&] { require_solid(mesh, "ball"); }), "ball: faces inward; turn its triangles");
+  EXPECT_EQ(message([&] { require_solid(mesh, "ball"); }),
+            "ball: faces inward; turn its triangles, or repair it (\"repair\": true beside a file)");
   EXPECT_EQ(message([&] { require_surface(mesh, "ball"); }), "");
   mesh.triangles.pop_back();
   EXPECT_NE(message([&] { require_solid(mesh, "ball"); }).find("3 boundary edges"), std::string::npos);
@@ -131,6 +138,72 @@ TEST(Require, RefusesWithCountsAndPlaces) {
             std::string::npos);
   EXPECT_THROW(require_solid(TriangleMesh{}, "nothing"), Error);
   EXPECT_THROW(require_surface(TriangleMesh{}, "nothing"), Error);
+}
+
+TEST(Require, NamesRepairingWhereItMends) {
+  const auto refusal = [](const TriangleMesh& mesh) {
+    try {
+      require_solid(mesh, "ball");
+    } catch (const Error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const TriangleMesh sphere = icosphere_mesh(1, 1);
+  const std::string start = "ball: does not enclose a volume cleanly: it has ",
+                    repair = "; repair it (\"repair\": true beside a file)";
+  TriangleMesh mesh = sphere;
+  std::swap(mesh.triangles[3][0], mesh.triangles[3][1]);
+  EXPECT_TRUE(refusal(mesh).starts_with(start + "3 edges with a flipped triangle (")) << refusal(mesh);
+  EXPECT_TRUE(refusal(mesh).ends_with(repair)) << refusal(mesh);
+  mesh = sphere;
+  mesh.triangles.push_back(mesh.triangles[5]);
+  EXPECT_NE(refusal(mesh).find("1 duplicate triangle (80)" + repair), std::string::npos) << refusal(mesh);
+  mesh = exploded(sphere);
+  EXPECT_TRUE(refusal(mesh).starts_with(start + "240 boundary edges (0-1, 0-2, ")) << refusal(mesh);
+  EXPECT_TRUE(refusal(mesh).ends_with(repair)) << refusal(mesh);
+  // A hole it leaves, and says so; the rest it mends.
+  mesh = sphere;
+  mesh.triangles.pop_back();
+  EXPECT_TRUE(refusal(mesh).ends_with("; mend it where it was made, for repairing does not"))
+      << refusal(mesh);
+  mesh.triangles.push_back(mesh.triangles[5]);
+  EXPECT_NE(refusal(mesh).find("for repairing leaves a mesh that has 3 boundary edges ("), std::string::npos)
+      << refusal(mesh);
+  mesh.triangles.back()[2] = 42;
+  EXPECT_EQ(refusal(mesh),
+            "ball: has a triangle (79) with a vertex that is not there: 42 (allowed: 0 to 41)");
+}
+
+TEST(CollisionDoubts, AreAboutWhatMixesUpTheSidesAndNotAboutHoles) {
+  const TriangleMesh sphere = icosphere_mesh(1, 1);
+  EXPECT_EQ(collision_doubts(sphere), "");
+  TriangleMesh mesh = sphere;
+  mesh.triangles.pop_back();
+  mesh.x.emplace_back(9, 9, 9);
+  EXPECT_EQ(collision_doubts(mesh), "");
+  mesh.triangles.push_back(mesh.triangles[5]);
+  EXPECT_NE(collision_doubts(mesh).find("1 duplicate triangle (79), beside which collisions may err; repair"),
+            std::string::npos)
+      << collision_doubts(mesh);
+  // A wall inside of a box, whose two ends are edges of three triangles.
+  mesh = box_mesh(Vec3(1, 1, 1), Index3(2, 1, 1));
+  std::vector<Index> ring;
+  for (Index v = 0; v < Index(mesh.x.size()); ++v)
+    if (mesh.x[std::size_t(v)][0] == 0) ring.push_back(v);
+  ASSERT_EQ(ring.size(), 4u);
+  mesh.triangles.emplace_back(ring[0], ring[1], ring[2]);
+  EXPECT_GT(topology(mesh).unbalanced_edges, 0u);
+  EXPECT_NE(collision_doubts(mesh).find("of three triangles or more ("), std::string::npos);
+  // Two boxes side by side that share an edge are closed and consistent: four triangles, two each way.
+  mesh = box_mesh(Vec3(1, 1, 1));
+  TriangleMesh two = mesh;
+  for (const Index3& t : mesh.triangles) two.triangles.emplace_back(t.array() + Index(mesh.x.size()));
+  for (const Vec3& x : mesh.x) two.x.push_back(x + Vec3(2, 2, 0));
+  two = welded(two);
+  EXPECT_EQ(topology(two).non_manifold_edges, 1u);
+  EXPECT_EQ(topology(two).unbalanced_edges, 0u);
+  EXPECT_EQ(collision_doubts(two), "");
 }
 
 TEST(Weld, JoinsCornersIntoTheOriginalSurface) {

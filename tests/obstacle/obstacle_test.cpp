@@ -41,6 +41,22 @@ TEST(Obstacle, MeshesCollideThroughTheirDistance) {
     EXPECT_NEAR(obstacle.model.shapes[0].signed_distance(x).distance, x.norm() - 1, 5e-3);
 }
 
+TEST(Obstacle, DoubtsOfItsMeshesAreTold) {
+  World world;
+  TriangleMesh open = icosphere_mesh(1, 2);
+  open.triangles.pop_back();
+  TriangleMesh doubled = open;
+  doubled.triangles.push_back(open.triangles[3]);
+  const auto kind = Obstacle::Kind::mesh;
+  add(world,
+      {{.shape = kind, .mesh = open, .resolution = 8}, {.shape = kind, .mesh = doubled, .resolution = 8}});
+  const std::span<const std::string> doubts = world.system(0).doubts();
+  ASSERT_EQ(doubts.size(), 1u);  // holes are borne
+  EXPECT_TRUE(doubts[0].starts_with("model.parts[1].mesh has 3 edges of three triangles or more ("))
+      << doubts[0];
+  EXPECT_NE(doubts[0].find("1 duplicate triangle (319)"), std::string::npos) << doubts[0];
+}
+
 TEST(Obstacle, ItsBodiesMoveAsItsKeyframesSay) {
   World world({.fps = 100});
   auto& obstacle = add(world, {{.shape = Obstacle::Kind::box, .position = Vec3(1, 0, 0)}});

@@ -247,6 +247,38 @@ TEST_F(Fault, ScenesIncludeNothingAndNamesAreUnique) {
             "s.json:1: systems[0].name: must not be empty: \"\"");
 }
 
+TEST_F(Fault, ASoftBodyFromABrokenMeshIsRefusedWithItsRepair) {
+  // A cube whose last face is flipped.
+  write(folder_ / "cube.obj", R"(v 0 0 0
+v 1 0 0
+v 1 1 0
+v 0 1 0
+v 0 0 1
+v 1 0 1
+v 1 1 1
+v 0 1 1
+f 1 4 3 2
+f 5 6 7 8
+f 1 2 6 5
+f 2 3 7 6
+f 3 4 8 7
+f 1 4 8 5
+)");
+  const auto complaint = [&](const std::string& repair) {
+    write(folder_ / "s.json", R"({"systems": [{"type": "springs", "name": "s", "model": {"parts": [
+      {"type": "soft_body", "spacing": 0.5, "mesh": {"file": "cube.obj")" +
+                                  repair + "}}]}}]}");
+    const auto all = sentences(check_scene((folder_ / "s.json").string(), {}));
+    return all.empty() ? "" : all.front();
+  };
+  EXPECT_EQ(
+      complaint(""),
+      (folder_ / "s.json").string() +
+          ":2: systems[0].model.parts[0].mesh: does not enclose a volume cleanly: it has 4 edges with a "
+          "flipped triangle (0-3, 0-4, 3-7, 4-7); repair it (\"repair\": true beside a file)");
+  EXPECT_EQ(complaint(R"(, "repair": true)"), "");
+}
+
 TEST_F(Fault, RequestsBeyondMemoryAreRefusedBeforeTheyAreMade) {
   struct rusage before {
   }, after{};

@@ -74,6 +74,42 @@ TEST(SpringsBuild, ASoftBodyHasTheMassOfItsMeshWhichRidesOnIt) {
   }
 }
 
+TEST(SpringsBuild, ASoftBodyNeedsASurfaceThatEnclosesAVolume) {
+  SpringsPart part;
+  part.type = SpringsPart::Type::soft_body;
+  part.spacing = Real(0.15);
+  const TriangleMesh ball = icosphere_mesh(Real(0.5), 2);
+  const auto refused = [&](const char* what) {
+    try {
+      net_of(part);
+      ADD_FAILURE() << "accepted, should be refused for: " << what;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.problem().key, "parts[0].mesh");
+      EXPECT_NE(e.problem().what.find(what), std::string::npos) << e.what();
+      EXPECT_NE(e.problem().remedy, "");
+    }
+  };
+  part.mesh = ball;
+  part.mesh.triangles.pop_back();
+  refused("3 boundary edges (");
+  part.mesh = ball;
+  std::swap(part.mesh.triangles[0][0], part.mesh.triangles[0][1]);
+  refused("3 edges with a flipped triangle (");
+  part.mesh = ball;
+  part.mesh.triangles.push_back(ball.triangles[7]);
+  refused("1 duplicate triangle (320)");
+  part.mesh = ball;
+  part.mesh.triangles.emplace_back(3, 3, 5);
+  refused("1 degenerate triangle (320)");
+  part.mesh = ball;
+  for (Index3& t : part.mesh.triangles) std::swap(t[0], t[1]);
+  refused("faces inward");
+  part.mesh = grid_mesh(Vec2(1, 1), 2, 2);
+  refused("8 boundary edges (");
+  part.mesh = {};
+  refused("has no triangles");
+}
+
 TEST(SpringsBuild, BadInputIsRefusedByKey) {
   const auto key_of = [](const SpringsPart& part) -> std::string {
     try {

@@ -3,6 +3,7 @@
 #include "plenum/geometry/distance_field.h"
 #include "plenum/geometry/mesh_distance.h"
 #include "plenum/geometry/surface_features.h"
+#include "plenum/geometry/topology.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -23,6 +24,8 @@ struct SolidMesh {
     const SignedDistance<Real> d = exact.unsigned_distance(x, near);
     return exact.winding_number(x) > 0.5 ? SignedDistance<Real>{-d.distance, -d.normal} : d;
   }
+  /// What is doubtful about it, as a clause; empty: nothing, as of every solid.
+  std::string doubts() const { return field.by_winding() ? collision_doubts(mesh) : std::string(); }
 
   TriangleMesh mesh;
   MeshDistance exact;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <unordered_map>
 
 #include "plenum/base/error.h"
@@ -71,8 +72,12 @@ std::vector<char> duplicates(std::span<const Index3> triangles) {
   return result;
 }
 
+template <class T>
+void list(std::vector<T>& first, const T& item) {
+  if (first.size() < TopologyReport::most_listed) first.push_back(item);
+}
 void list(std::vector<Index>& first, std::size_t number) {
-  if (first.size() < TopologyReport::most_listed) first.push_back(static_cast<Index>(number));
+  list(first, static_cast<Index>(number));
 }
 
 /// Number of fans the triangles around a vertex form when joined across edges at the vertex.
@@ -97,20 +102,23 @@ std::size_t fans(std::span<const Index3> triangles, std::span<const Index> aroun
 
 std::string TopologyReport::complaint() const {
   std::vector<std::string> parts;
-  const auto add = [&](std::size_t count, const char* one, const char* many, std::span<const Index> first) {
-    if (count == 0) return;
-    std::string part = fmt::format("{} {}", count, count == 1 ? one : many);
-    if (!first.empty()) {
-      part += fmt::format(" ({}", first[0]);
-      for (std::size_t i = 1; i < first.size(); ++i) part += fmt::format(", {}", first[i]);
-      part += count > first.size() ? ", ...)" : ")";
-    }
-    parts.push_back(part);
+  const auto text = [](const auto& place) {
+    if constexpr (std::is_same_v<decltype(place), const Index2&>)
+      return fmt::format("{}-{}", place[0], place[1]);
+    else
+      return std::to_string(place);
   };
-  add(boundary_edges, "boundary edge", "boundary edges", {});
-  add(non_manifold_edges, "non-manifold edge, at vertex", "non-manifold edges, at vertices",
-      first_non_manifold_vertices);
-  add(inconsistent_edges, "edge with a flipped triangle", "edges with a flipped triangle", {});
+  const auto add = [&](std::size_t count, const char* one, const char* many, const auto& first) {
+    if (count == 0) return;
+    std::string part = fmt::format("{} {} (", count, count == 1 ? one : many);
+    for (std::size_t i = 0; i < first.size(); ++i) part += (i > 0 ? ", " : "") + text(first[i]);
+    parts.push_back(part + (count > first.size() ? ", ...)" : ")"));
+  };
+  add(boundary_edges, "boundary edge", "boundary edges", first_boundary);
+  add(non_manifold_edges, "edge of three triangles or more", "edges of three triangles or more",
+      first_non_manifold);
+  add(inconsistent_edges, "edge with a flipped triangle", "edges with a flipped triangle",
+      first_inconsistent);
   add(bow_tie_vertices, "bow-tie vertex", "bow-tie vertices", first_bow_ties);
   add(duplicate_triangles, "duplicate triangle", "duplicate triangles", first_duplicates);
   add(degenerate_triangles, "degenerate triangle", "degenerate triangles", first_degenerates);
@@ -135,8 +143,12 @@ TopologyReport topology(std::span<const Vec3> x, std::span<const Index3> triangl
       ++report.edges;
       report.boundary_edges += count == 1;
       report.non_manifold_edges += count > 2;
+      report.unbalanced_edges += count > 2 && 2 * forward != count;
       report.inconsistent_edges += count == 2 && forward != 1;
-      if (count > 2) list(report.first_non_manifold_vertices, halves[i].low);
+      const Index2 edge(halves[i].low, halves[i].high);
+      if (count == 1) list(report.first_boundary, edge);
+      if (count > 2) list(report.first_non_manifold, edge);
+      if (count == 2 && forward != 1) list(report.first_inconsistent, edge);
     }
     i = end;
   }
@@ -171,27 +183,69 @@ TopologyReport topology(std::span<const Vec3> x, std::span<const Index3> triangl
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& name, std::string what, std::string remedy) {
-  throw Error(Problem{.file = name, .what = std::move(what), .remedy = std::move(remedy)});
+/// What each user of a mesh cannot bear of what was found.
+TopologyReport of_solids(TopologyReport found) {
+  return found;
+}
+TopologyReport of_surfaces(TopologyReport found) {
+  found.boundary_edges = found.inconsistent_edges = 0;
+  return found;
+}
+TopologyReport of_colliders(TopologyReport found) {
+  found.boundary_edges = found.bow_tie_vertices = found.unreferenced_vertices = 0;
+  if (found.unbalanced_edges == 0) found.non_manifold_edges = 0;
+  return found;
+}
+
+/// The complaint about what `unbearable` keeps of the report, and what to do about it; both empty: nothing.
+struct Complaint {
+  std::string what, remedy;
+};
+Complaint complaint_about(const TriangleMesh& mesh, TopologyReport (*unbearable)(TopologyReport)) {
+  const std::string what = unbearable(topology(mesh)).complaint();
+  if (what.empty()) return {};
+  const TopologyReport left = unbearable(topology(repaired(welded(mesh))));
+  const std::string rest = left.triangles == 0 ? "has no triangles" : left.complaint();
+  if (rest.empty()) return {what, "repair it (\"repair\": true beside a file)"};
+  if (rest == what) return {what, "mend it where it was made, for repairing does not"};
+  return {what, "mend it where it was made, for repairing leaves a mesh that " + rest};
+}
+
+void require(const TriangleMesh& mesh, const std::string& name, const char* what,
+             TopologyReport (*unbearable)(TopologyReport)) {
+  if (mesh.triangles.empty())
+    throw Error(Problem{.key = name, .what = "has no triangles", .remedy = "give a mesh with triangles"});
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t)
+    for (const Index corner : {mesh.triangles[t][0], mesh.triangles[t][1], mesh.triangles[t][2]})
+      if (corner < 0 || std::size_t(corner) >= mesh.x.size())
+        throw Error(Problem{.key = name,
+                            .what = fmt::format("has a triangle ({}) with a vertex that is not there", t),
+                            .value = std::to_string(corner),
+                            .allowed = fmt::format("0 to {}", std::ptrdiff_t(mesh.x.size()) - 1)});
+  const Complaint complaint = complaint_about(mesh, unbearable);
+  if (!complaint.what.empty())
+    throw Error(Problem{
+        .key = name, .what = fmt::format("{}: it {}", what, complaint.what), .remedy = complaint.remedy});
 }
 
 }  // namespace
 
 void require_solid(const TriangleMesh& mesh, const std::string& name) {
-  const TopologyReport report = topology(mesh);
-  if (report.triangles == 0) refuse(name, "has no triangles", "");
-  if (!report.complaint().empty())
-    refuse(name, "does not enclose a volume cleanly: it " + report.complaint(),
-           report.coincident_vertices > 0 ? "weld or repair it" : "repair it");
-  if (!(enclosed_volume(mesh.x, mesh.triangles) > 0)) refuse(name, "faces inward", "turn its triangles");
+  require(mesh, name, "does not enclose a volume cleanly", of_solids);
+  if (!(enclosed_volume(mesh.x, mesh.triangles) > 0))
+    throw Error(Problem{.key = name,
+                        .what = "faces inward",
+                        .remedy = "turn its triangles, or repair it (\"repair\": true beside a file)"});
 }
 
 void require_surface(const TriangleMesh& mesh, const std::string& name) {
-  TopologyReport report = topology(mesh);
-  if (report.triangles == 0) refuse(name, "has no triangles", "");
-  report.boundary_edges = 0;
-  report.inconsistent_edges = 0;
-  if (!report.complaint().empty()) refuse(name, "is no clean surface: it " + report.complaint(), "repair it");
+  require(mesh, name, "is no clean surface", of_surfaces);
+}
+
+std::string collision_doubts(const TriangleMesh& mesh) {
+  const Complaint complaint = complaint_about(mesh, of_colliders);
+  if (complaint.what.empty()) return {};
+  return fmt::format("{}, beside which collisions may err; {}", complaint.what, complaint.remedy);
 }
 
 std::vector<Index> triangle_components(std::size_t num_vertices, std::span<const Index3> triangles) {

@@ -17,14 +17,15 @@ struct TopologyReport {
   std::size_t components = 0;             ///< of triangles connected by shared vertices
   std::size_t boundary_edges = 0;         ///< with one triangle
   std::size_t non_manifold_edges = 0;     ///< with three or more
+  std::size_t unbalanced_edges = 0;       ///< of those, whose triangles do not run along it both ways equally
   std::size_t inconsistent_edges = 0;     ///< whose two triangles run along it the same way: one is flipped
   std::size_t bow_tie_vertices = 0;       ///< whose triangles form more than one fan
   std::size_t duplicate_triangles = 0;    ///< with the same three vertices as an earlier one
   std::size_t degenerate_triangles = 0;   ///< with a repeated vertex, or no area within rounding
   std::size_t unreferenced_vertices = 0;  ///< without a triangle
   std::size_t coincident_vertices = 0;    ///< at exactly the place of an earlier one
-  std::vector<Index> first_non_manifold_vertices, first_bow_ties, first_duplicates, first_degenerates,
-      first_unreferenced;
+  std::vector<Index2> first_boundary, first_non_manifold, first_inconsistent;  ///< edges, by their vertices
+  std::vector<Index> first_bow_ties, first_duplicates, first_degenerates, first_unreferenced;
 
   bool closed() const { return triangles > 0 && boundary_edges == 0; }
   /// Every edge has one or two triangles and every vertex one fan of them.
@@ -39,8 +40,8 @@ struct TopologyReport {
   long euler_characteristic() const {
     return long(vertices - unreferenced_vertices) - long(edges) + long(triangles);
   }
-  /// A clause that names every defect with its count and first places, e.g. "has 2 boundary edges and 1
-  /// degenerate triangle (5)"; empty if there is none.
+  /// A clause that names every defect with its count and first places, e.g. "has 2 boundary edges (3-7, 5-8)
+  /// and 1 degenerate triangle (5)"; empty if there is none.
   std::string complaint() const;
 };
 
@@ -51,12 +52,18 @@ inline TopologyReport topology(const TriangleMesh& mesh) {
   return topology(mesh.x, mesh.triangles);
 }
 
-/// Refuse meshes that a simulation cannot use; Error with the complaint, counts and first places, naming the
-/// mesh as `name`. require_solid: an outward surface that encloses a volume, no vertex without a triangle.
-/// require_surface: cloth, which may have boundaries, and any orientation, but is manifold, without
-/// degenerate or duplicate triangles and without loose vertices.
+/// Refuse meshes that a simulation cannot use; Error with the complaint, counts and first places, at the key
+/// `name`, and whether repaired(welded(mesh)) mends it. require_solid: an outward surface that encloses a
+/// volume, no vertex without a triangle. require_surface: cloth, which may have boundaries, and any
+/// orientation, but is manifold, without degenerate or duplicate triangles and without loose vertices.
 void require_solid(const TriangleMesh& mesh, const std::string& name);
 void require_surface(const TriangleMesh& mesh, const std::string& name);
+
+/// What is doubtful about a mesh that others collide with, as a clause ("has ...; repair it"); empty if
+/// nothing is. Winding numbers bear boundaries, bow ties and loose vertices. But flipped and duplicate
+/// triangles, and unbalanced edges, shift the winding by up to one beside them, so that things fall in or are
+/// pushed about there; and the sides of degenerate triangles count as sharp edges.
+std::string collision_doubts(const TriangleMesh& mesh);
 
 /// Component number [T] of each triangle, numbered in order of first appearance.
 std::vector<Index> triangle_components(std::size_t num_vertices, std::span<const Index3> triangles);

@@ -19,6 +19,8 @@ class System {
   virtual Report step(Real dt) = 0;  ///< dt [s] <= max_dt()
   /// What to do about steps that max_dt() keeps small: a clause of a sentence.
   virtual const char* remedy_of_small_steps() const { return "weaken its forces or raise the masses"; }
+  /// What the user should know of the model, clauses with their remedies.
+  virtual std::span<const std::string> doubts() const { return {}; }
   virtual bool edit() { return false; }        ///< changes the model between steps
   virtual void fields(FieldVisitor&) = 0;      ///< of the state
   virtual void model_fields(FieldVisitor&) {}  ///< what edits change in the model
@@ -66,6 +68,12 @@ class SystemOf final : public System, private Boundary {
       return S::remedy_of_small_steps;
     else
       return System::remedy_of_small_steps();
+  }
+  std::span<const std::string> doubts() const override {
+    if constexpr (requires { S::doubts(model); })
+      return S::doubts(model);
+    else
+      return {};
   }
   bool edit() override {
     if constexpr (HasEdits<S>)

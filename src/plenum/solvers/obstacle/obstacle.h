@@ -1,5 +1,6 @@
 #pragma once
 // A kinematic solid: others collide with it, it goes where its parameters (and their keyframes) say.
+#include <string>
 #include <vector>
 
 #include "plenum/geometry/mesh.h"
@@ -42,6 +43,7 @@ struct Obstacle {
     std::vector<Pose> local;           ///< [K] of each part in the obstacle's frame
     std::vector<TriangleMesh> meshes;  ///< [K] what is drawn, in the part's frame; empty: nothing
     std::vector<int> palette;          ///< [K]
+    std::vector<std::string> doubts;   ///< about the meshes
   };
   struct State {
     Vec3 position = Vec3::Zero();        ///< [m] at the end of the last step
@@ -65,6 +67,7 @@ struct Obstacle {
   static std::size_t memory(const Spec& spec);
   static void build(const Spec& spec, Model& model, State& state);
   static void place(const Model&, State&, const Params&);
+  static std::span<const std::string> doubts(const Model& model) { return model.doubts; }
   static Real max_dt(const Model&, const State&, const Params&);
   static Report step(const Model&, State&, const Params&, Workspace&, Real dt);
   static void fields(const Model&, State& s, FieldVisitor& visit);

@@ -318,6 +318,9 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
     Real reach = 0;
     for (std::size_t s = 0; s < body.shapes.size(); ++s) {
       model.shapes.push_back(shape_of(body.shapes[s], hulls[s]));
+      if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()))
+        if (const std::string doubts = mesh->solid->doubts(); !doubts.empty())
+          model.doubts.push_back("model." + key("shapes[" + std::to_string(s) + "].mesh ") + doubts);
       const auto [size, far] = size_of(body.shapes[s], model.shapes.back(), hulls[s].get());
       sizes.push_back(size);
       reach = std::max(reach, far + (placed[s].position - principal.position).norm());

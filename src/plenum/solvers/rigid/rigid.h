@@ -65,6 +65,7 @@ struct Rigid {
     std::vector<Pose> origin;          ///< [N] the frame its maker gave it, in the principal one
     std::vector<Real> reach;           ///< [N] m of the farthest point of a body from its centre of mass
     std::vector<TriangleMesh> meshes;  ///< [K] what is drawn, in the collider's frame
+    std::vector<std::string> doubts;   ///< about meshes to collide with
     std::vector<int> palette;          ///< [K]
     std::vector<Joint> joints;         ///< [J]
     std::vector<Index2> apart;  ///< pairs of bodies that a joint keeps from touching, smaller first, sorted
@@ -142,6 +143,7 @@ struct Rigid {
   static void build(const Spec& spec, Model& model, State& state);
   /// Throws Error if arrays that checkpoints hold do not fit together.
   static void check(const Model& model, const State& state);
+  static std::span<const std::string> doubts(const Model& model) { return model.doubts; }
   static Real max_dt(const Model&, const State&, const Params&);
   static Report step(const Model&, State&, const Params&, Workspace&, Real dt);
   static void fields(const Model&, State& s, FieldVisitor& visit);

@@ -9,6 +9,7 @@
 #include "plenum/geometry/lattice.h"
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/shapes.h"
+#include "plenum/geometry/topology.h"
 #include "plenum/math/pose.h"
 #include "plenum/solvers/springs/springs.h"
 
@@ -67,7 +68,10 @@ void SpringsPart::describe(Describer& d) {
     d("linear_density", linear_density, {.unit = "kg/m", .min = 1e-6, .max = 1e4, .doc = "of the rope"});
   }
   if (d.when("type", "soft_body", type == Type::soft_body)) {
-    d("mesh", mesh, {.doc = "closed surface that is filled, and drawn", .required = true});
+    d("mesh", mesh,
+      {.doc = "surface that is filled, and drawn: closed, facing outward, without duplicate or degenerate "
+              "triangles",
+       .required = true});
     d("spacing", spacing, {.unit = "m", .min = 1e-4, .max = 1e4, .doc = "of the lattice that fills it"});
     d("density", density, {.unit = "kg/m^3", .min = 1e-3, .max = 1e5, .doc = "of the body"});
   }
@@ -283,17 +287,17 @@ class Builder {
   }
 
   void soft_body() {
-    require(!part_.mesh.triangles.empty(), key_ + ".mesh", "must have triangles");
+    require_solid(part_.mesh, key_ + ".mesh");
     TetMesh lattice;
     try {
-      lattice = lattice_tetrahedra(part_.mesh, part_.spacing);
+      lattice = lattice_tetrahedra(part_.mesh, part_.spacing, {.inside = Inside::pseudonormals});
     } catch (const Error& error) {
       Problem problem = error.problem();
       problem.key = problem.key.empty() ? key_ + ".mesh" : key_ + "." + problem.key;
       throw Error(problem);
     }
     // The jagged lattice does not have quite the volume of the body; its mass is the body's.
-    const double volume = std::abs(enclosed_volume(part_.mesh.x, part_.mesh.triangles));
+    const double volume = enclosed_volume(part_.mesh.x, part_.mesh.triangles);
     const std::vector<Real> volumes = tetrahedron_volumes(lattice.x, lattice.tetrahedra);
     double filled = 0;
     for (const Real v : volumes) filled += double(v);
