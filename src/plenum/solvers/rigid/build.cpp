@@ -225,8 +225,7 @@ void Rigid::check(const Model& model, const State& s) {
     require(count == n, key, "must hold one item for each body", count, n);
   const std::size_t joints = model.joints.size();
   for (const auto& [key, count] :
-       {std::pair("joint_impulse", s.joints.impulse.size()),
-        std::pair("joint_status", s.joints.status.size()), std::pair("joint_pull", s.joints.pull.size()),
+       {std::pair("joint_status", s.joints.status.size()), std::pair("joint_pull", s.joints.pull.size()),
         std::pair("joint_force", s.joints.force.size()), std::pair("joint_torque", s.joints.torque.size()),
         std::pair("joint_broken", s.joints.broken.size())})
     require(count == joints, key, "must hold one item for each joint", count, joints);

@@ -84,7 +84,6 @@ struct Rigid {
   };
   /// What joints [J] carry.
   struct Joints {
-    std::vector<Eigen::Matrix<Real, 6, 1>> impulse;  ///< N s, N m s in the last sub-step, of each freedom
     std::vector<Eigen::Matrix<std::uint8_t, 6, 1>> status;  ///< of limits and drives: detail::RowStatus
     std::vector<Vec3> pull;                                 ///< N s on b in the last sub-step
     std::vector<Vec3> force;                                ///< N on b at the joint, mean of the last step

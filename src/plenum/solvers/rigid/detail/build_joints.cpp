@@ -209,7 +209,6 @@ void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& st
   model.apart.erase(std::unique(model.apart.begin(), model.apart.end()), model.apart.end());
   const std::size_t n = model.joints.size();
   Rigid::Joints& j = state.joints;
-  j.impulse.assign(n, decltype(j.impulse)::value_type::Zero());
   j.status.assign(n, decltype(j.status)::value_type::Zero());
   j.pull.assign(n, Vec3::Zero());
   j.force.assign(n, Vec3::Zero());

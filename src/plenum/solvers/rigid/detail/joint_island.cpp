@@ -18,9 +18,8 @@ using JointAxis = Rigid::JointAxis;
 constexpr double regularization = 1e-7;
 constexpr int most_revisions = 6;
 
-/// Where a body turns by more than this [rad] in a sub-step, Newton's method takes so many steps.
+/// Where a body turns by more than this [rad] in a sub-step, Newton's method takes two steps.
 constexpr double fast_turn = 0.05;
-constexpr int fast_newton_steps = 2;
 
 /// Of h^2 k / I, with k the stiffness that tension gives: from where on turning is damped, how fast the part
 /// of it that is taken in a sub-step rises and up to which, and what is let through. Leapfrog is stable below
@@ -33,6 +32,9 @@ constexpr double damping_from = 0.2, damping_rate = 1, damping_most = 0.5, stiff
 constexpr double turn_damped = 0.2, turn_most = 0.3, turn_stiffness = 0.02;
 /// What a sub-step closes of a gap: a part of the joint's arms, and this speed [m/s].
 constexpr double gap_part = 0.02, gap_speed = 0.5;
+/// Of the energy of bodies that turn far, what keeping them in their joints may take: a chord of a turn by
+/// one radian has it.
+constexpr double work_most = 0.25;
 constexpr double turn_closed = 0.05;  ///< [rad] likewise
 
 bool is_active(RowStatus s) {
@@ -154,7 +156,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
     }
   change_.assign(std::size_t(n), Vector::Zero());
   value_ = rate_ = change_;
-  start_.resize(bodies_.size());
+  start_.resize(bodies_.size()), kept_.resize(bodies_.size());
   has_loops_ = n > std::count_if(bodies_.begin(), bodies_.end(), [](const Body& b) { return b.moves; });
   if constexpr (general) full_ = joints_;
 }
@@ -168,7 +170,6 @@ void JointIsland<D>::start(const JointScene& scene) {
   for (Joint& joint : joints_) {
     const auto k = static_cast<std::size_t>(joint.joint);
     joint.force = joint.torque = D3::Zero();
-    joint.impulse = last.impulse[k].template head<D>().template cast<double>();
     joint.pull = last.pull[k].template cast<double>();
     for (std::size_t r = 0; r < 6; ++r) {
       const JointAxis& axis = scene.model.joints[k].axes[r];
@@ -233,6 +234,7 @@ double JointIsland<D>::predict(double h) {
 /// given the moments of inertia under which it is `stiffness_most`.
 template <int D>
 void JointIsland<D>::find_stiffness(double h) {
+  is_heavier_ = false;
   for (Body& body : bodies_) body.stiffness = 0;
   const auto add = [&](Body& body, const D3& arm, const D3& force) {
     if (!body.moves) return;
@@ -249,6 +251,7 @@ void JointIsland<D>::find_stiffness(double h) {
   for (Body& body : bodies_)
     if (body.stiffness > stiffness_most) {
       body.inverse_inertia *= stiffness_most / body.stiffness;
+      is_heavier_ = true;
       body.stiffness = stiffness_most;
     }
 }
@@ -277,6 +280,75 @@ void JointIsland<D>::limit(double h) {
     if (!(body.stiffness > turn_stiffness)) continue;
     const double turn = h * body.w.norm();
     if (turn > turn_most) body.w *= turn_most / turn;
+  }
+}
+
+template <int D>
+double JointIsland<D>::kinetic_energy() const {
+  double twice = 0;
+  for (const Body& body : bodies_) {
+    if (!body.moves) continue;
+    const D3 w = body.rotation.transpose() * body.w;
+    twice += body.v.squaredNorm() / body.inverse_mass + w.dot(body.inertia.cwiseProduct(w));
+  }
+  return twice / 2;
+}
+
+template <int D>
+void JointIsland<D>::keep() {
+  for (std::size_t i = 0; i < bodies_.size(); ++i) kept_[i] << bodies_[i].v, bodies_[i].w;
+  for (Joint& joint : joints_) joint.kept = joint.impulse;
+}
+
+/// Takes back what has more energy than this part of that at keep(), and than closing all gaps, from what has
+/// been done to the bodies since.
+template <int D>
+void JointIsland<D>::bound_work(double part_of_energy) {
+  double before = 0, change = 0, mass = 0;  // energies twice
+  const auto energy = [](const Body& body, const D3& v, const D3& turn) {
+    const D3 w = body.rotation.transpose() * turn;
+    return v.squaredNorm() / body.inverse_mass + w.dot(body.inertia.cwiseProduct(w));
+  };
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    const Body& body = bodies_[i];
+    if (!body.moves) continue;
+    const D3 v = kept_[i].template head<3>(), w = kept_[i].template tail<3>();
+    before += energy(body, v, w);
+    change += energy(body, body.v - v, body.w - w);
+    mass += 1 / body.inverse_mass;
+  }
+  const double most = part_of_energy * before + mass * gap_speed * gap_speed;
+  if (!(change > most)) return;
+  const double part = std::sqrt(most / change);
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    Body& body = bodies_[i];
+    if (!body.moves) continue;
+    const D3 v = kept_[i].template head<3>(), w = kept_[i].template tail<3>();
+    body.v = v + part * (body.v - v), body.w = w + part * (body.w - w);
+  }
+  for (Joint& joint : joints_) joint.impulse = joint.kept + part * (joint.impulse - joint.kept);
+}
+
+/// Slows the bodies, about what they have in common if they are free, to this energy if they have more.
+template <int D>
+void JointIsland<D>::slow_down(double most) {
+  const double now = kinetic_energy();
+  if (!(now > most)) return;
+  bool held = false;
+  double mass = 0;
+  D3 momentum = D3::Zero();
+  for (const Body& body : bodies_) {
+    held |= !body.moves;
+    if (!body.moves) continue;
+    mass += 1 / body.inverse_mass;
+    momentum += body.v / body.inverse_mass;
+  }
+  const D3 mean = held ? D3(D3::Zero()) : D3(momentum / mass);
+  const double common = mass * mean.squaredNorm() / 2;
+  const double part = std::sqrt(std::max(most - common, 0.0) / (now - common));
+  for (Body& body : bodies_) {
+    if (!body.moves) continue;
+    body.v = mean + part * (body.v - mean), body.w *= part;
   }
 }
 
@@ -417,45 +489,35 @@ void JointIsland<D>::factorize(const JointScene& scene) {
 }
 
 template <int D>
-void JointIsland<D>::begin(const JointScene& scene, SolverBodies& bodies, bool warm) {
-  // In loops impulses are not unique, and what does nothing now would do something in the next pose.
-  warm = warm && !has_loops_;
-  bool any = warm;
-  for (std::size_t k = 0; k < joints_.size(); ++k) {
-    Joint& joint = joints_[k];
-    if (!warm) joint.impulse.setZero();
+void JointIsland<D>::begin(const JointScene& scene, SolverBodies& bodies, bool contacts) {
+  bool pushes = false;
+  for (Joint& joint : joints_) {
+    joint.impulse.setZero();
     if constexpr (general)
       for (int r = 0; r < 6; ++r) {
-        if (pushes_fully(joint.status[r])) {
-          const JointAxis& axis = scene.model.joints[std::size_t(joint.joint)].axes[std::size_t(r)];
-          joint.impulse[r] =
-              (joint.status[r] == RowStatus::strongest ? scene.h : -scene.h) * double(axis.strength);
-          any = true;
-        } else if (!is_active(joint.status[r])) {
-          joint.impulse[r] = 0;
-        }
+        if (!pushes_fully(joint.status[r])) continue;
+        const JointAxis& axis = scene.model.joints[std::size_t(joint.joint)].axes[std::size_t(r)];
+        joint.impulse[r] =
+            (joint.status[r] == RowStatus::strongest ? scene.h : -scene.h) * double(axis.strength);
+        pushes = true;
       }
   }
-  if (!any) return;
+  if (!pushes && !contacts) return;
   load(bodies);
-  for (std::size_t k = 0; k < joints_.size(); ++k) {
-    if constexpr (general)
-      push(full_[k], joints_[k].impulse);
-    else
-      push(joints_[k], joints_[k].impulse);
-  }
+  if constexpr (general)
+    if (pushes)
+      for (std::size_t k = 0; k < joints_.size(); ++k) push(full_[k], joints_[k].impulse);
+  if (contacts) project(scene);
   save(bodies);
 }
 
+/// One Newton step towards joints that are right at the end of the sub-step, or towards rates of zero.
 template <int D>
 template <bool with_bias>
-void JointIsland<D>::solve_rows(const JointScene& scene, SolverBodies& bodies) {
-  load(bodies);
+void JointIsland<D>::solve_rows(const JointScene& scene) {
   const double h = scene.h;
-  if constexpr (with_bias) damp(h), limit(h);
-  bool fast = false;
-  for (int revisions = 0, steps = 0;;) {
-    if constexpr (with_bias) fast |= predict(h) > fast_turn * fast_turn;
+  for (int revisions = 0;; ++revisions) {
+    if constexpr (with_bias) predict(h);
     for (std::size_t k = 0; k < joints_.size(); ++k) {
       const Joint& j = joints_[k];
       const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
@@ -517,18 +579,24 @@ void JointIsland<D>::solve_rows(const JointScene& scene, SolverBodies& bodies) {
     for (std::size_t k = 0; k < joints_.size(); ++k) push(joints_[k], change_[k]);
     if constexpr (general)
       if (has_bounds_ && revisions < most_revisions && revise<with_bias>(scene)) {
-        ++revisions;
         for (std::size_t i = 0; i < bodies_.size(); ++i)
           bodies_[i].v = start_[i].template head<3>(), bodies_[i].w = start_[i].template tail<3>();
         adopt(scene);
         factorize(scene);
         continue;
       }
-    for (std::size_t k = 0; k < joints_.size(); ++k) joints_[k].impulse += change_[k];
-    if (!fast || ++steps == fast_newton_steps) break;
+    break;
   }
-  if (with_bias && fast) limit(h);
-  save(bodies);
+  for (std::size_t k = 0; k < joints_.size(); ++k) joints_[k].impulse += change_[k];
+}
+
+/// Takes from the bodies the rates that their joints do not allow. With their own moments of inertia this
+/// takes energy; with those of find_stiffness() it might give some.
+template <int D>
+void JointIsland<D>::project(const JointScene& scene) {
+  const double before = is_heavier_ ? kinetic_energy() : 0;
+  solve_rows<false>(scene);
+  if (is_heavier_) slow_down(before);
 }
 
 template <int D>
@@ -598,11 +666,28 @@ void JointIsland<D>::adopt(const JointScene& scene) {
 
 template <int D>
 void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
-  solve_rows<true>(scene, bodies);
+  const double h = scene.h, fast = fast_turn * fast_turn;
+  load(bodies);
+  damp(h), limit(h);
+  // Where blows or the impulses of the last sub-step turn a body far, where it would lead says nothing:
+  // Newton's method starts from rates that the joints allow.
+  const bool far = predict(h) > fast;
+  if (far) project(scene);
+  keep();
+  solve_rows<true>(scene);
+  if (far || predict(h) > fast) {
+    solve_rows<true>(scene);
+    limit(h);
+  }
+  // What has not been projected still holds rates that the joints take away.
+  bound_work(far ? work_most : 1 + work_most);
+  save(bodies);
 }
 template <int D>
 void JointIsland<D>::relax(const JointScene& scene, SolverBodies& bodies) {
-  solve_rows<false>(scene, bodies);
+  load(bodies);
+  project(scene);
+  save(bodies);
 }
 
 template <int D>
@@ -624,8 +709,6 @@ template <int D>
 void JointIsland<D>::store(double dt, Rigid::Joints& out) const {
   for (const Joint& joint : joints_) {
     const auto k = static_cast<std::size_t>(joint.joint);
-    out.impulse[k].setZero();
-    out.impulse[k].template head<D>() = joint.impulse.template cast<Real>();
     for (int r = 0; r < 6; ++r) out.status[k][r] = static_cast<std::uint8_t>(joint.status[r]);
     out.pull[k] = joint.pull.template cast<Real>();
     out.force[k] = (joint.force / dt).template cast<Real>();

@@ -14,6 +14,10 @@
 // al. 2015, "Stable constrained dynamics"), which this explicit scheme follows as long as h^2 T r / I is well
 // below 4. Where a sub-step is too long for it, the bodies of a joint are damped against each other.
 //
+// Contacts are to see velocities that the joints allow, so these are projected before, J(x0) v = 0: the last
+// impulses once more would push as the last blow did. What J(x0) dv = -c / h gives bodies that turn far in a
+// sub-step, or in a net that is stretched straight, may be wild: it is let do no more than a bounded work.
+//
 // J M^-1 J^T has a block for each joint, and off the diagonal for two joints that share a moving body; it is
 // factored in double (Baraff 1996).
 //
@@ -61,10 +65,10 @@ class JointIsland {
 
   /// Takes in joints of the model; orders them once.
   void build(const JointScene& scene, std::span<const Index> joints);
-  /// At the start of a step: statuses and impulses of the last one, poses, factors.
+  /// At the start of a step: statuses and pulls of the last one, poses, factors.
   void start(const JointScene& scene);
-  /// Begins a sub-step, with the impulses of the last one if `warm`.
-  void begin(const JointScene& scene, SolverBodies& bodies, bool warm);
+  /// Begins a sub-step: pushes of drives, and velocities that joints allow if contacts are to look at them.
+  void begin(const JointScene& scene, SolverBodies& bodies, bool contacts);
   /// Impulses after which the joints will be right at the end of the sub-step.
   void solve(const JointScene& scene, SolverBodies& bodies);
   /// And after which they do not change.
@@ -105,6 +109,7 @@ class JointIsland {
     double closes = 1;                           ///< part of it that a sub-step closes
     D3 pull;                                     ///< [N s] on b in the last sub-step
     Vector impulse = Vector::Zero();             ///< in this sub-step
+    Vector kept = Vector::Zero();                ///< of it, at keep()
     D3 force = D3::Zero(), torque = D3::Zero();  ///< impulses of the step
     Vector give = Vector::Zero();                ///< [1/kg] of the regularization
     double soft[6] = {};                         ///< [1/kg] of springs
@@ -123,10 +128,15 @@ class JointIsland {
   void find_stiffness(double h);
   void damp(double h);
   void limit(double h);
+  void project(const JointScene& scene);
+  void keep();
+  void bound_work(double part_of_energy);
+  void slow_down(double most);
+  double kinetic_energy() const;
   void factorize(const JointScene& scene);
   void find_softness(const JointScene& scene, Joint& joint) const;
   template <bool with_bias>
-  void solve_rows(const JointScene& scene, SolverBodies& bodies);
+  void solve_rows(const JointScene& scene);
   template <bool with_bias>
   bool revise(const JointScene& scene);
   void adopt(const JointScene& scene);
@@ -141,8 +151,9 @@ class JointIsland {
   BlockPattern pattern_;
   BlockLdlt<D> factors_;
   std::vector<Vector> change_, value_, rate_;
-  std::vector<Eigen::Matrix<double, 6, 1>> start_;  ///< [bodies] velocities before a solve
+  std::vector<Eigen::Matrix<double, 6, 1>> start_, kept_;  ///< [bodies] velocities
   bool has_bounds_ = false;
+  bool is_heavier_ = false;  ///< a body, by find_stiffness()
   bool sleeps_ = false;
   bool has_loops_ = false;  ///< perhaps through the world
 };
