@@ -40,16 +40,17 @@ void card_house(Rows& rows) {
   house.lean = 22;
   house.density = 600;
   house.friction = Real(0.7);
-  rows.at_most("house of five levels, friction 0.7: part of its height lost in 20 s", comes_down(house), 0.01, "1",
-               "stands: friction exceeds the tangent of the lean, 0.404");
+  rows.at_most("house of five levels, friction 0.7: part of its height lost in 20 s", comes_down(house), 0.01,
+               "1", "stands: friction exceeds the tangent of the lean, 0.404");
   house.friction = Real(0.1);
-  rows.at_least("the same, friction 0.1", comes_down(house), 0.5, "1", "falls: friction below half that tangent");
+  rows.at_least("the same, friction 0.1", comes_down(house), 0.5, "1",
+                "falls: friction below half that tangent");
 }
 const Register register_card_house("rigid/card-house", Effort::quick, card_house);
 
 /// A half ring stands if it is thicker than 0.1075 of its middle radius, whatever the friction above what
-/// keeps stones from sliding. Source: Milankovitch 1907, "Theorie der Druckkurven"; Heyman 1969, "The safety of
-/// masonry arches", has 0.106 for the thrust line without its couples.
+/// keeps stones from sliding. Source: Milankovitch 1907, "Theorie der Druckkurven"; Heyman 1969, "The safety
+/// of masonry arches", has 0.106 for the thrust line without its couples.
 void arch(Rows& rows) {
   rigid::AssemblySpec ring;
   ring.type = rigid::AssemblyType::arch;
@@ -61,8 +62,9 @@ void arch(Rows& rows) {
     return comes_down(ring, substeps...);
   };
   // Stones settle by what contacts give before they bear, which shorter sub-steps make small.
-  rows.at_most("25 stones, thickness 0.12 of the middle radius, 32 sub-steps: part of the height lost in 20 s",
-               lost(0.12, 32), 0.01, "1", "stands above 0.1075, Milankovitch 1907");
+  rows.at_most(
+      "25 stones, thickness 0.12 of the middle radius, 32 sub-steps: part of the height lost in 20 s",
+      lost(0.12, 32), 0.01, "1", "stands above 0.1075, Milankovitch 1907");
   rows.at_least("25 stones, thickness 0.1, 32 sub-steps", lost(0.1, 32), 0.3, "1",
                 "falls below 0.1075, Milankovitch 1907");
   rows.report("25 stones, thickness 0.12, default sub-steps", lost(0.12), "1", "stands above 0.1075");

@@ -121,9 +121,7 @@ TEST(Assemblies, RagdollsStayTogether) {
   for (int k = 0; k < 240; ++k) {
     scene.step();
     for (const Rigid::Joint& j : scene.model.joints) {
-      const auto at = [&](Index body, const Pose& in) {
-        return scene.state.frames.pose(body) * in.position;
-      };
+      const auto at = [&](Index body, const Pose& in) { return scene.state.frames.pose(body) * in.position; };
       worst = std::max(worst, double((at(j.a, j.in_a) - at(j.b, j.in_b)).norm()));
     }
     for (std::size_t i = 1; i < scene.state.frames.size(); ++i)

@@ -104,8 +104,8 @@ void pyramid(const AssemblySpec& a, Builder& build) {
       build.body(box(e), {pitch * (Real(c) - Real(a.count - r - 1) / 2), e.y() * Real(2 * r + 1), 0});
 }
 
-/// A point of the curve through the points of a path, at t in [0, points - 1] (Catmull & Rom 1974, "A class of
-/// local interpolating splines"), and its direction.
+/// A point of the curve through the points of a path, at t in [0, points - 1] (Catmull & Rom 1974, "A class
+/// of local interpolating splines"), and its direction.
 std::pair<Vec3, Vec3> on_path(const std::vector<Vec3>& path, Real t) {
   const auto last = Index(path.size()) - 1;
   const Index k = std::clamp(Index(std::floor(t)), 0, last - 1);
@@ -126,7 +126,8 @@ void dominoes(const AssemblySpec& a, Builder& build) {
   const Vec3& e = a.half_extents;
   std::vector<Vec3> path = a.path;
   const Real pitch = 2 * e.x() + a.gap;
-  if (path.empty()) path = {Vec3(-pitch * Real(a.count - 1) / 2, 0, 0), Vec3(pitch * Real(a.count - 1) / 2, 0, 0)};
+  if (path.empty())
+    path = {Vec3(-pitch * Real(a.count - 1) / 2, 0, 0), Vec3(pitch * Real(a.count - 1) / 2, 0, 0)};
   // Lengths along the path, by chords of a small part of it.
   constexpr int parts = 256;
   const int steps = parts * (int(path.size()) - 1);
@@ -140,12 +141,13 @@ void dominoes(const AssemblySpec& a, Builder& build) {
     const auto k = std::max<std::ptrdiff_t>(found - length.begin(), 1);
     const Real low = length[std::size_t(k - 1)], high = length[std::size_t(k)];
     const auto [x, way] = on_path(path, (Real(k - 1) + (s - low) / std::max(high - low, Real(1e-9))) / parts);
-    build.body(box(e), x + Vec3(0, e.y(), 0), turn(std::atan2(double(-way.z()), double(way.x())), Vec3::UnitY()));
+    build.body(box(e), x + Vec3(0, e.y(), 0),
+               turn(std::atan2(double(-way.z()), double(way.x())), Vec3::UnitY()));
   }
 }
 
-/// Tents of two cards that lean on each other, and a card from top to top of each two neighbours, on which the
-/// next level's tent stands. half_extents: of a card, half its thickness along x, its length along y.
+/// Tents of two cards that lean on each other, and a card from top to top of each two neighbours, on which
+/// the next level's tent stands. half_extents: of a card, half its thickness along x, its length along y.
 void card_house(const AssemblySpec& a, Builder& build) {
   const Vec3& e = a.half_extents;
   const double lean = degree * double(a.lean);
@@ -178,12 +180,15 @@ void arch(const AssemblySpec& a, Builder& build) {
   const double part = std::numbers::pi / a.count;
   for (int k = 0; k < a.count; ++k) {
     const double low = part * k, high = part * (k + 1), middle = (low + high) / 2;
-    const auto on = [&](Real r, double angle) { return Vec3(r * Real(std::cos(angle)), r * Real(std::sin(angle)), 0); };
+    const auto on = [&](Real r, double angle) {
+      return Vec3(r * Real(std::cos(angle)), r * Real(std::sin(angle)), 0);
+    };
     const Vec3 centre = on((a.radius + outer) / 2, middle);
     ShapeSpec stone{.shape = Form::hull};
     for (const Real r : {a.radius, outer})
       for (const double angle : {low, high})
-        for (const Real z : {-a.depth / 2, a.depth / 2}) stone.points.push_back(on(r, angle) + Vec3(0, 0, z) - centre);
+        for (const Real z : {-a.depth / 2, a.depth / 2})
+          stone.points.push_back(on(r, angle) + Vec3(0, 0, z) - centre);
     build.body(std::move(stone), centre);
   }
 }
@@ -219,15 +224,17 @@ void bridge(const AssemblySpec& a, Builder& build) {
   std::vector<Vec3> ends;
   for (int i = 0; i <= a.count; ++i) {
     const Real s = length.back() * Real(i) / Real(a.count);
-    const auto k = std::clamp<std::ptrdiff_t>(std::lower_bound(length.begin(), length.end(), s) - length.begin(), 0, parts);
+    const auto k = std::clamp<std::ptrdiff_t>(
+        std::lower_bound(length.begin(), length.end(), s) - length.begin(), 0, parts);
     ends.push_back(at(u_of(int(k))));
   }
   std::string last = a.start_body;
   for (int i = 0; i < a.count; ++i) {
     const Vec3 &from = ends[std::size_t(i)], &to = ends[std::size_t(i + 1)], way = to - from;
     const Real half = (way.norm() - a.gap) / 2;
-    const std::string plank = build.body(box({std::max(half, Real(1e-4)), a.half_extents.y(), a.half_extents.z()}),
-                                         (from + to) / 2, turn(std::atan2(double(way.y()), double(way.x())), Vec3::UnitZ()));
+    const std::string plank =
+        build.body(box({std::max(half, Real(1e-4)), a.half_extents.y(), a.half_extents.z()}), (from + to) / 2,
+                   turn(std::atan2(double(way.y()), double(way.x())), Vec3::UnitZ()));
     if (i > 0 || a.start_held) build.joint(JointType::hinge, last, plank, from, Vec3::UnitZ());
     last = plank;
   }
@@ -239,23 +246,27 @@ void bridge(const AssemblySpec& a, Builder& build) {
 /// human movement", figure 4.1. Ranges of motion are rounded from the same chapter's normal ranges.
 void ragdoll(const AssemblySpec& a, Builder& build) {
   const Real h = a.height;
-  const auto at = [&](double x, double y, double z = 0) { return Vec3(h * Real(x), h * Real(y), h * Real(z)); };
+  const auto at = [&](double x, double y, double z = 0) {
+    return Vec3(h * Real(x), h * Real(y), h * Real(z));
+  };
   const auto limb = [&](const char* part, const Vec3& from, const Vec3& to, double radius) {
     const Vec3 way = to - from;
     return build.body(capsule(h * Real(radius), way.norm() / 2), (from + to) / 2,
                       Quat::FromTwoVectors(Vec3(Vec3::UnitX()), way), part);
   };
-  const auto ball = [&](const std::string& of, const std::string& part, const Vec3& where, const Vec3& axis, Real cone,
-                        Real twist) {
+  const auto ball = [&](const std::string& of, const std::string& part, const Vec3& where, const Vec3& axis,
+                        Real cone, Real twist) {
     JointSpec& j = build.joint(JointType::ball, of, part, where, axis);
     j.cone = cone, j.twist = twist;
   };
-  const auto hinge = [&](const std::string& of, const std::string& part, const Vec3& where, Real lower, Real upper) {
+  const auto hinge = [&](const std::string& of, const std::string& part, const Vec3& where, Real lower,
+                         Real upper) {
     JointSpec& j = build.joint(JointType::hinge, of, part, where, Vec3::UnitX());
     j.motion.mode = AxisMode::limited, j.motion.lower = lower, j.motion.upper = upper;
   };
   const Vec3 down = -Vec3::UnitY();
-  const std::string pelvis = build.body(box(at(0.085, 0.045, 0.055)), at(0, 0.555), Quat::Identity(), "pelvis");
+  const std::string pelvis =
+      build.body(box(at(0.085, 0.045, 0.055)), at(0, 0.555), Quat::Identity(), "pelvis");
   const std::string chest = build.body(box(at(0.1, 0.1, 0.06)), at(0, 0.72), Quat::Identity(), "chest");
   const std::string head = limb("head", at(0, 0.845), at(0, 0.995), 0.055);
   ball(pelvis, chest, at(0, 0.61), Vec3::UnitY(), 35, 30);
@@ -274,8 +285,8 @@ void ragdoll(const AssemblySpec& a, Builder& build) {
     const Vec3 hip = at(side * 0.055, 0.525), knee = at(side * 0.055, 0.285), ankle = at(side * 0.055, 0.039);
     const std::string thigh = limb(name("thigh").c_str(), hip, knee, 0.042);
     const std::string shank = limb(name("shank").c_str(), knee, ankle, 0.032);
-    const std::string foot =
-        build.body(box(at(0.028, 0.0195, 0.076)), at(side * 0.055, 0.0195, 0.035), Quat::Identity(), name("foot"));
+    const std::string foot = build.body(box(at(0.028, 0.0195, 0.076)), at(side * 0.055, 0.0195, 0.035),
+                                        Quat::Identity(), name("foot"));
     ball(pelvis, thigh, hip, down, 70, 40);
     hinge(thigh, shank, knee, 0, 140);
     ball(shank, foot, ankle, down, 35, 20);
@@ -290,12 +301,16 @@ void AssemblySpec::describe(Describer& d) {
   };
   d("type", type, {.doc = "what is built", .required = true});
   d("name", name, {.doc = "its bodies are name[0], name[1] ...; of a ragdoll name.head, name.left_foot ..."});
-  d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of its frame, in which it stands on y = 0 along x"});
-  d("rotation", rotation, {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
+  d("position", position,
+    {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of its frame, in which it stands on y = 0 along x"});
+  d("rotation", rotation,
+    {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
   const auto is = [&](const char* text, AssemblyType kind) { return d.when("type", text, type == kind); };
   const auto bricks = [&](const char* text) { d("half_extents", half_extents, length(text)); };
   const auto room = [&] { d("gap", gap, {.unit = "m", .min = 0, .max = 1e3, .doc = "between neighbours"}); };
-  const auto number = [&](const char* text, int most) { d("count", count, {.min = 1, .max = double(most), .doc = text}); };
+  const auto number = [&](const char* text, int most) {
+    d("count", count, {.min = 1, .max = double(most), .doc = text});
+  };
   const auto ends = [&] {
     d("start_held", start_held, {.doc = "whether its first end is held"});
     d("start_body", start_body, {.doc = "by which body; the world if empty"});
@@ -307,16 +322,26 @@ void AssemblySpec::describe(Describer& d) {
     d("rows", rows, {.min = 1, .max = 1000, .doc = "courses"});
     bricks("half of each side of a brick"), room();
   }
-  if (is("pyramid", AssemblyType::pyramid)) number("bricks in the lowest course", 1000), bricks("half of each side of a brick"), room();
+  if (is("pyramid", AssemblyType::pyramid))
+    number("bricks in the lowest course", 1000), bricks("half of each side of a brick"), room();
   if (is("dominoes", AssemblyType::dominoes)) {
     number("of them", 10000);
     bricks("half their thickness, height and width"), room();
-    d("path", path, {.unit = "m", .min = -1e4, .max = 1e4, .doc = "points that they follow evenly, in its frame; none: straight along x", .max_count = 1000});
+    d("path", path,
+      {.unit = "m",
+       .min = -1e4,
+       .max = 1e4,
+       .doc = "points that they follow evenly, in its frame; none: straight along x",
+       .max_count = 1000});
   }
   if (is("card_house", AssemblyType::card_house)) {
     d("rows", rows, {.min = 1, .max = 100, .doc = "levels"});
     bricks("half the thickness, length and width of a card"), room();
-    d("lean", lean, {.unit = "deg", .min = 5, .max = 45, .doc = "of cards from the vertical; friction must exceed its tangent"});
+    d("lean", lean,
+      {.unit = "deg",
+       .min = 5,
+       .max = 45,
+       .doc = "of cards from the vertical; friction must exceed its tangent"});
   }
   if (is("arch", AssemblyType::arch)) {
     number("stones", 200);
@@ -336,9 +361,12 @@ void AssemblySpec::describe(Describer& d) {
   }
   if (is("ragdoll", AssemblyType::ragdoll)) d("height", height, length("of a standing person, facing z"));
   d("velocity", velocity, {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "of its bodies"});
-  d("density", density, {.unit = "kg/m^3", .min = 1e-3, .max = 1e6, .doc = "of its bodies", .logarithmic = true});
-  d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
-  d("restitution", restitution, {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
+  d("density", density,
+    {.unit = "kg/m^3", .min = 1e-3, .max = 1e6, .doc = "of its bodies", .logarithmic = true});
+  d("friction", friction,
+    {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
+  d("restitution", restitution,
+    {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
   d("layer", layer, {.min = 0, .max = 31, .doc = "that its bodies are in"});
   d("palette", palette, {.min = -1, .max = 15, .doc = "which colour of the palette; -1: by turns"});
 }

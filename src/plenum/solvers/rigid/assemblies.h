@@ -1,5 +1,6 @@
 #pragma once
-// Things made of many bodies, built from a few numbers: walls, card houses, arches, chains, bridges, ragdolls.
+// Things made of many bodies, built from a few numbers: walls, card houses, arches, chains, bridges,
+// ragdolls.
 #include <array>
 #include <string>
 #include <vector>
