@@ -22,8 +22,7 @@ Energy energy_of(const SystemOf<Rigid>& system) {
     const double mass = 1 / double(frames.inverse_mass[i]);
     const Vector3<double> v = frames.v[i].cast<double>(),
                           w = (frames.rotation(i).conjugate() * frames.w[i]).cast<double>();
-    e.kinetic +=
-        (mass * v.squaredNorm() + w.cwiseProduct(w).dot(system.model.inertia[i].cast<double>())) / 2;
+    e.kinetic += (mass * v.squaredNorm() + w.cwiseProduct(w).dot(system.model.inertia[i].cast<double>())) / 2;
     e.potential -= mass * double(system.model.gravity_scale[i]) *
                    system.parameters.gravity.cast<double>().dot(frames.x[i].cast<double>());
   }
@@ -52,8 +51,8 @@ TEST_P(SlowEnergy, NeverGrowsHoweverLongTheSubstep) {
 
 std::vector<std::string> passive_scenes() {
   std::vector<std::string> out;
-  for (const char* name : {"arch", "bridge", "card-house", "dominoes", "marble-run", "pyramid", "ragdolls",
-                           "wrecking-ball"})
+  for (const char* name :
+       {"arch", "bridge", "card-house", "dominoes", "marble-run", "pyramid", "ragdolls", "wrecking-ball"})
     out.push_back(std::string(PLENUM_SOURCE_DIR "/scenes/") + name + ".json");
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/springs/springs.h"
@@ -129,6 +130,73 @@ TEST(SlowImpact, ABallCrossesClothInStepsFromOneToFiftyMilliseconds) {
       World world = crossing(fps, Real(stiffness));
       expect_plausible(world, stiffness);
     }
+}
+
+/// A ball or box with friction that passes a hung cloth, at some height above its middle.
+struct Passage {
+  SpringsPin::Where pins;
+  double height, speed, stiffness, friction, fps;
+  bool box;
+};
+
+/// Farthest that any of the cloth's particles gets from where its middle hangs [m].
+double farthest_after(const Passage& p) {
+  World world({.fps = Real(p.fps)});
+  Obstacle::Model solid;
+  Obstacle::State at;
+  const Real r = Real(ball_radius);
+  Obstacle::build({.parts = {p.box ? Obstacle::Part{.shape = Obstacle::Kind::box, .half_extents = {r, r, r}}
+                                   : Obstacle::Part{.shape = Obstacle::Kind::sphere, .radius = r}}},
+                  solid, at);
+  world.add<Obstacle>("ball", std::move(solid), at);
+  world.add_keyframes("ball", {.path = "position",
+                               .interpolation = Keyframes::Interpolation::linear,
+                               .times = {0, 0.5},
+                               .values = {0, p.height, -p.speed / 4, 0, p.height, p.speed / 4}});
+  SpringsPart part;
+  part.size_x = part.size_z = Real(cloth_size);
+  part.cells_x = part.cells_z = 30;
+  part.areal_density = Real(areal_density);
+  part.structural_stiffness = Real(p.stiffness);
+  part.rotation = Vec3(90, 0, 0);
+  part.pins = {{.where = p.pins}};
+  Springs::Model model;
+  Springs::State state;
+  Springs::build({.parts = {part}}, model, state);
+  auto& cloth = world.add<Springs>("cloth", std::move(model), std::move(state));
+  cloth.parameters.friction = Real(p.friction);
+  double farthest = 0;
+  while (world.time() < 1) {
+    const FrameReport report = world.step_frame();
+    EXPECT_TRUE(report.ok) << report.not_finite.sentence();
+    if (!report.ok) break;
+    for (const Vec3& x : cloth.state.particles.x) farthest = std::max(farthest, double(x.norm()));
+  }
+  return farthest;
+}
+
+TEST(SlowImpact, NothingThatPassesWithFrictionThrowsClothFartherThanItGoes) {
+  // Friction drags masses of a hundred milligrams with up to a ton, beside which no rounding may grow.
+  using Where = SpringsPin::Where;
+  for (const Where pins : {Where::back, Where::back_left, Where::corners})
+    for (const double height : {-0.5, 0.0, 0.4})
+      for (const double friction : {0.1, 0.3})
+        for (const double stiffness : {1e2, 1e5})
+          for (const bool slow : {false, true}) {
+            const Passage p{pins,
+                            height,
+                            slow ? 3.0 : 20.0,
+                            stiffness,
+                            friction,
+                            slow ? 60.0 : 30.0,
+                            slow && height == 0};
+            // Cloth that is hung ends within its own size and what weak springs give; what the solid has
+            // caught goes no farther than the solid and the cloth around it.
+            const double reach = std::max(p.speed / 4 + ball_radius, cloth_size * std::numbers::sqrt2);
+            EXPECT_LT(farthest_after(p), 1.1 * reach)
+                << "pins " << int(pins) << " height " << height << " friction " << friction << " stiffness "
+                << stiffness << " speed " << p.speed;
+          }
 }
 
 TEST(Impact, TheBallDrivesTheClothBeforeItAndIsNotTunnelledThrough) {

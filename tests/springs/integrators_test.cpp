@@ -148,11 +148,43 @@ TEST(SpringsIntegrators, BackwardEulerStopsAtTheRoundingOfPositions) {
   Springs::Params params;
   params.integrator = Integrator::backward_euler;
   params.nonlinear_tolerance = Real(1e-4);
+  const auto mean_height = [&] {
+    double sum = 0;
+    for (const Vec3& x : net.state.particles.x) sum += double(x.y());
+    return sum / double(net.state.particles.x.size());
+  };
+  const double start = mean_height(), h = 1.0 / 60;
+  params.air_density = 0;
   for (int k = 0; k < 20; ++k) {
-    const Report report = net.step(params, Real(1) / 60);
+    const Report report = net.step(params, Real(h));
     EXPECT_TRUE(report.warnings().empty()) << k;
     EXPECT_LE(report.value("newton_steps", 99), 5) << k;
   }
+  // But it falls: by backward Euler's g h^2 n (n + 1) / 2.
+  EXPECT_NEAR(start - mean_height(), 9.81 * h * h * 20 * 21 / 2, 1e-4);
+}
+
+TEST(SpringsIntegrators, BackwardEulerLetsFallWhatWeighsLessThanItsRounding) {
+  // Where stiffness times the rounding of positions exceeds the weight of a particle, no net may hang in the
+  // air as if the start of a step were its solution.
+  for (const Vec3& where : {Vec3(0, 2, 0), Vec3(10, 2, 0), Vec3(100, 2, 0)})
+    for (const Real stiffness : {Real(1e3), Real(1e5), Real(1e6)}) {
+      SpringsPart part = test::hanging_cloth(20);
+      part.pins.clear();
+      part.structural_stiffness = stiffness;
+      part.position = where;
+      Net net = test::net_of(part);
+      Springs::Params params;
+      params.integrator = Integrator::backward_euler;
+      params.air_density = 0;
+      const std::vector<Vec3> start = net.state.particles.x;
+      const double h = 1.0 / 60;
+      for (int k = 0; k < 30; ++k) net.step(params, Real(h));
+      double fallen = 0;
+      for (std::size_t i = 0; i < start.size(); ++i)
+        fallen += double(start[i].y() - net.state.particles.x[i].y()) / double(start.size());
+      EXPECT_NEAR(fallen, 9.81 * h * h * 30 * 31 / 2, 0.01) << stiffness << " at " << where.x();
+    }
 }
 
 TEST(SpringsIntegrators, LocalGlobalDampsANetAsBackwardEulerDoes) {

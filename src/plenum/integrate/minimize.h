@@ -15,6 +15,7 @@ namespace plenum::inline PLENUM_ABI {
 
 struct MinimizeOptions {
   int max_iterations = 100;
+  int min_iterations = 0;             ///< of Newton's method, before the absolute tolerance counts
   double gradient_tolerance = 1e-6;   ///< of |gradient|, relative to that at the start
   double absolute_tolerance = 0;      ///< of |gradient|; the looser of the two counts
   double sufficient_decrease = 1e-4;  ///< Armijo's constant
@@ -90,7 +91,8 @@ MinimizeReport newton_minimize(Objective& objective, std::span<T> x, MinimizeWor
   const double tolerance =
       std::max(options.absolute_tolerance, options.gradient_tolerance * report.gradient_norm);
   while (true) {
-    report.converged = report.gradient_norm <= tolerance;
+    report.converged = report.gradient_norm <= tolerance &&
+                       (report.iterations >= options.min_iterations || report.gradient_norm == 0);
     if (report.converged || report.iterations >= options.max_iterations) break;
     const bool solved = objective.direction(std::span<const T>(x), std::span<const T>(g), d);
     ++report.iterations;

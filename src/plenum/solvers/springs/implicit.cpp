@@ -341,6 +341,9 @@ constexpr int most_turns(bool strict) {
   return strict ? 6 : 3;
 }
 
+/// Drags beyond so many times the system's own diagonal take away all but a hundredth of a slip.
+constexpr Real stiff_drag = 100;
+
 /// Solves for state.velocity_change within pins, supports and `strict` constraints. Adds to `turns`.
 SolveReport solve_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                        SpringsWorkspace& w, bool strict, double& turns) {
@@ -358,11 +361,21 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
   bool settled = w.supports.empty();
   for (int turn = 1;; ++turn) {
     ++turns;
+    if (!strict &&
+        w.supports.stick(stiff_drag, [&](Index i) { return w.system.matrix().diagonal(i).trace() / 3; }))
+      w.multipliers.confine(w.supports.held(), w.supports.free());
     guess_allowed(state, w, change, strict);
     add_friction(state, w);
     SolveReport solve = solve_linear(model, params, inverse_mass, w, flat(std::as_const(w.rhs)), flat(change),
                                      settled ? fine : rough, strict ? &w.multipliers : nullptr);
     solve.iterations = iterations += solve.iterations;
+    // What conjugate gradients have lost is worse than no answer.
+    if (!strict && !(solve.residual <= 1)) {
+      for_all(v.size(), [&](std::size_t i) {
+        if (inverse_mass[i] > 0) change[i].setZero();
+      });
+      guess_allowed(state, w, change, strict);
+    }
     if (w.supports.empty()) return solve;
     find_reactions(model, state, w, strict);
     remove_friction(w);

@@ -180,9 +180,11 @@ void backward_euler_step(const Springs::Model& model, Springs::State& state, con
   NetPotential potential(model, params, state.particles.inverse_mass, w, h, report);
   IncrementalPotential<Real, NetPotential> objective(potential, w.flat_mass, flat(std::as_const(w.target)),
                                                      double(h));
+  // Weight alone may pull less than rounding does; the first step sums it up all the same.
   const MinimizeReport result =
       newton_minimize<Real>(objective, flat(state.particles.x), w.integrator,
                             {.max_iterations = params.nonlinear_iterations,
+                             .min_iterations = 1,
                              .gradient_tolerance = double(params.nonlinear_tolerance),
                              .absolute_tolerance = gradient_rounding(params, state.particles.x, w, h)});
   report.measure("newton_steps", result.iterations);

@@ -69,6 +69,21 @@ class SupportSet {
       with(p.sample, drag, Vec3(p.push + drag * ground));
     }
   }
+  /// Lets stick what a drag would all but stop: where it is beyond `stiff` times what weight(particle) [kg]
+  /// says that the rest of the system resists with. Of a system with both, single precision solves neither.
+  /// True if that is any.
+  template <class Weight>
+  bool stick(Real stiff, Weight&& weight) {
+    bool any = false;
+    for (Particle& p : particles_) {
+      if (p.held < 0 || p.friction != Friction::slides || p.push != Vec3::Zero()) continue;
+      if (!(p.drag > stiff * weight(p.sample))) continue;
+      p.friction = Friction::sticks;
+      any = true;
+    }
+    if (any) rebuild();
+    return any;
+  }
   /// Before the last solve: turns every push into the drag that is as much at the slip it has come to. A push
   /// that was found from a rough solve may drive what it acts on; a drag never does.
   void settle(std::span<const Vec3> v);
