@@ -290,6 +290,12 @@ TEST_F(Fault, RequestsBeyondMemoryAreRefusedBeforeTheyAreMade) {
        R"({"type": "springs", "name": "s", "model": {"parts": [{"type": "cloth", "cells_x": 100000, "cells_z": 100000}]}})",
        R"({"type": "obstacle", "name": "o", "model": {"parts": [{"shape": "mesh", "mesh": {"shape": "box", "cells_x": 10000, "cells_y": 10000, "cells_z": 10000}}]}})"})
     EXPECT_NE(house_complaint(system), "") << system;
+  // The mesh by itself would fit, with its distance field and all that distances need it does not.
+  EXPECT_NE(
+      house_complaint(
+          R"({"type": "obstacle", "name": "o", "model": {"parts": [{"shape": "mesh", "resolution": 512, "mesh": {"shape": "icosphere", "subdivisions": 9}}]}})")
+          .find("systems[0]: the scene needs "),
+      std::string::npos);
   getrusage(RUSAGE_SELF, &after);
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 * 1024);  // [KiB]
 }

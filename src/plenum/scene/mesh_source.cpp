@@ -92,33 +92,33 @@ void MeshSource::describe(Describer& d) {
   d("translate", translate, {.unit = "m", .min = -1e6, .max = 1e6, .doc = "applied last"});
 }
 
-double MeshSource::memory(std::size_t file_bytes) const {
+double MeshSource::triangles() const {
   const auto number = [](int n) { return static_cast<double>(n); };
-  double triangles = 0;  // a closed mesh of the sphere's kind has two more than half as many vertices
   switch (shape) {
     case MeshKind::file:
-      // A corner of a polygon takes two characters and makes a triangle, in an array that grows by doubling.
-      return 12 * static_cast<double>(file_bytes);
+      return 0;
     case MeshKind::grid:
-      triangles = 2 * number(cells_x) * number(cells_z);
-      break;
+      return 2 * number(cells_x) * number(cells_z);
     case MeshKind::box:
-      triangles = 4 * (number(cells_x) * number(cells_y) + number(cells_y) * number(cells_z) +
-                       number(cells_z) * number(cells_x));
-      break;
+      return 4 * (number(cells_x) * number(cells_y) + number(cells_y) * number(cells_z) +
+                  number(cells_z) * number(cells_x));
     case MeshKind::icosphere:
-      triangles = 20 * std::exp2(2 * subdivisions);
-      break;
+      return 20 * std::exp2(2 * subdivisions);
     case MeshKind::cylinder:
     case MeshKind::capsule:
     case MeshKind::cone:
-      triangles = 2 * number(segments) * (number(rings) + 2 * number(cap_rings));
-      break;
+      return 2 * number(segments) * (number(rings) + 2 * number(cap_rings));
     case MeshKind::torus:
-      triangles = 2 * number(segments) * number(sides);
-      break;
+      return 2 * number(segments) * number(sides);
   }
-  return 2 * triangles * (sizeof(Index3) + sizeof(Vec3));
+  return 0;
+}
+
+double MeshSource::memory(std::size_t file_bytes) const {
+  // A corner of a polygon takes two characters and makes a triangle, in an array that grows by doubling.
+  if (shape == MeshKind::file) return 12 * static_cast<double>(file_bytes);
+  // A closed mesh of the sphere's kind has two more than half as many vertices as triangles.
+  return 2 * triangles() * (sizeof(Index3) + sizeof(Vec3));
 }
 
 TriangleMesh make_mesh(const MeshSource& source, const std::string& path) {

@@ -30,6 +30,8 @@ struct MeshSource {
 
   void describe(Describer& d);
 
+  /// Number of triangles; 0 of a file, which has to be read to know.
+  double triangles() const;
   /// Bytes of the mesh, twice over for the memory it takes to make it. Of a file, from its size.
   double memory(std::size_t file_bytes) const;
 };

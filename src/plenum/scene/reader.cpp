@@ -10,11 +10,30 @@
 
 #include "plenum/geometry/mesh.h"
 #include "plenum/scene/description.h"
-#include "plenum/scene/mesh_source.h"
 #include "plenum/scene/paths.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
+
+/// Complains of a mesh at the key that names its file, if there is one; of what is wrong inside of a file by
+/// that file's line.
+void complain_of_mesh(JsonValue mesh, const std::string& path, const Error& error, ReadContext& context) {
+  const std::optional<JsonValue> named = mesh.find("file");
+  Problem problem = error.problem();
+  if (!problem.file.empty()) {
+    problem = {};
+    problem.what = fmt::format("is not a mesh that can be read: {}", error.what());
+  }
+  const Problem place = named.value_or(mesh).problem();
+  problem.file = place.file;
+  problem.line = place.line;
+  problem.key = named ? path + ".file" : path;
+  context.add(std::move(problem));
+}
+void complain_of_mesh(JsonValue mesh, const std::string& path, const std::error_code& code,
+                      ReadContext& context) {
+  context.add(problem_at(mesh, path, fmt::format("cannot be read ({})", code.message())));
+}
 
 std::string element_path(const std::string& list, std::size_t element) {
   return fmt::format("{}[{}]", list, element);
@@ -319,25 +338,29 @@ void ObjectReader::mesh(const char* name, TriangleMesh& value, const Info& info)
       problem.remedy = "make it coarser or raise budget_mib";
       return context_.add(std::move(problem));
     }
-    value = make_mesh(source, file);
+    value = {};
+    context_.meshes_to_make.push_back({&value, std::move(source), std::move(file), *given, path});
   } catch (const Error& error) {
-    // At the key that names the file, if there is one; what is wrong inside of a file names that file's line.
-    const std::optional<JsonValue> named = given->find("file");
-    Problem problem = error.problem();
-    if (!problem.file.empty()) {
-      problem = {};
-      problem.what = fmt::format("is not a mesh that can be read: {}", error.what());
-    }
-    const Problem place = named.value_or(*given).problem();
-    problem.file = place.file;
-    problem.line = place.line;
-    problem.key = named ? path + ".file" : path;
-    return context_.add(std::move(problem));
+    complain_of_mesh(*given, path, error, context_);
   } catch (const std::filesystem::filesystem_error& error) {
-    return context_.add(problem_at(*given, path, fmt::format("cannot be read ({})", error.code().message())));
+    complain_of_mesh(*given, path, error.code(), context_);
   }
-  context_.meshes.add(value.x.data(), value.x.size() * sizeof(Vec3));
-  context_.meshes.add(value.triangles.data(), value.triangles.size() * sizeof(Index3));
+}
+
+void make_meshes(ReadContext& context) {
+  for (const MeshToMake& m : context.meshes_to_make) {
+    if (context.full()) break;
+    try {
+      *m.mesh = make_mesh(m.source, m.file);
+      context.meshes.add(m.mesh->x.data(), m.mesh->x.size() * sizeof(Vec3));
+      context.meshes.add(m.mesh->triangles.data(), m.mesh->triangles.size() * sizeof(Index3));
+    } catch (const Error& error) {
+      complain_of_mesh(m.value, m.path, error, context);
+    } catch (const std::filesystem::filesystem_error& error) {
+      complain_of_mesh(m.value, m.path, error.code(), context);
+    }
+  }
+  context.meshes_to_make.clear();
 }
 
 void ObjectReader::object(const char* name, FunctionRef<void(Describer&)> fields, const Info& info) {

@@ -9,6 +9,7 @@
 #include "plenum/base/error.h"
 #include "plenum/base/hash.h"
 #include "plenum/scene/json.h"
+#include "plenum/scene/mesh_source.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -18,9 +19,10 @@ class MemoryBudget {
   explicit MemoryBudget(double bytes) : limit_(bytes) {}
   double limit() const { return limit_; }
   double used() const { return used_; }
+  bool fits(double bytes) const { return used_ + bytes <= limit_; }
   /// Whether `bytes` more fit; then they are taken.
   bool take(double bytes) {
-    if (!(used_ + bytes <= limit_)) return false;
+    if (!fits(bytes)) return false;
     used_ += bytes;
     return true;
   }
@@ -29,12 +31,22 @@ class MemoryBudget {
   double limit_, used_ = 0;
 };
 
+/// A mesh that is described, but not made yet.
+struct MeshToMake {
+  TriangleMesh* mesh;
+  MeshSource source;
+  std::string file;  ///< that it is read from, found and allowed
+  JsonValue value;   ///< where it stands
+  std::string path;
+};
+
 /// What all readers of one scene share.
 struct ReadContext {
   std::vector<std::string> roots;  ///< folders that hold mesh files
   MemoryBudget budget{1e9};
   std::vector<Problem> problems;
-  Hasher meshes;  ///< of all meshes read, in order
+  std::vector<MeshToMake> meshes_to_make;  ///< of which the budget has been taken
+  Hasher meshes;                           ///< of all meshes made, in order
 
   static constexpr std::size_t max_problems = 100;
   bool full() const { return problems.size() >= max_problems; }
@@ -91,6 +103,10 @@ class ObjectReader final : public Describer {
   std::vector<std::string> offered_;
   std::vector<JsonValue> taken_;
 };
+
+/// Makes the meshes of context.meshes_to_make. Readers leave them empty, so that what all else needs may be
+/// counted first.
+void make_meshes(ReadContext& context);
 
 /// Reads an object and complains about unknown keys.
 void read_object(JsonValue value, const std::string& path, ReadContext& context,

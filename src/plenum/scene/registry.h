@@ -17,6 +17,8 @@ class SystemDraft {
   virtual void params(Describer&) = 0;
   /// Bytes that the system will take, estimated from what is said of it.
   virtual std::size_t memory() const = 0;
+  /// Bytes of memory() for each triangle of its meshes, at least.
+  virtual std::size_t memory_per_triangle() const = 0;
   /// The system. Throws Error with a key relative to the spec, or from "params" on. To be called
   /// once.
   virtual std::unique_ptr<System> build(std::string name) = 0;
@@ -38,6 +40,12 @@ class DraftOf final : public SystemDraft {
     std::size_t bytes = S::memory(spec_);
     if constexpr (requires { S::scratch_memory(spec_, params_); }) bytes += S::scratch_memory(spec_, params_);
     return bytes;
+  }
+  std::size_t memory_per_triangle() const override {
+    if constexpr (requires { S::memory_per_triangle; })
+      return S::memory_per_triangle;
+    else
+      return 0;
   }
   std::unique_ptr<System> build(std::string name) override {
     if constexpr (requires { S::check(spec_, params_); }) S::check(spec_, params_);

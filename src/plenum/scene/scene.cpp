@@ -49,6 +49,7 @@ struct SystemRead {
   JsonValue node;
   std::unique_ptr<SystemDraft> draft;
   std::vector<std::pair<JsonValue, Keyframes>> keyframes;
+  double triangles = 0;  ///< of meshes to make, as far as they are known
 };
 
 /// Bytes that budget_mib, the caller, the machine and the limits of this process allow.
@@ -105,7 +106,10 @@ class SceneReader {
                      });
     reader.finish(describe);
     check_view(root);
-    if (context_.problems.empty()) check_memory();
+    if (context_.problems.empty() && !check_memory(false)) return;
+    make_meshes(context_);
+    for (SystemRead& system : systems_) system.triangles = 0;
+    if (context_.problems.empty()) check_memory(true);
   }
 
   /// The world of what was read; problems if it cannot be built.
@@ -210,6 +214,7 @@ class SceneReader {
     const SolverEntry* const solver = type ? solver_of(*type, path + ".type") : nullptr;
     if (!solver) return;
     SystemRead system{name, path, node, solver->draft(), {}};
+    const std::size_t first_mesh = context_.meshes_to_make.size();
     SystemDraft& draft = *system.draft;
     if (model)
       read_object(*model, path + ".model", context_, [&](Describer& d) { draft.spec(d); });
@@ -230,6 +235,8 @@ class SceneReader {
                      path + ".params.", [&](JsonValue at, const std::string&, Keyframes keyframes) {
                        system.keyframes.emplace_back(at, std::move(keyframes));
                      });
+    for (std::size_t m = first_mesh; m < context_.meshes_to_make.size(); ++m)
+      system.triangles += context_.meshes_to_make[m].source.triangles();
     systems_.push_back(std::move(system));
   }
 
@@ -403,15 +410,18 @@ class SceneReader {
     }
   }
 
-  void check_memory() {
+  /// Whether the systems fit into the budget, which is then taken if so asked for. Before meshes are made the
+  /// least that is known of them counts.
+  bool check_memory(bool take) {
     double most = -1, sum = 0;
     const SystemRead* largest = nullptr;
     for (const SystemRead& system : systems_) {
-      const auto bytes = static_cast<double>(system.draft->memory());
+      const double bytes = static_cast<double>(system.draft->memory()) +
+                           system.triangles * static_cast<double>(system.draft->memory_per_triangle());
       sum += bytes;
       if (bytes > most) most = bytes, largest = &system;
     }
-    if (!largest || context_.budget.take(sum)) return;
+    if (!largest || (take ? context_.budget.take(sum) : context_.budget.fits(sum))) return true;
     Problem problem =
         problem_at(largest->node, largest->path,
                    fmt::format("the scene needs {:.0f} MiB of memory, {:.0f} of them for '{}'",
@@ -422,6 +432,7 @@ class SceneReader {
                          ? "make that system smaller; there is no more to be had here"
                          : "make that system smaller or raise budget_mib";
     context_.add(std::move(problem));
+    return false;
   }
 
   /// An error of build(), at the deepest value of the file that its key names.

@@ -135,8 +135,9 @@ std::size_t field_memory(const Obstacle::Part& part) {
 std::size_t Obstacle::memory(const Spec& spec) {
   std::size_t bytes = 0;
   for (const Part& part : spec.parts)
-    bytes += 1000 + (part.shape == Kind::mesh ? 400 * part.mesh.triangles.size() + field_memory(part)
-                                              : std::size_t{1} << 19);
+    bytes += 1000 + (part.shape == Kind::mesh
+                         ? memory_per_triangle * part.mesh.triangles.size() + field_memory(part)
+                         : std::size_t{1} << 19);
   return bytes;
 }
 

@@ -64,6 +64,7 @@ struct Obstacle {
     std::vector<SolidBody> bodies;
   };
 
+  static constexpr std::size_t memory_per_triangle = 400;  ///< [bytes] of a mesh, part of memory()
   static std::size_t memory(const Spec& spec);
   static void build(const Spec& spec, Model& model, State& state);
   static void place(const Model&, State&, const Params&);

@@ -181,7 +181,7 @@ std::size_t surface_memory(const ShapeSpec& s) {
   if (s.shape == Form::height_field) return 200 * s.heights.size();
   if (s.shape != Form::mesh) return 0;
   const auto nodes = static_cast<std::size_t>(s.resolution) + 10;  // as if the mesh filled a cube
-  return 500 * s.mesh.triangles.size() + nodes * nodes * nodes * sizeof(Vec4);
+  return Rigid::memory_per_triangle * s.mesh.triangles.size() + nodes * nodes * nodes * sizeof(Vec4);
 }
 
 }  // namespace

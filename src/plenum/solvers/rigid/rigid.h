@@ -138,6 +138,7 @@ struct Rigid {
     std::vector<SolidBody> bodies;
   };
 
+  static constexpr std::size_t memory_per_triangle = 500;  ///< [bytes] of a mesh, part of memory()
   static std::size_t memory(const Spec& spec);
   static void build(const Spec& spec, Model& model, State& state);
   /// Throws Error if arrays that checkpoints hold do not fit together.

@@ -475,6 +475,7 @@ std::size_t Springs::memory(const Spec& spec) {
   for (const SpringsPart& part : spec.parts) {
     // Model and state, and the workspace's matrix with both its triangles and its preconditioner.
     bytes += particles_of(part) * (40 * sizeof(Real) + 2 * sizeof(Index3));
+    if (part.type == SpringsPart::Type::soft_body) bytes += memory_per_triangle * part.mesh.triangles.size();
     bytes += edges_of(part) * (sizeof(Index2) + 3 * sizeof(Real) + 2 * (8 * sizeof(Real) + 16));
   }
   return bytes;

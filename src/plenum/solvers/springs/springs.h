@@ -172,6 +172,8 @@ struct Springs {
     std::unique_ptr<SpringsWorkspace> impl;
   };
 
+  /// [bytes] of a mesh, part of memory(): what is drawn, and the distances by which its inside is found.
+  static constexpr std::size_t memory_per_triangle = 400;
   static std::size_t memory(const Spec& spec);
   /// Bytes that steps need besides, by the method that params choose: an estimate.
   static std::size_t scratch_memory(const Spec& spec, const Params& params);
