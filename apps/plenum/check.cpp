@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -19,22 +20,28 @@
 namespace plenum::app {
 namespace {
 
-/// The first frame, unless it takes longer than `seconds`. Nothing stops a step once it has begun, so that it
-/// then goes on in a thread, and the program has to end by leave().
-std::optional<FrameReport> first_frame(World& world, double seconds) {
-  std::packaged_task<FrameReport()> task([&world] { return world.step_frame(); });
-  std::future<FrameReport> frame = task.get_future();
+/// How far check has come.
+enum class Phase { reading, building, stepping };
+constexpr const char* doing[] = {"reading the scene", "building the scene", "taking the first frame"};
+
+/// Does `work`, which says how far it is, unless that takes longer than `seconds`: false. Nothing stops what
+/// has begun, so that it then goes on in a thread, and the program has to end by leave().
+template <class Work>
+bool finishes(Work&& work, double seconds, const std::atomic<Phase>& phase) {
+  std::packaged_task<void()> task(std::forward<Work>(work));
+  std::future<void> done = task.get_future();
   std::thread thread(std::move(task));
   const std::chrono::duration<double> limit(seconds), unnoticed(std::min(seconds, 2.0));
-  if (frame.wait_for(unnoticed) == std::future_status::timeout) {
-    note(fmt::format("taking the first frame, for at most {:g} s", seconds));
-    if (frame.wait_for(limit - unnoticed) == std::future_status::timeout) {
+  if (done.wait_for(unnoticed) == std::future_status::timeout) {
+    note(fmt::format("{}, for at most {:g} s", doing[static_cast<int>(phase.load())], seconds));
+    if (done.wait_for(limit - unnoticed) == std::future_status::timeout) {
       thread.detach();
-      return {};
+      return false;
     }
   }
   thread.join();
-  return frame.get();
+  done.get();
+  return true;
 }
 
 /// Ends the program while a thread of it still works.
@@ -77,26 +84,47 @@ struct Findings {
 }  // namespace
 
 int check(const CheckOptions& options) {
+  const std::string file = find_scene(options.scene);
   Findings found;
   std::optional<Scene> scene;
-  found.problems = check_scene(find_scene(options.scene), {.overrides = options.set}, &scene);
+  std::optional<FrameReport> frame;
+  std::vector<Warning> early;
+  std::atomic<Phase> phase = Phase::reading;
+  const auto work = [&] {
+    SceneOptions how{.overrides = options.set};
+    how.before_build = [&] { phase = Phase::building; };
+    found.problems = check_scene(file, how, &scene);
+    if (!scene) return;
+    early = first_warnings(scene->world);
+    // What only shows when things move is told by the first frame.
+    phase = Phase::stepping;
+    if (options.seconds > 0) frame = scene->world.step_frame();
+  };
+  if (options.seconds == 0) {
+    work();
+  } else if (!finishes(work, options.seconds, phase)) {
+    // Of what the thread still works on only `early` is not touched any more, once it steps.
+    Findings told;
+    const Phase reached = phase;
+    const std::string late = fmt::format("takes longer than {:g} s and was not waited for", options.seconds);
+    if (reached == Phase::stepping) {
+      told.warnings = early;
+      told.warnings.push_back({"", fmt::format("the first frame {}; raise --seconds", late)});
+    } else {
+      told.problems.push_back({.file = file,
+                               .what = fmt::format("{} {}", doing[static_cast<int>(reached)], late),
+                               .remedy = "make it smaller or raise --seconds"});
+    }
+    told.print(options.scene, options.json);
+    leave(told.problems.empty() ? 0 : 1);
+  }
   if (!scene) {
     found.print(options.scene, options.json);
     return !found.problems.empty() && is_of_option(found.problems.front()) ? 2 : 1;
   }
-  World& world = scene->world;
-  found.warnings = first_warnings(world);
-  // What only shows when things move is told by the first frame.
-  if (options.seconds > 0) {
-    const std::optional<FrameReport> frame = first_frame(world, options.seconds);
-    if (!frame) {
-      found.warnings.push_back(
-          {"", fmt::format("the first frame takes longer than {:g} s and was not waited for; raise --seconds",
-                           options.seconds)});
-      found.print(options.scene, options.json);
-      leave(0);
-    }
-    append_warnings(frame->systems, world, found.warnings);
+  found.warnings = early;
+  if (frame) {
+    append_warnings(frame->systems, scene->world, found.warnings);
     found.milliseconds = frame->milliseconds;
     found.first_frame = frame->ok ? "good" : "not finite";
     if (!frame->ok)

@@ -82,7 +82,8 @@ int parse_and_run(int argc, char** argv) {
   add_text(*check_command, "scene", scene_kind, scene_doc, check.scene)->required();
   add_texts(*check_command, "--set", "PATH=VALUE", set_doc, check.set);
   add_number(*check_command, "--seconds", 0, 86400,
-             fmt::format("Longest time for the first frame; 0: leave it out; default: {:g}", check.seconds),
+             fmt::format("Longest time for all of it; 0: any, without the first frame; default: {:g}",
+                         check.seconds),
              [&](double value) { check.seconds = value; });
   add_flag(*check_command, "--json", "One JSON object: ok, problems, warnings, first_frame", check.json);
 

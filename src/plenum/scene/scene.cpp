@@ -511,6 +511,7 @@ Loaded load(std::string text, const std::string& file, const std::string& name,
     JsonDocument document(std::move(text), name);
     SceneReader reader(document, options, std::move(roots));
     reader.read();
+    if (reader.problems().empty() && options.before_build) options.before_build();
     if (reader.problems().empty())
       loaded.scene = reader.build(file, std::filesystem::path(name).stem().string());
     loaded.problems = std::move(reader.problems());

@@ -1,6 +1,7 @@
 #pragma once
 // Scene files: a world, what it is seen with, and how long it lasts, from JSON with comments.
 // docs/scene-files.md describes them; `plenum schema` prints their JSON Schema.
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -79,7 +80,8 @@ struct SceneOptions {
   std::vector<std::string> roots = {};      ///< folders besides the scene's that its mesh files may lie in
   std::vector<std::string> overrides = {};  ///< "path.to.value=value", each as by --set
   std::span<const SolverEntry> solvers = all_solvers();
-  std::size_t memory_limit = SIZE_MAX;  ///< [bytes] that budget_mib cannot raise, for scenes of strangers
+  std::function<void()> before_build = {};  ///< called when the text is good and building begins
+  std::size_t memory_limit = SIZE_MAX;      ///< [bytes] that budget_mib cannot raise, for scenes of strangers
 };
 
 /// Reads and builds a scene. Throws Error with the first problem, in the order of the file. Nothing large is
