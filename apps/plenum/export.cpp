@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <string_view>
 
 namespace plenum::app {
@@ -13,7 +14,9 @@ namespace {
 /// passing arrays, one after the other in the same memory.
 struct Points {
   std::vector<Vec3> x;  ///< [m] in the world
+  const Vec3* from;     ///< where they were first, perhaps for no longer than the call that showed them
   std::vector<Index3> triangles;
+  std::vector<Index4> tetrahedra;
   std::vector<Index2> lines;
 };
 
@@ -30,6 +33,10 @@ class Collector final : public DrawableSink {
     Points& points = set_of(view.x, {});
     points.lines.insert(points.lines.end(), view.segments.begin(), view.segments.end());
   }
+  void tetrahedra(std::span<const Vec3> x, std::span<const Index4> of) {
+    Points& points = set_of(x, {});
+    points.tetrahedra.insert(points.tetrahedra.end(), of.begin(), of.end());
+  }
 
  private:
   Points& set_of(std::span<const Vec3> x, const Pose& pose) {
@@ -40,52 +47,103 @@ class Collector final : public DrawableSink {
       if (points.x == placed) return points;
     Points& points = sets.emplace_back();
     points.x = std::move(placed);
+    points.from = x.data();
     return points;
   }
 };
 
-bool is_positions(const FieldRef& field) {
-  return field.info.centring == Centring::particle && std::string_view(field.info.name) == "position" &&
-         field.type == scalar_type_of<Real>() && field.components == 3;
-}
-
-/// The particles of a system that shows no surface and no points of its own, so that they are not lost.
-void add_hidden_particles(System& system, Collector& collector) {
-  for (const Points& points : collector.sets)
-    if (!points.triangles.empty() || points.lines.empty()) return;
-  for_each_stored([&](FieldVisitor& visit) { system.fields(visit); },
-                  [&](const FieldRef& field) {
-                    if (is_positions(field) && field.count > 0)
-                      collector.spheres({.x = {static_cast<const Vec3*>(field.data), field.count}});
-                  });
-}
-
-/// The fields of a system that have one value a point.
-class PointFields final : public FieldVisitor {
+/// The fields of a system that have one value a particle, for sets of points that are particles, some in a
+/// row of them, or vertices that ride on them.
+class ParticleFields final : public FieldVisitor {
  public:
-  explicit PointFields(const Points& points) : points_(points) {}
-  std::vector<NamedArray> arrays;
-  bool of_these_points = false;  ///< the set is the state's own positions
-
-  void stored(const FieldRef& field) override {
-    if (field.info.centring != Centring::particle || field.count != points_.x.size()) return;
-    if (is_positions(field))
-      of_these_points = of_these_points ||
-                        std::equal(points_.x.begin(), points_.x.end(), static_cast<const Vec3*>(field.data));
-    else
-      arrays.push_back({field.info.name, field.type, field.components, field.count, field.data});
+  explicit ParticleFields(System& system) : riding_(system.tetrahedra().riding) {
+    system.stored_fields(*this);
+    std::erase_if(arrays_, [&](const NamedArray& a) { return a.count != x_.size(); });
+    if (!riding_) return;
+    riders_.resize(riding_->vertices.size());
+    update_embedded(*riding_, x_, riders_);
   }
-  void derived(const FieldInfo& info, FunctionRef<void(std::vector<Real>&)> compute) override {
-    if (info.centring != Centring::particle) return;
-    std::vector<Real>& values = derived_.emplace_back();
-    compute(values);
-    if (values.size() == points_.x.size()) arrays.push_back(named_array(info.name, values));
+
+  std::span<const Vec3> positions() const { return x_; }
+
+  /// Of each set once, in the order in which they are shown; valid until the next call.
+  std::vector<NamedArray> of(const Points& points) {
+    const std::size_t n = points.x.size();
+    const std::size_t first = is_at(0, points.x, x_) && n == x_.size() ? 0 : offset_of(points.from);
+    if (is_at(first, points.x, x_)) return rows(first, n);
+    if (!is_at(next_rider_, points.x, riders_)) return {};
+    next_rider_ += n;
+    return riding(next_rider_ - n, n);
   }
 
  private:
-  const Points& points_;
-  std::deque<std::vector<Real>> derived_;
+  void stored(const FieldRef& field) override {
+    if (field.info.centring != Centring::particle) return;
+    if (std::string_view(field.info.name) != "position")
+      arrays_.push_back({field.info.name, field.type, field.components, field.count, field.data});
+    else if (field.type == scalar_type_of<Real>() && field.components == 3)
+      x_ = {static_cast<const Vec3*>(field.data), field.count};
+  }
+  void derived(const FieldInfo& info, FunctionRef<void(std::vector<Real>&)> compute) override {
+    if (info.centring != Centring::particle) return;
+    std::vector<Real>& values = made_.emplace_back();
+    compute(values);
+    arrays_.push_back(named_array(info.name, values));
+  }
+
+  static bool is_at(std::size_t first, std::span<const Vec3> part, std::span<const Vec3> whole) {
+    return first <= whole.size() && part.size() <= whole.size() - first &&
+           std::equal(part.begin(), part.end(), whole.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+  /// Where among the particles a pointer points, or none.
+  std::size_t offset_of(const Vec3* p) const {
+    const std::less<> less;
+    if (x_.empty() || less(p, x_.data()) || !less(p, x_.data() + x_.size())) return x_.size() + 1;
+    return static_cast<std::size_t>(p - x_.data());
+  }
+  std::vector<NamedArray> rows(std::size_t first, std::size_t n) const {
+    std::vector<NamedArray> part = arrays_;
+    for (NamedArray& a : part) {
+      const std::size_t bytes = static_cast<std::size_t>(a.components) * size_of(a.type);
+      a.data = static_cast<const char*>(a.data) + first * bytes;
+      a.count = n;
+    }
+    return part;
+  }
+  /// Between the particles as the vertices are. What is no real number stays out.
+  std::vector<NamedArray> riding(std::size_t first, std::size_t n) {
+    std::vector<NamedArray> part;
+    between_.clear();
+    for (const NamedArray& a : arrays_) {
+      if (a.type != scalar_type_of<Real>()) continue;
+      const auto components = static_cast<std::size_t>(a.components);
+      const Real* const from = static_cast<const Real*>(a.data);
+      std::vector<Real>& values = between_.emplace_back(n * components, Real(0));
+      for (std::size_t i = 0; i < n; ++i)
+        for (int k = 0; k < 4; ++k)
+          for (std::size_t c = 0; c < components; ++c)
+            values[i * components + c] +=
+                riding_->weights[first + i][k] *
+                from[static_cast<std::size_t>(riding_->vertices[first + i][k]) * components + c];
+      part.push_back({a.name, a.type, a.components, n, values.data()});
+    }
+    return part;
+  }
+
+  std::span<const Vec3> x_;
+  std::vector<NamedArray> arrays_;
+  std::deque<std::vector<Real>> made_, between_;
+  const TetEmbedding* riding_;
+  std::vector<Vec3> riders_;  ///< [m] all that rides
+  std::size_t next_rider_ = 0;
 };
+
+/// The particles of a system that shows no surface and no points of its own, so that they are not lost.
+void add_hidden_particles(std::span<const Vec3> x, Collector& collector) {
+  for (const Points& points : collector.sets)
+    if (!points.triangles.empty() || points.lines.empty()) return;
+  if (!x.empty()) collector.spheres({.x = x});
+}
 
 }  // namespace
 
@@ -111,24 +169,27 @@ void Exporter::add(World& world) {
     System& system = world.system(s);
     Collector collector;
     system.geometry(collector);
-    add_hidden_particles(system, collector);
+    ParticleFields fields(system);
+    add_hidden_particles(fields.positions(), collector);
+    // Only VTU holds tetrahedra.
+    if (const auto inside = system.tetrahedra().tetrahedra; format_ == "vtu" && !inside.empty())
+      collector.tetrahedra(fields.positions(), inside);
     for (std::size_t k = 0; k < collector.sets.size(); ++k) {
       const Points& points = collector.sets[k];
-      PointFields fields(points);
-      system.fields(fields);
-      if (!fields.of_these_points) fields.arrays.clear();
+      const std::vector<NamedArray> arrays = fields.of(points);
       const std::string file = fmt::format("{}_{:05d}.{}", name_of(world, s, k), world.frame(), format_);
       const std::string path = folder_ + "/" + file;
       if (format_ == "obj")
         write_text_safely(path, format_obj(points.x, points.triangles, {}, points.lines));
       else if (format_ == "ply")
-        write_text_safely(path, format_ply(points.x, points.triangles, fields.arrays,
+        write_text_safely(path, format_ply(points.x, points.triangles, arrays,
                                            PlyEncoding::binary_little_endian, points.lines));
       else
         write_vtu(path, {.x = points.x,
                          .triangles = points.triangles,
+                         .tetrahedra = points.tetrahedra,
                          .lines = points.lines,
-                         .point_data = fields.arrays,
+                         .point_data = arrays,
                          .time = world.time()});
       files_.push_back({world.time(), file});
     }

@@ -1,6 +1,8 @@
 // The program as its users meet it: arguments, messages, exit status, files.
 #include "program.h"
 
+#include <cstdio>
+#include <cstring>
 #include <set>
 #include <sstream>
 
@@ -140,6 +142,64 @@ TEST_F(Program, ExportsLoseNothing) {
   ASSERT_EQ(run("run " + balls + " --frames 0 --quiet --export obj " + out("balls")).status, 0);
   EXPECT_EQ(count("balls/a_00000.obj", "v "), count("balls/a-3_00000.obj", "v "));
   EXPECT_GT(count("balls/a_00000.obj", "v "), count("balls/a-2_00000.obj", "v "));
+}
+
+TEST_F(Program, ExportsOfSoftBodiesHaveTheFieldsOfTheirParticles) {
+  const std::string scene =
+      quoted(write("soft.json", R"({"gravity": [0, 0, 0], "systems": [{"type": "springs",
+    "name": "s", "model": {"parts": [{"cells_x": 2, "cells_z": 2, "velocity": [1, 2, 3]},
+      {"type": "soft_body", "mesh": {"shape": "icosphere", "subdivisions": 1}, "spacing": 0.3, "ball_radius": 0.02,
+       "position": [0, 3, 0], "velocity": [1, 2, 3]}]}, "params": {"drag": 0}}]})"));
+  ASSERT_EQ(run("run " + scene + " --frames 0 --quiet --export vtu " + out("v")).status, 0);
+  const auto piece = [&](const std::string& file) {
+    const std::string text = read(folder / "v" / file);
+    for (const char* name : {"velocity", "mass", "speed"})
+      EXPECT_NE(text.find(std::string("Name=\"") + name + "\""), std::string::npos) << file << ": " << name;
+    const std::size_t at = text.find("<Piece");
+    std::size_t points = 0, cells = 0;
+    EXPECT_EQ(std::sscanf(text.c_str() + at, "<Piece NumberOfPoints=\"%zu\" NumberOfCells=\"%zu\"", &points,
+                          &cells),
+              2);
+    return std::pair(points, cells);
+  };
+  const auto all = piece("s_00000.vtu"), surface = piece("s-2_00000.vtu"), balls = piece("s-3_00000.vtu");
+  EXPECT_EQ(surface, std::pair(std::size_t{42}, std::size_t{80}));
+  EXPECT_EQ(balls.first, balls.second);
+  EXPECT_EQ(all.first, balls.first + 9);   // those of the cloth
+  EXPECT_GT(all.second, 8 + balls.first);  // triangles of the cloth, and a few tetrahedra for each particle
+
+  // Weights sum to one, so that what moves as a whole has one velocity everywhere.
+  ASSERT_EQ(run("run " + scene + " --frames 0 --quiet --export ply " + out("p")).status, 0);
+  for (const std::string file : {"s_00000.ply", "s-2_00000.ply", "s-3_00000.ply"}) {
+    const std::string text = read(folder / "p" / file);
+    std::istringstream header(text);
+    std::size_t count = 0, row = 0, velocity = 0;
+    bool of_vertices = false, is_double = false;
+    for (std::string line; std::getline(header, line) && line != "end_header";) {
+      if (line.starts_with("element "))
+        of_vertices = std::sscanf(line.c_str(), "element vertex %zu", &count) == 1;
+      if (!of_vertices || !line.starts_with("property ")) continue;
+      is_double = line.starts_with("property double ");
+      if (line.ends_with(" velocity_0")) velocity = row;
+      row += is_double ? 8 : 4;
+    }
+    ASSERT_GT(velocity, 0u) << file;
+    const std::size_t begin = static_cast<std::size_t>(header.tellg());
+    for (std::size_t i = 0; i < count; ++i)
+      for (int c = 0; c < 3; ++c) {
+        const char* const at = text.data() + begin + i * row + velocity;
+        double value = 0;
+        if (is_double)
+          std::memcpy(&value, at + 8 * c, 8);
+        else
+          value = [&] {
+            float f;
+            std::memcpy(&f, at + 4 * c, 4);
+            return f;
+          }();
+        ASSERT_NEAR(value, 1 + c, 1e-5) << file << " " << i;
+      }
+  }
 }
 
 using SlowProgram = Program;  // sanitizers, which take memory of their own, skip it

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "plenum/state/solver.h"
+#include "plenum/state/tetrahedra.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -25,6 +26,7 @@ class System {
   virtual void fields(FieldVisitor&) = 0;      ///< of the state
   virtual void model_fields(FieldVisitor&) {}  ///< what edits change in the model
   virtual void geometry(DrawableSink&) const = 0;
+  virtual TetrahedraView tetrahedra() const { return {}; }
   virtual void params(Describer&) = 0;
   virtual void place() {}  ///< puts what parameters place where they say, without motion
   /// Throws Error, with the field as key, if stored fields were restored that do not fit together or the
@@ -86,6 +88,12 @@ class SystemOf final : public System, private Boundary {
     if constexpr (HasEdits<S>) S::model_fields(model, visit);
   }
   void geometry(DrawableSink& sink) const override { S::geometry(model, state, sink); }
+  TetrahedraView tetrahedra() const override {
+    if constexpr (requires { S::tetrahedra(model); })
+      return S::tetrahedra(model);
+    else
+      return {};
+  }
   void params(Describer& d) override { parameters.describe(d); }
   void place() override {
     if constexpr (requires { S::place(model, state, parameters); }) S::place(model, state, parameters);

@@ -18,6 +18,7 @@
 #include "plenum/solvers/springs/spec.h"
 #include "plenum/state/particles.h"
 #include "plenum/state/solver.h"
+#include "plenum/state/tetrahedra.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -189,6 +190,7 @@ struct Springs {
   static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
   static void fields(const Model& model, State& state, FieldVisitor& visit);
   static void geometry(const Model& model, const State& state, DrawableSink& sink);
+  static TetrahedraView tetrahedra(const Model& model) { return {model.tetrahedra, &model.embedding}; }
 
   /// Relative elongation l / l0 - 1 of a spring; zero if it has no rest length.
   static Real strain(const Model& model, const State& state, std::size_t edge);
