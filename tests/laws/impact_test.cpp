@@ -180,23 +180,18 @@ TEST(SlowImpact, NothingThatPassesWithFrictionThrowsClothFartherThanItGoes) {
   using Where = SpringsPin::Where;
   for (const Where pins : {Where::back, Where::back_left, Where::corners})
     for (const double height : {-0.5, 0.0, 0.4})
-      for (const double friction : {0.1, 0.3})
-        for (const double stiffness : {1e2, 1e5})
-          for (const bool slow : {false, true}) {
-            const Passage p{pins,
-                            height,
-                            slow ? 3.0 : 20.0,
-                            stiffness,
-                            friction,
-                            slow ? 60.0 : 30.0,
-                            slow && height == 0};
-            // Cloth that is hung ends within its own size and what weak springs give; what the solid has
-            // caught goes no farther than the solid and the cloth around it.
-            const double reach = std::max(p.speed / 4 + ball_radius, cloth_size * std::numbers::sqrt2);
-            EXPECT_LT(farthest_after(p), 1.1 * reach)
-                << "pins " << int(pins) << " height " << height << " friction " << friction << " stiffness "
-                << stiffness << " speed " << p.speed;
-          }
+      for (const double stiffness : {1e2, 1e5})
+        for (const bool slow : {false, true}) {
+          const double friction = (stiffness > 1e3) == slow ? 0.3 : 0.1;
+          const Passage p{
+              pins, height, slow ? 3.0 : 20.0, stiffness, friction, slow ? 60.0 : 30.0, slow && height == 0};
+          // Cloth that is hung ends within its own size and what weak springs give; what the solid has
+          // caught goes no farther than the solid and the cloth around it.
+          const double reach = std::max(p.speed / 4 + ball_radius, cloth_size * std::numbers::sqrt2);
+          EXPECT_LT(farthest_after(p), 1.1 * reach)
+              << "pins " << int(pins) << " height " << height << " friction " << friction << " stiffness "
+              << stiffness << " speed " << p.speed;
+        }
 }
 
 TEST(Impact, TheBallDrivesTheClothBeforeItAndIsNotTunnelledThrough) {
