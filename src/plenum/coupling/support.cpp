@@ -1,6 +1,7 @@
 #include "plenum/coupling/support.h"
 
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "plenum/base/parallel.h"
@@ -46,6 +47,13 @@ std::optional<Support> support_of(const Samples& samples, std::size_t i, const S
   support.gap = std::max(n.dot(x - support.point) - radius, Real(0));
   support.friction = std::sqrt(samples.friction * body.friction);
   support.impulse.setZero();
+  support.yielded = false;
+  support.mass = std::numeric_limits<Real>::infinity();
+  support.group = body.owner >= 0 ? body.owner : index;
+  if (body.inverse_mass > 0) {
+    const Vec3 turn = (support.point - body.centre).cross(n);
+    support.mass = 1 / (body.inverse_mass + turn.dot(body.inverse_inertia * turn));
+  }
   const Real approach = -n.dot(v - support.velocity);
   if (support.gap > h * std::max(approach, Real(0)) + fall) return {};
   if (bounces(approach, std::max(samples.restitution, body.restitution), h)) return {};
@@ -73,7 +81,7 @@ void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s
       if (!(samples.inverse_mass[i] > 0)) continue;
       const Vec3 to = samples.x[i] + h * samples.v[i];
       for (std::size_t k = 0; k < w.solids.size(); ++k) {
-        if (w.solids[k].body.inverse_mass > 0 || !w.solids[k].is_near(samples.x[i], to)) continue;
+        if (!w.solids[k].is_near(samples.x[i], to)) continue;
         if (const auto support = support_of(samples, i, w.solids[k].body, static_cast<Index>(k), h))
           found.push_back(*support);
       }

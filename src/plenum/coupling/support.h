@@ -12,8 +12,8 @@ struct SupportWorkspace {
   std::vector<std::vector<Support>> blocks;  ///< found by each block of samples
 };
 
-/// Appends to `out` the supports that bodies of `b` of infinite mass are to samples of `a` in a step of
-/// length h [s], in order of the samples: those that gravity could close in the step, and those that a sample
+/// Appends to `out` the supports that bodies of `b` are to samples of `a` in a step of length h [s], in order
+/// of the samples: those that gravity could close in the step, and those that a sample
 /// meets on its straight way, where they do not bounce. The bodies have gone through the substep, of which
 /// the step is the part [s0, s1].
 ///

@@ -42,6 +42,7 @@ struct SolidBody {
   Real inverse_mass = 0;                 ///< [1/kg]; zero: kinematic
   Mat3 inverse_inertia = Mat3::Zero();   ///< [1/(kg m^2)] in the world about the centre of mass
   Vec3 centre = Vec3::Zero();            ///< [m] centre of mass in the world
+  Index owner = -1;                      ///< body that it is a part of, with others; -1: by itself
   Real friction = 0;
   Real restitution = 0;
 
@@ -57,8 +58,9 @@ struct SampleImpulse {
 /// The opposite of it, on a body.
 struct BodyImpulse {
   Index body;
-  Vec3 impulse;  ///< [N s]
-  Vec3 point;    ///< [m] in the world
+  Vec3 impulse;   ///< [N s]
+  Vec3 point;     ///< [m] in the world
+  Real lead = 0;  ///< [s] for which the body has been on its way since, and is to be moved on by
 };
 
 /// The surface of a solid that nothing moves, where a sample rests on it or is about to strike it: a plane
@@ -73,6 +75,9 @@ struct Support {
   Vec3 velocity;  ///< [m/s] of that point through the step
   Real gap;       ///< [m] >= 0 left to the sample's own surface at the start of the step
   Real friction;  ///< Coulomb coefficient of the pair
+  Real mass;      ///< [kg] that a push at the point meets, with all of its body; infinity: it does not yield
+  Index group;    ///< supports of one body have the same
+  bool yielded;   ///< whether the body was let move along with the push; else it stood still for it
   Vec3 impulse;   ///< [N s] given to the sample by the end of the step
 };
 

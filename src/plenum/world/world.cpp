@@ -148,23 +148,39 @@ void World::offer_supports(System& system, Real h, Real s0, Real s1, FrameReport
   Boundary* const a = system.boundary();
   if (!a || !a->takes_supports()) return;
   const StageTimer timer(report.stages, "contact");
+  Index groups = 0;
   for (std::size_t k = 0; k < systems_.size(); ++k) {
     Boundary* const b = systems_[k]->boundary();
     if (!b || systems_[k].get() == &system) continue;
+    const std::size_t first = supports_.size();
     find_supports(*a, *b, h, s0, s1, support_, supports_);
     supporters_.resize(supports_.size(), k);
+    Index next = groups;
+    for (std::size_t s = first; s < supports_.size(); ++s) {
+      supports_[s].group += groups;
+      next = std::max(next, supports_[s].group + 1);
+    }
+    groups = next;
   }
   a->rest_on(supports_);
 }
 
-void World::book_supports(const System& system, FrameReport& report) {
+void World::return_supports(const System& system, Real lead, FrameReport& report) {
   LedgerEntry sum;
+  reactions_.clear();
   for (std::size_t s = 0; s < supports_.size(); ++s) {
-    if (supports_[s].impulse != Vec3::Zero()) sum.book(supports_[s].point, supports_[s].impulse);
+    const Support& support = supports_[s];
+    if (support.impulse != Vec3::Zero()) {
+      sum.book(support.point, support.impulse);
+      reactions_.push_back({support.body, -support.impulse, support.point, support.yielded ? lead : Real(0)});
+    }
     if (s + 1 < supports_.size() && supporters_[s + 1] == supporters_[s]) continue;
+    System& supporter = *systems_[supporters_[s]];
     report.contacts += sum.transfers;
-    if (sum.transfers > 0) ledger_[{systems_[supporters_[s]]->name(), system.name()}].add(sum);
+    if (sum.transfers > 0) ledger_[{supporter.name(), system.name()}].add(sum);
+    supporter.boundary()->absorb(reactions_);
     sum = {};
+    reactions_.clear();
   }
 }
 
@@ -258,7 +274,7 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
     look_for_failure(i, i + 1);
     part.substeps = 1;
     report.systems[i].add(part);
-    book_supports(system, report);
+    return_supports(system, h * (1 - s0), report);
     touch(system, part_h, s0, s1, report);
     look_for_failure(i, i + 1);
     look_for_failure(0, systems_.size());

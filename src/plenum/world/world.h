@@ -135,7 +135,8 @@ class World {
   void touch(System& system, Real h, Real s0, Real s1, FrameReport& report);
   /// Tells a system what its samples rest on in a step to come, and books what that gave them after it.
   void offer_supports(System& system, Real h, Real s0, Real s1, FrameReport& report);
-  void book_supports(const System& system, FrameReport& report);
+  /// Gives supports what they took, to be moved on by for `lead` [s].
+  void return_supports(const System& system, Real lead, FrameReport& report);
   /// Steps one system through h [s] up to the time `end` [s], in as many parts as its max_dt asks for.
   void advance_system(std::size_t i, Real h, double end, FrameReport& report);
   /// In how many parts of h [s] a surface that solids strike fast is to be stepped; see Samples::reach.
@@ -178,6 +179,7 @@ class World {
   ContactWorkspace contact_;
   SupportWorkspace support_;
   std::vector<Support> supports_;        // of the system that steps
+  std::vector<BodyImpulse> reactions_;   // of supports
   std::vector<std::size_t> supporters_;  // the systems they belong to
   ImmersionWorkspace immersion_;
   std::map<std::pair<std::string, std::string>, LedgerEntry> ledger_;

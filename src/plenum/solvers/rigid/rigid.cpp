@@ -300,6 +300,7 @@ std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state,
     b.inverse_inertia =
         world_inertia<Real>(state.frames.rotation(c.body), state.frames.inverse_inertia[c.body]);
     b.centre = state.frames.x[c.body];
+    b.owner = c.body;
     b.friction = c.friction;
     b.restitution = c.restitution;
   }
@@ -309,9 +310,14 @@ std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state,
 void Rigid::absorb(const Model& model, State& state, std::span<const BodyImpulse> impulses) {
   for (const BodyImpulse& j : impulses) {
     const Index i = model.colliders[j.body].body;
-    state.frames.v[i] += state.frames.inverse_mass[i] * j.impulse;
-    state.frames.w[i] += world_inertia<Real>(state.frames.rotation(i), state.frames.inverse_inertia[i]) *
-                         (j.point - state.frames.x[i]).cross(j.impulse);
+    const Vec3 dv = state.frames.inverse_mass[i] * j.impulse;
+    const Vec3 dw = world_inertia<Real>(state.frames.rotation(i), state.frames.inverse_inertia[i]) *
+                    (j.point - state.frames.x[i]).cross(j.impulse);
+    state.frames.v[i] += dv;
+    state.frames.w[i] += dw;
+    if (!(j.lead > 0) || state.frames.inverse_mass[i] == 0) continue;
+    state.frames.x[i] += j.lead * dv;
+    state.frames.q[i] = turned(state.frames.rotation(i), Vec3(j.lead * dw)).coeffs();
   }
 }
 

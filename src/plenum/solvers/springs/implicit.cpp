@@ -329,7 +329,9 @@ void add_friction(const Springs::State& state, SpringsWorkspace& w) {
 }
 
 void remove_friction(SpringsWorkspace& w) {
-  for (const SpringsWorkspace::WithoutFriction& was : w.without_friction) {
+  // Of a particle with several, the first to be added was without any.
+  for (std::size_t k = w.without_friction.size(); k-- > 0;) {
+    const SpringsWorkspace::WithoutFriction& was = w.without_friction[k];
     w.system.matrix().set_diagonal(was.particle, was.diagonal);
     w.rhs[std::size_t(was.particle)] = was.rhs;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace plenum::inline PLENUM_ABI {
@@ -55,6 +57,21 @@ void SupportSet::take(std::span<Support> supports, std::span<const Vec3> x) {
   acts_.assign(supports.size(), Acts::no);
   least_.assign(supports.size(), 0);
   given_.assign(supports.size(), Vec3::Zero());
+  drags_.assign(supports.size(), 0);
+  Index groups = 0;
+  firm_.resize(supports.size());
+  for (std::size_t s = 0; s < supports.size(); ++s) {
+    firm_[s] = supports[s].mass == std::numeric_limits<Real>::infinity();
+    groups = std::max(groups, supports[s].group + 1);
+  }
+  sharers_.assign(std::size_t(groups), 0);
+}
+
+void SupportSet::drag_along(Index s, const Vec3& v, Real pressed) {
+  const Support& support = supports_[std::size_t(s)];
+  const Vec3 relative = v - ground_of(s);
+  const Vec3 slip = relative - support.normal.dot(relative) * support.normal;
+  drags_[std::size_t(s)] = support.friction * std::max(pressed, Real(0)) / std::max(slip.norm(), still);
 }
 
 void SupportSet::begin(std::span<const Vec3> x, std::span<const Vec3> v, std::span<const Real> inverse_mass,
@@ -72,9 +89,15 @@ void SupportSet::begin(std::span<const Vec3> x, std::span<const Vec3> v, std::sp
       const Vec3& n = support.normal;
       const Real gap = std::max(support.gap + n.dot(x[i] - start_[p] - elapsed * support.velocity), Real(0));
       least_[s] = n.dot(support.velocity) - gap / h;
+      if (!firm_[s]) least_[s] -= n.dot(support.impulse) / share(Index(s));
       const bool pressing = gap <= still * h || (pressed[i] > 0 && n.dot(v[i] + h * gravity) < least_[s]);
       acts_[s] = pressing || n.dot(v[i]) < least_[s] ? Acts::yes : Acts::no;
-      if (acts_[s] == Acts::no || particle.friction != Friction::none || !(support.friction > 0)) continue;
+      if (acts_[s] == Acts::no) continue;
+      if (!firm_[s]) {
+        drag_along(Index(s), v[i], h * pressed[i]);
+        continue;
+      }
+      if (particle.friction != Friction::none || !(support.friction > 0)) continue;
       const Vec3 relative = v[i] - support.velocity;
       const Real along = n.dot(relative);
       const Vec3 slip = relative - along * n;
@@ -110,11 +133,15 @@ void SupportSet::rebuild() {
   free_.clear();
   target_.clear();
   normals_.clear();
+  std::fill(sharers_.begin(), sharers_.end(), 0);
+  for (std::size_t s = 0; s < supports_.size(); ++s)
+    if (yields(Index(s))) ++sharers_[std::size_t(supports_[s].group)];
   for (Particle& particle : particles_) {
     Normals normals;
     for (Index k = particle.first; k < particle.end; ++k) {
       const Index s = order_[std::size_t(k)];
-      if (acts_[std::size_t(s)] == Acts::yes) normals.add(supports_[std::size_t(s)].normal, s);
+      if (acts_[std::size_t(s)] == Acts::yes && firm_[std::size_t(s)])
+        normals.add(supports_[std::size_t(s)].normal, s);
     }
     particle.held = -1;
     if (normals.count == 0) {
@@ -195,10 +222,20 @@ SupportSet::Verdict SupportSet::review(std::span<const Vec3> v, std::span<const 
     for (Index k = particle.first; k < particle.end; ++k) {
       const auto s = std::size_t(order_[std::size_t(k)]);
       const Support& support = supports_[s];
+      if (yields(Index(s))) {
+        const Real over = least_[s] - support.normal.dot(v[i]), had = drags_[s];
+        drag_along(Index(s), v[i], share(Index(s)) * over);
+        friction = friction || std::abs(drags_[s] - had) > close * std::max(drags_[s], had);
+        if (over < -slack_) {
+          acts_[s] = Acts::released;
+          unsettled = true;
+        }
+      }
       if (acts_[s] != Acts::no || support.normal.dot(v[i]) >= least_[s] - slack_) continue;
       acts_[s] = Acts::yes;
-      if (particle.friction == Friction::none && support.friction > 0) particle.friction = Friction::slides;
       unsettled = true;
+      if (!firm_[s]) continue;
+      if (particle.friction == Friction::none && support.friction > 0) particle.friction = Friction::slides;
     }
   }
   if (unsettled || friction) rebuild();
@@ -221,8 +258,18 @@ void SupportSet::finish(std::span<const Vec3> on_held, std::span<const Vec3> v) 
   pressed_.assign(particles_.size(), 0);
   for (std::size_t p = 0; p < particles_.size(); ++p) {
     const Particle& particle = particles_[p];
+    const auto i = std::size_t(particle.sample);
+    for (Index k = particle.first; k < particle.end; ++k) {
+      const Index s = order_[std::size_t(k)];
+      if (!yields(s)) continue;
+      const Vec3& n = supports_[std::size_t(s)].normal;
+      const Real j = share(s) * (least_[std::size_t(s)] - n.dot(v[i]));
+      const Vec3 slip = v[i] - ground_of(s);
+      given_[std::size_t(s)] = j * n - drag_with(s) * (slip - n.dot(slip) * n);
+      pressed_[p] += std::max(j, Real(0));
+    }
     if (particle.held < 0) continue;
-    const auto i = std::size_t(particle.sample), held = std::size_t(particle.held);
+    const auto held = std::size_t(particle.held);
     const Normals& normals = normals_[held];
     Vec3 across = divide(normals, on_held[held], [&](std::size_t s, Real j) {
       given_[s] += j * supports_[s].normal;
@@ -238,7 +285,10 @@ void SupportSet::finish(std::span<const Vec3> on_held, std::span<const Vec3> v) 
 }
 
 void SupportSet::accept(Real h, std::span<Real> pressed) {
-  for (std::size_t s = 0; s < supports_.size(); ++s) supports_[s].impulse += given_[s];
+  for (std::size_t s = 0; s < supports_.size(); ++s) {
+    supports_[s].impulse += given_[s];
+    supports_[s].yielded = supports_[s].yielded || yields(Index(s));
+  }
   std::fill(pressed.begin(), pressed.end(), Real(0));
   for (std::size_t p = 0; p < particles_.size(); ++p)
     pressed[std::size_t(particles_[p].sample)] = pressed_[p] / h;

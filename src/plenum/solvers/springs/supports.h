@@ -1,7 +1,9 @@
 #pragma once
 // What holds particles up within an implicit step: non-penetration and Coulomb friction as constraints on the
 // directions in which they may move, switched on and off until all push and none is gone through.
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -10,10 +12,16 @@
 namespace plenum::inline PLENUM_ABI {
 
 /// The supports of one step and which of them act. A particle with one acting support keeps two directions,
-/// with two one; a particle that sticks to it none. Sources: Baraff & Witkin 1998, "Large steps in cloth
-/// simulation", section 5 (constrained directions in conjugate gradients, released when they would pull);
-/// Murty 1988, "Linear complementarity, linear and nonlinear programming", section 2 (switching by the signs
-/// of both sides).
+/// with two one; a particle that sticks to it none.
+///
+/// A body that yields is divided among the particles that it supports, and each has its part of the mass to
+/// push along: a body so divided and put together again has no more energy than its parts, which one that did
+/// not yield within the solve and were given the sum of all pushes after it would have. A body that is far
+/// heavier than what rests on it is held as if it did not yield. (Mass splitting: Tonge, Benevolenski &
+/// Voroshilov 2012, "Mass splitting for jitter-free parallel rigid body simulation".) Sources: Baraff &
+/// Witkin 1998, "Large steps in cloth simulation", section 5 (constrained directions in conjugate gradients,
+/// released when they would pull); Murty 1988, "Linear complementarity, linear and nonlinear programming",
+/// section 2 (switching by the signs of both sides).
 class SupportSet {
  public:
   /// Supports of a step that starts at x [N] m. Keeps the span until clear().
@@ -57,7 +65,8 @@ class SupportSet {
   /// friction than there is, and gives what slides the drag that at its slip is the friction of what
   /// presses on it now.
   Verdict review(std::span<const Vec3> v, std::span<const Vec3> on_held, std::span<const Real> inverse_mass);
-  /// Calls with(particle, D [kg], j [N s]) for what slides: its friction is j - D v at the velocity v [m/s].
+  /// Calls with(particle, D [kg], j [N s]) for what slides and what pushes bodies along: its impulse is
+  /// j - D v at the velocity v [m/s].
   template <class With>
   void for_each_friction(With&& with) const {
     for (const Particle& p : particles_) {
@@ -68,6 +77,16 @@ class SupportSet {
       if (p.push != Vec3::Zero()) drag -= p.drag / p.push.squaredNorm() * p.push * p.push.transpose();
       with(p.sample, drag, Vec3(p.push + drag * ground));
     }
+    for (const Particle& p : particles_)
+      for (Index k = p.first; k < p.end; ++k) {
+        const Index s = order_[std::size_t(k)];
+        if (!yields(s)) continue;
+        const Mat3 normal = supports_[std::size_t(s)].normal * supports_[std::size_t(s)].normal.transpose();
+        const Real mass = share(s), drag = drag_with(s);
+        with(p.sample, Mat3((mass - drag) * normal + drag * Mat3::Identity()),
+             Vec3((mass * least_[std::size_t(s)]) * supports_[std::size_t(s)].normal +
+                  drag * (ground_of(s) - normal * ground_of(s))));
+      }
   }
   /// Lets stick what a drag would all but stop: where it is beyond `stiff` times what weight(particle) [kg]
   /// says that the rest of the system resists with. Of a system with both, single precision solves neither.
@@ -81,6 +100,13 @@ class SupportSet {
       p.friction = Friction::sticks;
       any = true;
     }
+    for (const Particle& p : particles_)
+      for (Index k = p.first; k < p.end; ++k) {
+        const Index s = order_[std::size_t(k)];
+        if (!yields(s) || !(share(s) > stiff * weight(p.sample))) continue;
+        firm_[std::size_t(s)] = 1;
+        any = true;
+      }
     if (any) rebuild();
     return any;
   }
@@ -115,15 +141,36 @@ class SupportSet {
     Mat3 free() const;
   };
   void rebuild();
+  /// Whether a support acts whose body moves with the push.
+  bool yields(Index s) const { return acts_[std::size_t(s)] == Acts::yes && !firm_[std::size_t(s)]; }
+  /// [kg] of the body that such a support has to push along.
+  Real share(Index s) const {
+    const Support& support = supports_[std::size_t(s)];
+    return support.mass / Real(std::max(sharers_[std::size_t(support.group)], 1));
+  }
+  /// [m/s] of the surface, with what it has been given in this step.
+  Vec3 ground_of(Index s) const {
+    const Support& support = supports_[std::size_t(s)];
+    return support.velocity - support.impulse / share(s);
+  }
+  /// [kg] of the drag across the normal: Coulomb's, before the mass that it moves along.
+  Real drag_with(Index s) const {
+    const Real drag = drags_[std::size_t(s)];
+    return drag > 0 ? 1 / (1 / drag + 1 / share(s)) : Real(0);
+  }
+  void drag_along(Index s, const Vec3& v, Real pressed);
   /// Calls with(support, impulse [N s]) for the parts of an impulse along the normals of a held particle;
   /// returns what is left across them.
   template <class With>
   Vec3 divide(const Normals& normals, Vec3 impulse, With&& with) const;
 
   std::span<Support> supports_;
-  std::vector<Index> order_;  // of supports by particles
-  std::vector<Acts> acts_;    // of supports
-  std::vector<Real> least_;   // [m/s] of n . v, of supports
+  std::vector<Index> order_;        // of supports by particles
+  std::vector<Acts> acts_;          // of supports
+  std::vector<Real> least_;         // [m/s] of n . v, of supports
+  std::vector<std::uint8_t> firm_;  // of supports: the body is as if it did not yield
+  std::vector<Real> drags_;         // [kg] of supports that are not
+  std::vector<Index> sharers_;      // of groups: how many such act
   static Vec3 friction_of(const Particle& particle, const Vec3& slip);
   void slide(Particle& particle, const Vec3& slip, bool ends, Real most) const;
   std::vector<Real> pressed_;        // [N s] along the normals in this part, by particles_
