@@ -332,7 +332,7 @@ TEST_F(Program, CheckDoesNotWaitForAFrameThatTakesTooLong) {
 
 TEST_F(Program, CheckDoesNotWaitForASceneThatTakesTooLongToBuild) {
   const std::string scene = quoted(write("large.json", R"({"systems": [{"type": "springs", "name": "net",
-    "model": {"parts": [{"cells_x": 1500, "cells_z": 1500}]}}]})"));
+    "model": {"parts": [{"cells_x": 1000, "cells_z": 1000}]}}]})"));
   const Result r = run("check --json --seconds 0.02 " + scene);
   EXPECT_EQ(r.status, 1);
   EXPECT_FALSE(r.last().at("ok"));

@@ -16,24 +16,23 @@ constexpr double radius = 0.3;
 /// A ball above the middle of a cloth of 2 x 2 m, held by its frame or free.
 Scene ball_and_cloth(double density, double height, double stiffness, double fps, bool framed,
                      const std::string& gravity, double tolerance = 1e-3) {
-  const auto text = [](double x) { 
+  const auto text = [](double x) {
     char digits[32];
     std::snprintf(digits, sizeof digits, "%g", x);
     return std::string(digits);
-   };
+  };
   const std::string pins =
       framed ? R"([{"where": "back"}, {"where": "front"}, {"where": "left"}, {"where": "right"}])" : "[]";
-  return load_scene_text(
-      R"({"world": {"fps": )" + text(fps) + R"(}, "systems": [
+  return load_scene_text(R"({"world": {"fps": )" + text(fps) + R"(}, "systems": [
         {"type": "rigid", "name": "ball", "params": {"gravity": )" +
-          gravity + R"(}, "model": {"bodies": [
+                             gravity + R"(}, "model": {"bodies": [
           {"shapes": [{"shape": "sphere", "radius": 0.3}], "density": )" +
-          text(density) + R"(, "position": [0, )" + text(height) + R"(, 0]}]}},
+                             text(density) + R"(, "position": [0, )" + text(height) + R"(, 0]}]}},
         {"type": "springs", "name": "cloth", "params": {"air_density": 0, "tolerance": )" +
-          text(tolerance) + R"(, "gravity": )" + gravity + R"(}, "model": {"parts": [
+                             text(tolerance) + R"(, "gravity": )" + gravity + R"(}, "model": {"parts": [
           {"type": "cloth", "size_x": 2, "size_z": 2, "cells_x": 30, "cells_z": 30, "structural_stiffness": )" +
-          text(stiffness) + R"(, "pins": )" + pins + R"(}]}}]})",
-      "ball.json");
+                             text(stiffness) + R"(, "pins": )" + pins + R"(}]}}]})",
+                         "ball.json");
 }
 
 TEST(SlowYielding, ABallThatFallsOnFramedClothIsCaughtAndThrownNoHigherThanItWas) {
@@ -80,7 +79,8 @@ TEST(Yielding, ABallThatStrikesAFreeClothKeepsTheirMomentum) {
       return p;
     };
     const auto energy = [&] {
-      double e = ball.state.frames.v[0].cast<double>().squaredNorm() / double(ball.state.frames.inverse_mass[0]);
+      double e =
+          ball.state.frames.v[0].cast<double>().squaredNorm() / double(ball.state.frames.inverse_mass[0]);
       for (std::size_t i = 0; i < cloth.model.mass.size(); ++i)
         e += double(cloth.model.mass[i]) * cloth.state.particles.v[i].cast<double>().squaredNorm();
       return e / 2;
@@ -92,7 +92,8 @@ TEST(Yielding, ABallThatStrikesAFreeClothKeepsTheirMomentum) {
       ASSERT_TRUE(scene.world.step_frame().ok);
       most = std::max(most, energy());
     }
-    // What the linear solve leaves is momentum that the net loses: a part of the blow that adds up over steps.
+    // What the linear solve leaves is momentum that the net loses: a part of the blow that adds up over
+    // steps.
     EXPECT_LT((momentum() - before).norm(), 1e-3 * before.norm()) << density;
     EXPECT_LE(most, 1.001 * start) << density;
   }
