@@ -368,8 +368,8 @@ void remove_friction(SpringsWorkspace& w) {
 
 /// Which supports act is settled in so many turns; what is not then, the next step settles. Chains, which are
 /// cheap, have more of them.
-constexpr int most_turns(bool strict) {
-  return strict ? 6 : 3;
+constexpr int most_turns(bool chain) {
+  return chain ? 6 : 3;
 }
 
 /// Drags beyond so many times the system's own diagonal take away all but a hundredth of a slip.
@@ -389,6 +389,7 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
   const auto fine = double(params.tolerance);
   const double rough = strict ? fine : std::max(fine, 0.1);
   int iterations = 0;
+  const bool chain = strict || is_chain(model);
   bool settled = w.supports.empty();
   for (int turn = 1;; ++turn) {
     ++turns;
@@ -415,9 +416,9 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
     // Friction of nets follows in the next steps, from what pressed in this one.
     const SupportSet::Verdict verdict = w.supports.review(w.reaction, w.on_held, inverse_mass);
     const bool again = verdict == SupportSet::Verdict::unsettled ||
-                       (verdict == SupportSet::Verdict::friction && (strict || turn == 1));
+                       (verdict == SupportSet::Verdict::friction && (chain || turn == 1));
     w.multipliers.confine(w.supports.held(), w.supports.free());
-    settled = !again || turn + 1 >= most_turns(strict);
+    settled = !again || turn + 1 >= most_turns(chain);
     if (settled) w.supports.settle(w.reaction);
   }
 }

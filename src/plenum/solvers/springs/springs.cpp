@@ -53,7 +53,8 @@ void Springs::Params::describe(Describer& d) {
   d("stabilization", stabilization, {.doc = "what keeps multipliers from drifting, in explicit methods"});
   d("baumgarte_rate", baumgarte_rate,
     {.unit = "1/s", .min = 0, .max = 1e4, .doc = "at which Baumgarte stabilization pulls back"});
-  d("preconditioner", preconditioner, {.doc = "of linear solves"});
+  d("preconditioner", preconditioner,
+    {.doc = "of linear solves; ropes by themselves have incomplete_cholesky, exact for them"});
   d("tolerance", tolerance,
     {.min = 1e-7, .max = 0.5, .doc = "relative true residual of linear solves", .logarithmic = true});
   d("max_iterations", max_iterations, {.min = 1, .max = 100000, .doc = "of a linear solve"});
