@@ -106,9 +106,8 @@ double frequency_of(const Step& step, double h, int steps) {
 void lattice(Rows& rows) {
   const Reference table("lennard_jones_lattice");
   const std::string source = "Jones & Ingham 1925" + std::string(arithmetic);
-  // Positions of float have steps of 1e-6 of a distance, which the twelfth power makes 1e-5 of a pair's
-  // energy; the rounding of 500 atoms averages out to a tenth of that.
-  const double tolerance = is_float ? 5e-6 : 1e-6;
+  // The table's. Rounding of float averages out over 500 atoms.
+  constexpr double tolerance = 1e-6;
 
   const auto near = [&](const char* name, double measured, double relative) {
     const std::size_t r = table.find("case", name);
