@@ -15,7 +15,7 @@ namespace plenum::inline PLENUM_ABI {
 
 struct MinimizeOptions {
   int max_iterations = 100;
-  int min_iterations = 0;             ///< of Newton's method, before the absolute tolerance counts
+  int min_iterations = 0;             ///< before the tolerances count, unless the gradient is zero
   double gradient_tolerance = 1e-6;   ///< of |gradient|, relative to that at the start
   double absolute_tolerance = 0;      ///< of |gradient|; the looser of the two counts
   double sufficient_decrease = 1e-4;  ///< Armijo's constant
@@ -29,6 +29,7 @@ struct MinimizeReport {
   int backtracks = 0;   ///< halvings of the step length
   double value = 0;     ///< at the x that is returned
   double gradient_norm = 0;
+  double first_gradient_norm = 0;  ///< at the x it began from
 };
 
 /// An objective is asked for
@@ -41,6 +42,11 @@ template <class T>
 using MinimizeWorkspace = IntegratorWorkspace<T>;
 
 namespace minimize_detail {
+
+inline bool is_small(double tolerance, const MinimizeOptions& options, const MinimizeReport& report) {
+  return report.gradient_norm <= tolerance &&
+         (report.iterations >= options.min_iterations || report.gradient_norm == 0);
+}
 
 /// Moves x along d to the first length 1, 1/2, 1/4 ... with value <= value0 + c length g.d (Nocedal & Wright
 /// 2006, algorithm 3.1). Near a minimum the decrease drowns in the rounding error of the value long before
@@ -87,12 +93,11 @@ MinimizeReport newton_minimize(Objective& objective, std::span<T> x, MinimizeWor
   report.value = objective.value(std::span<const T>(x));
   report.evaluations = 1;
   objective.gradient(std::span<const T>(x), g);
-  report.gradient_norm = norm(std::span<const T>(g));
+  report.gradient_norm = report.first_gradient_norm = norm(std::span<const T>(g));
   const double tolerance =
       std::max(options.absolute_tolerance, options.gradient_tolerance * report.gradient_norm);
   while (true) {
-    report.converged = report.gradient_norm <= tolerance &&
-                       (report.iterations >= options.min_iterations || report.gradient_norm == 0);
+    report.converged = minimize_detail::is_small(tolerance, options, report);
     if (report.converged || report.iterations >= options.max_iterations) break;
     const bool solved = objective.direction(std::span<const T>(x), std::span<const T>(g), d);
     ++report.iterations;
@@ -137,13 +142,13 @@ MinimizeReport lbfgs_minimize(Objective& objective, std::span<T> x, MinimizeWork
   report.value = objective.value(Const(x));
   report.evaluations = 1;
   objective.gradient(Const(x), g);
-  report.gradient_norm = norm(Const(g));
+  report.gradient_norm = report.first_gradient_norm = norm(Const(g));
   const double tolerance =
       std::max(options.absolute_tolerance, options.gradient_tolerance * report.gradient_norm);
   int stored = 0;  // pairs so far; the last m of them are kept
   double scale = 1;
   while (true) {
-    report.converged = report.gradient_norm <= tolerance;
+    report.converged = minimize_detail::is_small(tolerance, options, report);
     if (report.converged || report.iterations >= options.max_iterations) break;
     ++report.iterations;
     // d = -H g by the two loops of algorithm 7.4.

@@ -191,15 +191,6 @@ static void tell_of_supports(SpringsWorkspace& w) {
   });
 }
 
-/// Whether incomplete Cholesky is all but exact: for nets that join no particle to any beyond the next but
-/// one.
-static bool is_chain(const Springs::Model& model) {
-  const auto near = [](const Index2& e) { return std::abs(e[0] - e[1]) <= 2; };
-  // The last springs of a cloth are the widest.
-  return std::all_of(model.edges.rbegin(), model.edges.rend(), near) &&
-         std::all_of(model.constraints.rods.begin(), model.constraints.rods.end(), near);
-}
-
 SolveReport solve_linear(const Springs::Model& model, const Springs::Params& params,
                          std::span<const Real> inverse_mass, SpringsWorkspace& w, std::span<const Real> b,
                          std::span<Real> x, double relative_tolerance, Multipliers<Real>* strict) {
@@ -243,7 +234,7 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
     hold(rest);
     options.absolute_tolerance = rounding * (whole + norm(flat(std::as_const(w.moved))));
   }
-  if (!strict && is_chain(model)) {
+  if (!strict && w.chain) {
     // A stiff light chain answers what is left of a residual by its weight alone: a thousandth of its
     // springs' forces would throw it about. It is cheap to leave nothing but rounding.
     constexpr double rounding = std::max(8 * double(std::numeric_limits<Real>::epsilon()), 1e-10);
@@ -366,15 +357,6 @@ void remove_friction(SpringsWorkspace& w) {
   }
 }
 
-/// Which supports act is settled in so many turns; what is not then, the next step settles. Chains, which are
-/// cheap, have more of them.
-constexpr int most_turns(bool chain) {
-  return chain ? 6 : 3;
-}
-
-/// Drags beyond so many times the system's own diagonal take away all but a hundredth of a slip.
-constexpr Real stiff_drag = 100;
-
 /// Solves for state.velocity_change within pins, supports and `strict` constraints. Adds to `turns`.
 SolveReport solve_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                        SpringsWorkspace& w, bool strict, double& turns) {
@@ -389,7 +371,7 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
   const auto fine = double(params.tolerance);
   const double rough = strict ? fine : std::max(fine, 0.1);
   int iterations = 0;
-  const bool chain = strict || is_chain(model);
+  const bool chain = strict || w.chain;
   bool settled = w.supports.empty();
   for (int turn = 1;; ++turn) {
     ++turns;

@@ -1,10 +1,11 @@
-// Backward Euler as a minimization, x1 = argmin |x - y|_M^2 / (2 h^2) + E(x), by Newton's method or by local
-// and global steps (integrate/minimize.h, integrate/projective_springs.h).
+// Backward Euler as a minimization, x1 = argmin |x - y|_M^2 / (2 h^2) + E(x), by Newton's method or by L-BFGS
+// from the fixed matrix of local and global steps (integrate/minimize.h, integrate/projective_springs.h).
 //
 // Damping joins it as quadratic terms: that of points as more mass and a nearer y; that along springs as a
 // dissipation h/2 sum c (n . (v_j - v_i))^2 with v = (x - x0)/h and n the direction at the start (Kharevych
 // et al. 2006, "Geometric, variational integrators for computer animation", section 5). The air acts before,
-// on the velocity alone.
+// on the velocity alone. Supports hold directions, in which x does not change, and their friction is one more
+// dissipation; which of them act is settled between minimizations, as between the solves of implicit.cpp.
 #include "plenum/integrate/minimize.h"
 #include "plenum/base/timing.h"
 #include "plenum/solvers/springs/detail/steps.h"
@@ -37,12 +38,15 @@ class NetPotential {
       sum -=
           0.5 * double(h_) * dot<Real>(flat(std::as_const(w_.dissipation)), flat(std::as_const(w_.motion)));
     }
-    if (has_penalty(model_, params_))
-      for_each_bead_constraint(model_, x, [&](std::size_t, Real value, const Vec3&) {
-        sum += 0.5 * double(params_.penalty_stiffness) * double(value) * double(value);
-      });
-    return sum;
+    w_.supports.for_each_friction([&](Index particle, const Mat3& drag, const Vec3& impulse) {
+      const Vec3 v = velocity(x, particle);
+      sum += double(v.dot(Real(0.5) * (drag * v) - impulse));
+    });
+    return sum + beads(x);
   }
+
+  /// Energy of springs and penalties alone [J].
+  double energy(std::span<const Vec3> x) { return w_.system.energy(x, params_.stiffness_scale) + beads(x); }
 
   void gradient(std::span<const Real> flat_x, std::span<Real> flat_g) {
     const std::span<const Vec3> x = as_vectors(flat_x);
@@ -60,28 +64,51 @@ class NetPotential {
         g[i] = inverse_mass_[i] > 0 ? Vec3(-g[i]) : Vec3(Vec3::Zero());
       }
     });
+    w_.supports.for_each_friction([&](Index particle, const Mat3& drag, const Vec3& impulse) {
+      g[std::size_t(particle)] += (drag * velocity(x, particle) - impulse) / h_;
+    });
   }
 
-  /// d = (c M + H)^-1 r.
-  bool solve(std::span<const Real> flat_x, double c, std::span<const Real> r, std::span<Real> d) {
-    const std::span<const Vec3> x = as_vectors(flat_x);
+  /// The matrix of the linear systems, h^2 (M/h^2 + H) with H projected, without friction.
+  void assemble(std::span<const Vec3> x) {
     parallel_for(x.size(), block, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) w_.base[i] = static_cast<Real>(c) * w_.flat_mass[3 * i];
+      for (std::size_t i = begin; i < end; ++i) w_.base[i] = w_.flat_mass[3 * i];
     });
-    w_.system.assemble(x, {}, w_.base, 1, params_.stiffness_scale, params_.damping_scale / h_, {});
+    w_.system.assemble(x, {}, w_.base, h_, params_.stiffness_scale, params_.damping_scale, {});
     if (has_penalty(model_, params_))
       for_each_bead_constraint(model_, x, [&](std::size_t i, Real, const Vec3& gradient) {
-        w_.system.matrix().add_diagonal(Index(i),
-                                        params_.penalty_stiffness * gradient * gradient.transpose());
+        w_.system.matrix().add_diagonal(
+            Index(i), h_ * h_ * params_.penalty_stiffness * gradient * gradient.transpose());
       });
+  }
+
+  /// d = (M/h^2 + H)^-1 r.
+  bool solve(std::span<const Real> flat_x, double, std::span<const Real> r, std::span<Real> d) {
+    assemble(as_vectors(flat_x));
+    w_.supports.for_each_friction([&](Index particle, const Mat3& drag, const Vec3&) {
+      w_.system.matrix().add_diagonal(particle, drag);
+    });
+    const std::span<Real> b = flat(w_.rhs);
+    combine<Real>(b, {{h_ * h_, r}});
     set_zero(d);
-    const SolveReport solve =
-        solve_linear(model_, params_, inverse_mass_, w_, r, d, double(params_.tolerance));
+    const SolveReport solve = solve_linear(model_, params_, inverse_mass_, w_, flat(std::as_const(w_.rhs)), d,
+                                           double(params_.tolerance));
     report_.iterations += solve.iterations;
     return solve.status != SolveStatus::not_finite;
   }
 
  private:
+  double beads(std::span<const Vec3> x) const {
+    double sum = 0;
+    if (has_penalty(model_, params_))
+      for_each_bead_constraint(model_, x, [&](std::size_t, Real value, const Vec3&) {
+        sum += 0.5 * double(params_.penalty_stiffness) * double(value) * double(value);
+      });
+    return sum;
+  }
+  Vec3 velocity(std::span<const Vec3> x, Index particle) const {
+    return (x[std::size_t(particle)] - w_.x0[std::size_t(particle)]) / h_;
+  }
   bool damped() const { return w_.system.damped() && params_.damping_scale > 0; }
   /// w.motion = (x - x0)/h and w.dissipation = the damping forces it meets.
   void find_damping(std::span<const Vec3> x) {
@@ -137,8 +164,9 @@ void begin(const Springs::Model& model, Springs::State& state, const Springs::Pa
   });
 }
 
-/// [N] of the gradient that is left where every x is the nearest number to the minimum's: half a unit in the
-/// last place of the farthest coordinate at both ends of every spring, and of every mass' inertia.
+/// [N] of the gradient that is left where every x is the nearest number to the minimum's, with room for the
+/// rounding of the sum: a unit in the last place of the farthest coordinate for every end of a spring, of
+/// which the rounding of both its ends is 0.4 in the mean square, of its damping, and of every mass' inertia.
 double gradient_rounding(const Springs::Params& params, std::span<const Vec3> x, const SpringsWorkspace& w,
                          Real h) {
   const Real farthest = ordered_reduce(
@@ -151,76 +179,194 @@ double gradient_rounding(const Springs::Params& params, std::span<const Vec3> x,
       [](Real a, Real b) { return std::max(a, b); });
   const double ulp = double(std::numeric_limits<Real>::epsilon()) * double(farthest);
   const double inertia = norm<Real>(w.flat_mass) / double(h * h);
-  return 0.5 * ulp * std::hypot(double(params.stiffness_scale) * w.stiffness_norm, inertia);
+  const double springs = double(params.stiffness_scale) * w.stiffness_norm;
+  const double damping = double(params.damping_scale) * w.damping_norm / double(h);
+  return ulp * std::hypot(springs, damping, inertia);
 }
 
-/// Velocities from what has become of x, after the constraints have had their say.
-void end(const Springs::Model& model, Springs::State& state, SpringsWorkspace& w, Real h) {
+/// The incremental potential within what supports leave free.
+class Objective {
+ public:
+  Objective(NetPotential& potential, SpringsWorkspace& w, Real h)
+      : potential_(potential, w.flat_mass, flat(std::as_const(w.target)), double(h)), supports_(w.supports) {}
+  double value(std::span<const Real> x) { return potential_.value(x); }
+  void gradient(std::span<const Real> x, std::span<Real> g) {
+    potential_.gradient(x, g);
+    supports_.hold(as_vectors(g));
+  }
+  /// The same before supports have taken their part.
+  void force(std::span<const Real> x, std::span<Real> g) { potential_.gradient(x, g); }
+  bool direction(std::span<const Real> x, std::span<const Real> g, std::span<Real> d) {
+    return potential_.direction(x, g, d);
+  }
+
+ private:
+  IncrementalPotential<Real, NetPotential> potential_;
+  const SupportSet& supports_;
+};
+
+/// [J] of half m |v|^2 with v = (x - x0)/h, over free particles.
+double kinetic_energy(std::span<const Vec3> x, std::span<const Real> inverse_mass, const SpringsWorkspace& w,
+                      Real h) {
+  return ordered_sum(x.size(), block, [&](std::size_t first, std::size_t last) {
+    double sum = 0;
+    for (std::size_t i = first; i < last; ++i)
+      if (inverse_mass[i] > 0)
+        sum += 0.5 * double(w.flat_mass[3 * i]) * double(((x[i] - w.x0[i]) / h).squaredNorm());
+    return sum;
+  });
+}
+
+/// Moves what supports hold to where they want it, h from x0.
+void obey_supports(SpringsWorkspace& w, std::span<Vec3> x, Real h) {
+  const auto held = w.supports.held();
+  const auto free = w.supports.free();
+  const auto target = w.supports.target();
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    const auto i = std::size_t(held[k]);
+    x[i] = w.x0[i] + free[k] * (x[i] - w.x0[i]) + h * target[k];
+  }
+}
+
+/// The step by `minimize`(objective, x, options), with drags beyond `stiff` times the matrix' diagonal taken
+/// for sticking.
+template <class Minimize>
+MinimizeReport minimize_step(const Springs::Model& model, Springs::State& state,
+                             const Springs::Params& params, SpringsWorkspace& w, Real h, Real stiff,
+                             Report& report, Minimize&& minimize) {
+  const StageTimer timer(report.stages, "minimize");
+  const std::size_t n = model.mass.size();
   // Named one by one: clang 14 captures no structured bindings.
   auto& x = state.particles.x;
   auto& v = state.particles.v;
   const auto& inverse_mass = state.particles.inverse_mass;
-  w.multipliers.project_positions(x, inverse_mass, 8);
-  parallel_for(model.mass.size(), block, [&](std::size_t first, std::size_t last) {
+  w.supports.begin(x, v, inverse_mass, state.pressed, params.gravity, 0, h, false);
+  begin(model, state, params, w, h);
+  NetPotential potential(model, params, inverse_mass, w, h, report);
+  Objective objective(potential, w, h);
+
+  // Where nothing but held particles had moved. A minimum has no more energy than that, beside what came in
+  // by gravity, air and supports: for a convex E, grad E (x1) . (x1 - x0) >= E(x1) - E(x0).
+  w.dissipation.resize(n);
+  w.reaction.resize(n);
+  std::vector<Vec3>& still = w.reaction;
+  for (std::size_t i = 0; i < n; ++i) still[i] = inverse_mass[i] > 0 ? w.x0[i] : x[i];
+  const double available = kinetic_energy(w.target, inverse_mass, w, h) + potential.energy(still);
+
+  if (!w.supports.empty()) potential.assemble(w.x0);
+  const auto fine = double(params.nonlinear_tolerance);
+  const double rough = std::max(fine, 0.1), rounding = gradient_rounding(params, x, w, h);
+  double first_gradient = 0;
+  MinimizeReport result;
+  bool settled = w.supports.empty();
+  int turn = 1;
+  for (;; ++turn) {
+    if (!w.supports.empty()) {
+      w.supports.stick(stiff, [&](Index i) { return w.system.matrix().diagonal(i).trace() / 3; });
+      obey_supports(w, x, h);
+      if (turn == 1) obey_supports(w, still, h);
+    }
+    // Springs that turn far are stretched where inertia leads, and may be better off where they were.
+    if (turn == 1 && objective.value(flat(std::as_const(still))) < objective.value(flat(std::as_const(x))))
+      x = still;
+    const double tolerance = settled ? fine : rough;
+    result = minimize(objective, flat(x),
+                      MinimizeOptions{.max_iterations = params.nonlinear_iterations,
+                                      .min_iterations = turn == 1 ? 1 : 0,
+                                      .gradient_tolerance = turn == 1 ? tolerance : 0,
+                                      .absolute_tolerance = std::max(rounding, tolerance * first_gradient)});
+    if (turn == 1) first_gradient = result.first_gradient_norm;
+    if (!w.supports.empty()) {
+      objective.force(flat(std::as_const(x)), flat(w.reaction));
+      w.on_held.clear();
+      for (const Index i : w.supports.held()) w.on_held.push_back(h * w.reaction[std::size_t(i)]);
+      for (std::size_t i = 0; i < n; ++i) w.motion[i] = (x[i] - w.x0[i]) / h;
+    }
+    if (settled) break;
+    const SupportSet::Verdict verdict = w.supports.review(w.motion, w.on_held, inverse_mass);
+    const bool again = verdict == SupportSet::Verdict::unsettled ||
+                       (verdict == SupportSet::Verdict::friction && (w.chain || turn == 1));
+    settled = !again || turn + 1 >= most_turns(true);
+    if (settled) w.supports.settle(w.motion);
+  }
+  if (!w.supports.empty()) report.measure("turns", turn);
+  report.measure("newton_steps", result.iterations);
+
+  // What an end short of the minimum has too much of is taken from its motion.
+  double left = available - potential.energy(x);
+  if (!w.supports.empty()) left += w.supports.work(w.on_held, w.motion);
+  const double kinetic = kinetic_energy(x, inverse_mass, w, h);
+  constexpr double rounding_of_energy = 1e-5;
+  const double share =
+      kinetic <= left + rounding_of_energy * available ? 1 : std::sqrt(std::max(left, 0.0) / kinetic);
+  if (!result.converged && (result.iterations >= params.nonlinear_iterations || share < 1))
+    report.warn("backward Euler ran out of steps; raise nonlinear_iterations or nonlinear_tolerance");
+  parallel_for(n, block, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       if (inverse_mass[i] == 0) continue;
-      const Vec3 moved = (x[i] - w.x0[i]) / h;
+      const Vec3 moved = static_cast<Real>(share) * (x[i] - w.x0[i]) / h;
       state.velocity_change[i] = moved - v[i];
       v[i] = moved;
     }
   });
+  w.supports.finish(w.on_held, v);
+  w.supports.accept(h, state.pressed);
+  return result;
+}
+
+/// Factors w.projective for what it is to be used for, unless it is already.
+void factor(const Springs::Model& model, const Springs::State& state, const Springs::Params& params,
+            SpringsWorkspace& w, Real h, Report& report) {
+  const Real heavier = 1 + h * params.point_damping;
+  const ProjectiveKey key{model.revision,       h,       params.stiffness_scale,
+                          params.damping_scale, heavier, w.penalty_stiffness};
+  if (key == w.projective_key && state.particles.inverse_mass == w.projective_inverse_mass) return;
+  const StageTimer timer(report.stages, "factor");
+  std::vector<Real> inverse_mass = state.particles.inverse_mass;
+  for (Real& inverse : inverse_mass) inverse /= heavier;
+  // What a wire may resist with, whichever way.
+  if (has_penalty(model, params))
+    for (const Index i : model.constraints.beads) {
+      Real& inverse = inverse_mass[std::size_t(i)];
+      inverse /= 1 + h * h * w.penalty_stiffness * inverse;
+    }
+  SpringPairs pairs(model, w.penalty_stiffness, false);
+  for (std::size_t e = 0; e < model.edges.size(); ++e) pairs.stiffness[e] *= params.stiffness_scale;
+  for (Real& c : pairs.damping) c *= params.damping_scale;
+  w.projective = ProjectiveSprings<Real>(inverse_mass, pairs.edges, pairs.rest_length, pairs.stiffness,
+                                         double(h), pairs.damping);
+  w.projective_key = key;
+  w.projective_inverse_mass = state.particles.inverse_mass;
 }
 
 }  // namespace
 
 void backward_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                          SpringsWorkspace& w, Real h, Report& report) {
-  const StageTimer timer(report.stages, "minimize");
-  begin(model, state, params, w, h);
-  NetPotential potential(model, params, state.particles.inverse_mass, w, h, report);
-  IncrementalPotential<Real, NetPotential> objective(potential, w.flat_mass, flat(std::as_const(w.target)),
-                                                     double(h));
-  // Weight alone may pull less than rounding does; the first step sums it up all the same.
-  const MinimizeReport result =
-      newton_minimize<Real>(objective, flat(state.particles.x), w.integrator,
-                            {.max_iterations = params.nonlinear_iterations,
-                             .min_iterations = 1,
-                             .gradient_tolerance = double(params.nonlinear_tolerance),
-                             .absolute_tolerance = gradient_rounding(params, state.particles.x, w, h)});
-  report.measure("newton_steps", result.iterations);
-  if (!result.converged && result.iterations >= params.nonlinear_iterations)
-    report.warn("backward Euler ran out of Newton steps; raise nonlinear_iterations or nonlinear_tolerance");
-  end(model, state, w, h);
+  minimize_step(model, state, params, w, h, stiff_drag, report,
+                [&](Objective& objective, std::span<Real> x, const MinimizeOptions& options) {
+                  return newton_minimize<Real>(objective, x, w.integrator, options);
+                });
 }
 
 void local_global_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                        SpringsWorkspace& w, Real h, Report& report) {
-  if (has_penalty(model, params) && !model.constraints.beads.empty())
-    report.warn("local_global leaves out wires kept by penalty; keep constraints by multipliers");
-  begin(model, state, params, w, h);
-  const Real heavier = 1 + h * params.point_damping;
-  ProjectiveKey key{model.revision,       h,       params.stiffness_scale,
-                    params.damping_scale, heavier, w.penalty_stiffness};
-  if (!(key == w.projective_key) || state.particles.inverse_mass != w.projective_inverse_mass) {
-    const StageTimer timer(report.stages, "factor");
-    std::vector<Real> inverse_mass = state.particles.inverse_mass;
-    for (Real& inverse : inverse_mass) inverse /= heavier;
-    SpringPairs pairs(model, w.penalty_stiffness, false);
-    for (std::size_t e = 0; e < model.edges.size(); ++e) pairs.stiffness[e] *= params.stiffness_scale;
-    for (Real& c : pairs.damping) c *= params.damping_scale;
-    w.projective = ProjectiveSprings<Real>(inverse_mass, pairs.edges, pairs.rest_length, pairs.stiffness,
-                                           double(h), pairs.damping);
-    w.projective_key = key;
-    w.projective_inverse_mass = state.particles.inverse_mass;
-  }
-  const StageTimer timer(report.stages, "minimize");
-  const ProjectiveReport result =
-      w.projective.solve(w.target, state.particles.x,
-                         {.max_iterations = params.nonlinear_iterations,
-                          .gradient_tolerance = double(params.nonlinear_tolerance)},
-                         w.x0);
-  report.iterations += result.iterations;
-  end(model, state, w, h);
+  factor(model, state, params, w, h, report);
+  // Its matrix knows nothing of drags: what they hold back more than the net itself does is to stick.
+  constexpr Real stiff = 1;
+  const MinimizeReport result = minimize_step(
+      model, state, params, w, h, stiff, report,
+      [&](Objective& objective, std::span<Real> x, const MinimizeOptions& options) {
+        return lbfgs_minimize<Real>(objective, x, w.integrator, options, [&](std::span<Real> g) {
+          w.supports.hold(as_vectors(g));
+          w.projective.precondition(as_vectors(g));
+          w.supports.hold(as_vectors(g));
+        });
+      });
+  // Newton's method still sees the weight of what its matrix is exact for.
+  const double weight = double(params.gravity.norm()) * norm<Real>(w.flat_mass) / std::sqrt(3.0);
+  if (result.gradient_norm > weight && weight > 0 && result.converged)
+    report.warn("springs too stiff for local_global at this step and precision; raise substeps");
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -64,7 +64,7 @@ void Springs::Params::describe(Describer& d) {
      .doc = "of backward Euler: gradient relative to the first",
      .logarithmic = true});
   d("nonlinear_iterations", nonlinear_iterations,
-    {.min = 1, .max = 10000, .doc = "of backward Euler: Newton steps or local/global rounds"});
+    {.min = 1, .max = 10000, .doc = "of backward Euler: Newton steps or rounds of local_global"});
   d("thickness", thickness, {.unit = "m", .min = 0, .max = 10, .doc = "kept between the net and obstacles"});
   d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient against obstacles"});
   d("restitution", restitution, {.min = 0, .max = 1, .doc = "of impacts on obstacles"});
@@ -90,7 +90,11 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   };
   w.stiffest = largest(pairs.stiffness);
   w.heaviest = largest(model.mass);
+  // No particle is joined to any beyond the next but one. The last springs of a cloth are the widest.
+  w.chain = std::all_of(pairs.edges.rbegin(), pairs.edges.rend(),
+                        [](const Index2& e) { return std::abs(e[0] - e[1]) <= 2; });
   w.stiffness_norm = std::sqrt(2 * dot<Real>(pairs.stiffness, pairs.stiffness));
+  w.damping_norm = std::sqrt(2 * dot<Real>(pairs.damping, pairs.damping));
   w.shortest_rod = 1;
   for (const Real length : model.constraints.rod_length)
     w.shortest_rod = std::min(w.shortest_rod, double(length));
@@ -151,10 +155,14 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
       implicit_euler_step(model, state, params, w, dt, report);
       break;
     case Integrator::backward_euler:
-      backward_euler_step(model, state, params, w, dt, report);
-      break;
     case Integrator::local_global:
-      local_global_step(model, state, params, w, dt, report);
+      // Strict constraints are part of a linear solve.
+      if (!w.multipliers.empty())
+        implicit_euler_step(model, state, params, w, dt, report);
+      else if (params.integrator == Integrator::backward_euler)
+        backward_euler_step(model, state, params, w, dt, report);
+      else
+        local_global_step(model, state, params, w, dt, report);
       break;
     default:
       explicit_net_step(model, state, params, w, dt, report);

@@ -154,8 +154,8 @@ struct Springs {
     Preconditioner preconditioner = Preconditioner::block_jacobi;
     Real tolerance = Real(1e-3);
     int max_iterations = 1000;
-    Real nonlinear_tolerance = Real(1e-2);
-    int nonlinear_iterations = 20;
+    Real nonlinear_tolerance = Real(1e-3);
+    int nonlinear_iterations = 100;
     Real thickness = Real(0.01);
     Real friction = Real(0.3);
     Real restitution = 0;
@@ -204,7 +204,7 @@ struct Springs {
   static Samples samples(const Model& model, const State& state, const Params& params,
                          const Workspace& workspace);
   static void absorb(const Model& model, State& state, std::span<const SampleImpulse> impulses);
-  static bool takes_supports(const Params& params) { return params.integrator == Integrator::implicit_euler; }
+  static bool takes_supports(const Params& params) { return is_implicit(params.integrator); }
   static void rest_on(Workspace& workspace, std::span<Support> supports);
 };
 

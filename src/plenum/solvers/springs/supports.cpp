@@ -253,6 +253,22 @@ void SupportSet::settle(std::span<const Vec3> v) {
   }
 }
 
+double SupportSet::work(std::span<const Vec3> on_held, std::span<const Vec3> v) const {
+  double sum = 0;
+  for (std::size_t held = 0; held < held_.size(); ++held) {
+    const Vec3& here = v[std::size_t(held_[held])];
+    const Vec3 across = divide(normals_[held], on_held[held], [&](std::size_t s, Real j) {
+      sum += double(std::max(j, Real(0)) * supports_[s].normal.dot(here));
+    });
+    sum += double(across.dot(here));
+  }
+  for_each_friction([&](Index particle, const Mat3& drag, const Vec3& impulse) {
+    const Vec3& here = v[std::size_t(particle)];
+    sum += double(here.dot(impulse - drag * here));
+  });
+  return sum;
+}
+
 void SupportSet::finish(std::span<const Vec3> on_held, std::span<const Vec3> v) {
   std::fill(given_.begin(), given_.end(), Vec3(Vec3::Zero()));
   pressed_.assign(particles_.size(), 0);

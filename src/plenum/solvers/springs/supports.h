@@ -113,6 +113,8 @@ class SupportSet {
   /// Before the last solve: turns every push into the drag that is as much at the slip it has come to. A push
   /// that was found from a rough solve may drive what it acts on; a drag never does.
   void settle(std::span<const Vec3> v);
+  /// [J] that they give at velocities v [N] m/s with impulses as in review(), what still pulls left out.
+  double work(std::span<const Vec3> on_held, std::span<const Vec3> v) const;
   /// Ends a part with what is solved: finds the impulses at velocities v [N] m/s.
   void finish(std::span<const Vec3> on_held, std::span<const Vec3> v);
   /// Adds the impulses of the part of length h [s], now taken, to those of the supports, and keeps in

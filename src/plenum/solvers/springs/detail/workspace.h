@@ -69,7 +69,9 @@ struct SpringsWorkspace {
   Real stiffest = 0;                ///< [N/m] of its springs
   Real heaviest = 0;                ///< [kg] of the particles
   double stiffness_norm = 0;        ///< [N/m] root of the sum of squares, once for each end of its springs
+  double damping_norm = 0;          ///< [N s/m] the same of their damping
   double shortest_rod = 1;          ///< [m], at most 1
+  bool chain = false;               ///< whether incomplete Cholesky is all but exact for its matrix
   Real wire_stiffness = 0;          ///< [N/m] of wires while strict constraints give way
   std::vector<Real> filter_weight;  ///< [N] 1/kg, of the matrix' diagonal
   std::vector<Vec3> x0;             ///< [N] m at the start of the step
@@ -99,6 +101,15 @@ struct SpringsWorkspace {
   std::unique_ptr<NetMultigrid<Real>> multigrid;                  ///< the same
   std::vector<char> multigrid_held;                               ///< [N] particles it takes for held
 };
+
+/// Which supports act is settled in so many turns; what is not then, the next step settles. Chains, which are
+/// cheap, have more of them.
+constexpr int most_turns(bool chain) {
+  return chain ? 6 : 3;
+}
+
+/// Drags beyond so many times the system's own diagonal take away all but a hundredth of a slip.
+inline constexpr Real stiff_drag = 100;
 
 /// Solves A x = b from the guess x, with A the matrix of w.system, for the particles that are not held; the
 /// others keep their x (to a relative residual of `tolerance`), and so do the directions in which w.supports
