@@ -179,6 +179,10 @@ TEST(CollisionDoubts, AreAboutWhatMixesUpTheSidesAndNotAboutHoles) {
   const TriangleMesh sphere = icosphere_mesh(1, 1);
   EXPECT_EQ(collision_doubts(sphere), "");
   TriangleMesh mesh = sphere;
+  for (Index3& t : mesh.triangles) std::swap(t[0], t[1]);
+  EXPECT_TRUE(collision_doubts(mesh).starts_with("faces inward, so that it is a room"))
+      << collision_doubts(mesh);
+  mesh = sphere;
   mesh.triangles.pop_back();
   mesh.x.emplace_back(9, 9, 9);
   EXPECT_EQ(collision_doubts(mesh), "");

@@ -28,8 +28,8 @@ double energy(const test::Net& net, double penalty) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i)
     if (net.state.particles.inverse_mass[i] > 0)
-      sum += double(net.model.mass[i]) * (0.5 * double(net.state.particles.v[i].squaredNorm()) +
-                                          gravity * double(x[i].y()));
+      sum += double(net.model.mass[i]) *
+             (0.5 * double(net.state.particles.v[i].squaredNorm()) + gravity * double(x[i].y()));
   const auto stretched = [&](const Index2& e, double length, double stiffness) {
     const double stretch = double((x[std::size_t(e[1])] - x[std::size_t(e[0])]).norm()) - length;
     sum += 0.5 * stiffness * stretch * stretch;
@@ -77,9 +77,10 @@ TEST(BackwardEuler, NetsThatSwingGainNoEnergyHoweverStiff) {
       for (const double stiffness : {1e3, 1e5, 1e6, 1e7})
         for (const std::string net_name : {"springs", "rods", "rope", "cloth"}) {
           SCOPED_TRACE(fmt::format("{} {} {} N/m {} Hz", name_of(integrator), net_name, stiffness, fps));
-          test::Net net = test::net_of(net_name == "rope"    ? rope(stiffness)
-                                       : net_name == "cloth" ? cloth(stiffness)
-                                                             : double_pendulum(stiffness, net_name == "rods"));
+          test::Net net =
+              test::net_of(net_name == "rope"    ? rope(stiffness)
+                           : net_name == "cloth" ? cloth(stiffness)
+                                                 : double_pendulum(stiffness, net_name == "rods"));
           const Springs::Params params{.integrator = integrator,
                                        .air_density = 0,
                                        .constraints = Springs::Constraints::penalty,
@@ -97,8 +98,8 @@ TEST(BackwardEuler, NetsThatSwingGainNoEnergyHoweverStiff) {
             deepest = std::min(deepest, double(net.state.particles.x.back().y()));
           }
           EXPECT_LT(gain, 1e-3 * fall);
-          // It has not been stopped in the air. The fixed matrix resists turning as springs resist stretch, and
-          // stiff nets turn too slowly in the rounds they have; that is told.
+          // It has not been stopped in the air. The fixed matrix resists turning as springs resist stretch,
+          // and stiff nets turn too slowly in the rounds they have; that is told.
           EXPECT_TRUE(deepest < -0.5 || (integrator == Integrator::local_global && warned)) << deepest;
         }
 }
@@ -137,8 +138,8 @@ TEST(BackwardEuler, ABallThatFallsIsNeitherThrownUpNorLeftCrushed) {
         Drop falls = drop(integrator, stiffness, fps);
         const auto& x = falls.ball.state.particles.x;
         const auto height = [&] {
-          const auto [low, high] =
-              std::minmax_element(x.begin(), x.end(), [](const Vec3& a, const Vec3& b) { return a.y() < b.y(); });
+          const auto [low, high] = std::minmax_element(
+              x.begin(), x.end(), [](const Vec3& a, const Vec3& b) { return a.y() < b.y(); });
           return std::pair(double(low->y()), double(high->y()));
         };
         const double tall = height().second - height().first;
@@ -191,7 +192,8 @@ TEST(BackwardEuler, ABeadKeptByPenaltySlidesDownItsWire) {
     const double h = 1.0 / 60;
     for (int frame = 0; frame < frames; ++frame) net.step(params, static_cast<Real>(h));
     // a = g sin along the wire; backward Euler goes sum of k h^2 a.
-    const double sine = slope / std::hypot(1, slope), along = gravity * sine * h * h * frames * (frames + 1) / 2;
+    const double sine = slope / std::hypot(1, slope),
+                 along = gravity * sine * h * h * frames * (frames + 1) / 2;
     const Vec3& x = net.state.particles.x[0];
     EXPECT_NEAR(double(x.norm()), along, 1e-3 * along) << name_of(integrator);
     // m g cos / k off the wire.

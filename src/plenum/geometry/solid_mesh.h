@@ -24,8 +24,8 @@ struct SolidMesh {
     const SignedDistance<Real> d = exact.unsigned_distance(x, near);
     return exact.winding_number(x) > 0.5 ? SignedDistance<Real>{-d.distance, -d.normal} : d;
   }
-  /// What is doubtful about it, as a clause; empty: nothing, as of every solid.
-  std::string doubts() const { return field.by_winding() ? collision_doubts(mesh) : std::string(); }
+  /// What is doubtful about it, as a clause; empty: nothing, as of every solid that faces outward.
+  std::string doubts() const { return collision_doubts(mesh); }
 
   TriangleMesh mesh;
   MeshDistance exact;

@@ -244,6 +244,10 @@ void require_surface(const TriangleMesh& mesh, const std::string& name) {
 
 std::string collision_doubts(const TriangleMesh& mesh) {
   const Complaint complaint = complaint_about(mesh, of_colliders);
+  if (complaint.what.empty() && topology(mesh).closed() && enclosed_volume(mesh.x, mesh.triangles) < 0)
+    return "faces inward, so that it is a room and everything about it counts as inside its walls; unless "
+           "that is "
+           "meant turn its triangles, or repair it (\"repair\": true beside a file)";
   if (complaint.what.empty()) return {};
   return fmt::format("{}, beside which collisions may err; {}", complaint.what, complaint.remedy);
 }

@@ -62,7 +62,8 @@ void require_surface(const TriangleMesh& mesh, const std::string& name);
 /// What is doubtful about a mesh that others collide with, as a clause ("has ...; repair it"); empty if
 /// nothing is. Winding numbers bear boundaries, bow ties and loose vertices. But flipped and duplicate
 /// triangles, and unbalanced edges, shift the winding by up to one beside them, so that things fall in or are
-/// pushed about there; and the sides of degenerate triangles count as sharp edges.
+/// pushed about there; the sides of degenerate triangles count as sharp edges; and what faces inward is a
+/// room.
 std::string collision_doubts(const TriangleMesh& mesh);
 
 /// Component number [T] of each triangle, numbered in order of first appearance.
