@@ -24,7 +24,11 @@ std::optional<Support> support_of(const Samples& samples, std::size_t i, const S
   // A centre inside is for the contact after the step to push out; the nearest face need not be the right
   // one.
   if (surface.distance < std::min(-radius, Real(0)) && surface.distance < Real(-1e-4)) return {};
-  const Real fall = earth_gravity * h * h;
+  // What could come to press on it within the step, from rest: by gravity, or since a body that nothing stops
+  // drives what it pushes before it. There springs pull harder than gravity by any factor, and a sample that
+  // curvature or rounding has left a micrometre off the surface would be drawn through it.
+  const Real driven = body.inverse_mass > 0 ? Real(0) : (body.pose * q - body.pose0 * q).norm();
+  const Real fall = earth_gravity * h * h + driven;
   if (surface.distance - radius > fall) {
     // Not at rest on it: a support where its way ends, not where the body is nearest.
     const Vec3 to = x + h * v;
