@@ -3,6 +3,7 @@
 // is probed and pushed. Systems know of each other nothing but these.
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "plenum/base/real.h"
 #include "plenum/math/pose.h"
@@ -91,6 +92,12 @@ class Boundary {
   virtual bool takes_supports() const { return false; }
   /// Supports, to be heeded and filled in by the next step and then forgotten.
   virtual void rest_on(std::span<Support> supports) { static_cast<void>(supports); }
+  /// out = samples at the ends of links longer than `most` times their rest length, which a solid may be let
+  /// through (coupling/passage.h).
+  virtual void find_overdrawn(Real most, std::vector<Index>& out) const {
+    static_cast<void>(most);
+    out.clear();
+  }
   virtual void absorb(std::span<const SampleImpulse> impulses) { static_cast<void>(impulses); }
   virtual void absorb(std::span<const BodyImpulse> impulses) { static_cast<void>(impulses); }
 };

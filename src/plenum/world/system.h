@@ -140,6 +140,11 @@ class SystemOf final : public System, private Boundary {
   void rest_on(std::span<Support> supports) override {
     if constexpr (HasSupports<S>) S::rest_on(workspace, supports);
   }
+  void find_overdrawn(Real most, std::vector<Index>& out) const override {
+    out.clear();
+    if constexpr (requires { S::find_overdrawn(model, state, most, out); })
+      S::find_overdrawn(model, state, most, out);
+  }
   void absorb(std::span<const SampleImpulse> impulses) override {
     if constexpr (HasSamples<S>) S::absorb(model, state, impulses);
   }

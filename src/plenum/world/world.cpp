@@ -184,6 +184,23 @@ void World::return_supports(const System& system, Real lead, FrameReport& report
   }
 }
 
+bool World::let_through(System& system, Real s1, bool overtaken, Report& report) {
+  Boundary* const a = system.boundary();
+  std::size_t moved = 0;
+  for (std::size_t first = 0, end = 0; first < supports_.size(); first = end) {
+    while (end < supports_.size() && supporters_[end] == supporters_[first]) ++end;
+    const std::span<const Support> supports(supports_.data() + first, end - first);
+    moved +=
+        plenum::let_through(*a, *systems_[supporters_[first]]->boundary(), supports, s1, overtaken, passage_);
+  }
+  if (moved > 0)
+    report.warn(
+        "a fast solid drew a net out to three times its length, and was let through; slow it down, or let "
+        "the "
+        "net tear");
+  return moved > 0;
+}
+
 void World::warn_of_gaps(FrameReport& report) {
   for (std::size_t i = 0; i < systems_.size(); ++i) {
     Boundary* const net = systems_[i]->boundary();
@@ -262,13 +279,17 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
           "unstable: max_dt asks for more sub-steps than world.max_substeps; raise it, weaken forces or "
           "raise masses");
   }
-  parts = std::max(parts, contact_parts(system, h, report.systems[i]));
-  const Real part_h = h / static_cast<Real>(parts);
-  for (int k = 0; k < parts; ++k) {
+  const int fast = contact_parts(system, h, report.systems[i]);
+  parts = std::max(parts, fast);
+  bool through = false;
+  int size = 1;  // of a step, in parts
+  for (int k = 0; k < parts; k += size) {
+    if (through) size = parts - k;
+    const Real part_h = h * static_cast<Real>(size) / static_cast<Real>(parts);
     if (keyframed && parts > 1)  // what is held by keyframes moves through every part, not in the first one
-      apply_keyframes(i, end - static_cast<double>(h) * (parts - 1 - k) / parts);
+      apply_keyframes(i, end - static_cast<double>(h) * (parts - size - k) / parts);
     const Real s0 = static_cast<Real>(k) / static_cast<Real>(parts);
-    const Real s1 = static_cast<Real>(k + 1) / static_cast<Real>(parts);
+    const Real s1 = static_cast<Real>(k + size) / static_cast<Real>(parts);
     offer_supports(system, part_h, s0, s1, report);
     Report part = system.step(part_h);
     look_for_failure(i, i + 1);
@@ -276,6 +297,9 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
     report.systems[i].add(part);
     return_supports(system, h * (1 - s0), report);
     touch(system, part_h, s0, s1, report);
+    // Not late in the substep: a net that is let go so draws itself together in a step long enough for the
+    // implicit method to damp it, or it would be thrown by all that the solid has put into it.
+    if (parts == 1 || 2 * s1 <= 1) through = let_through(system, s1, fast > 1, report.systems[i]) || through;
     look_for_failure(i, i + 1);
     look_for_failure(0, systems_.size());
   }

@@ -9,6 +9,7 @@
 #include "plenum/base/hash.h"
 #include "plenum/coupling/contact.h"
 #include "plenum/coupling/immersion.h"
+#include "plenum/coupling/passage.h"
 #include "plenum/coupling/support.h"
 #include "plenum/world/last_good.h"
 #include "plenum/world/system.h"
@@ -137,6 +138,9 @@ class World {
   void offer_supports(System& system, Real h, Real s0, Real s1, FrameReport& report);
   /// Gives supports what they took, to be moved on by for `lead` [s].
   void return_supports(const System& system, Real lead, FrameReport& report);
+  /// Lets solids through what they have drawn out too far in the part of a substep that ends at s1; see
+  /// passage.h. Whether it did.
+  bool let_through(System& system, Real s1, bool overtaken, Report& report);
   /// Steps one system through h [s] up to the time `end` [s], in as many parts as its max_dt asks for.
   void advance_system(std::size_t i, Real h, double end, FrameReport& report);
   /// In how many parts of h [s] a surface that solids strike fast is to be stepped; see Samples::reach.
@@ -181,6 +185,7 @@ class World {
   std::vector<Support> supports_;        // of the system that steps
   std::vector<BodyImpulse> reactions_;   // of supports
   std::vector<std::size_t> supporters_;  // the systems they belong to
+  PassageWorkspace passage_;
   ImmersionWorkspace immersion_;
   std::map<std::pair<std::string, std::string>, LedgerEntry> ledger_;
   LastGood last_good_;

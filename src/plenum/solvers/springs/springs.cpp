@@ -345,6 +345,13 @@ void Springs::rest_on(Workspace& workspace, std::span<Support> supports) {
   workspace.impl->offered = supports;
 }
 
+void Springs::find_overdrawn(const Model& model, const State& state, Real most, std::vector<Index>& out) {
+  // A lattice that a solid were let through would be turned inside out.
+  if (!model.tetrahedra.empty()) return;
+  for (std::size_t e = 0; e < model.edges.size(); ++e)
+    if (strain(model, state, e) > most - 1) out.insert(out.end(), {model.edges[e][0], model.edges[e][1]});
+}
+
 void Springs::absorb(const Model&, State& state, std::span<const SampleImpulse> impulses) {
   for (const SampleImpulse& s : impulses) {
     const auto i = static_cast<std::size_t>(s.sample);
