@@ -41,6 +41,11 @@ TYPED_TEST(IncompleteCholeskyOf, IsExactForBlockTridiagonalMatrices) {
   factor(r, z);
   const Eigen::VectorXd exact = plenum_test::solve_symmetric(dense(matrix), to_eigen(r));
   EXPECT_LT((to_eigen(z) - exact).norm(), 200 * double(std::numeric_limits<T>::epsilon()) * exact.norm());
+  std::vector<T> product(r.size());
+  factor.multiply(r, product);
+  const Eigen::VectorXd expected = dense(matrix) * to_eigen(r);
+  EXPECT_LT((to_eigen(product) - expected).norm(),
+            20 * double(std::numeric_limits<T>::epsilon()) * expected.norm());
 }
 
 TYPED_TEST(IncompleteCholeskyOf, FactorsReproduceTheMatrixOnItsPattern) {

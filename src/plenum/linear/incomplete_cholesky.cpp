@@ -105,14 +105,14 @@ bool IncompleteCholesky<T>::factor(double shift) {
 }
 
 template <class T>
-template <BlockKind kind>
-double IncompleteCholesky<T>::update(const BlockMatrix<T, kind>& matrix) {
+template <BlockKind kind, class U>
+double IncompleteCholesky<T>::update(const BlockMatrix<U, kind>& matrix) {
   assert(matrix.num_rows() == n_);
-  for (Index i = 0; i < n_; ++i) diagonal_[i] = matrix.diagonal(i);
+  for (Index i = 0; i < n_; ++i) diagonal_[i] = matrix.diagonal(i).template cast<T>();
   for (std::size_t e = 0; e < column_.size(); ++e) {
-    original_[e] = matrix.slot_block(slots_[slot_begin_[e]]);
+    original_[e] = matrix.slot_block(slots_[slot_begin_[e]]).template cast<T>();
     for (std::size_t k = slot_begin_[e] + 1; k < slot_begin_[e + 1]; ++k)
-      original_[e] += matrix.slot_block(slots_[k]);
+      original_[e] += matrix.slot_block(slots_[k]).template cast<T>();
   }
   if (factor(0)) return 0;
   for (double shift = 1e-3; shift < 1.1; shift *= 4)
@@ -143,16 +143,33 @@ void IncompleteCholesky<T>::operator()(std::span<const T> r, std::span<T> z) con
   }
 }
 
+template <class T>
+void IncompleteCholesky<T>::multiply(std::span<const T> x, std::span<T> y) const {
+  assert(x.size() == 3 * static_cast<std::size_t>(n_) && y.size() == x.size());
+  const auto from = [&](Index i) { return Eigen::Map<const Vector3<T>>(x.data() + 3 * std::size_t(i)); };
+  const auto to = [&](Index i) { return Eigen::Map<Vector3<T>>(y.data() + 3 * std::size_t(i)); };
+  for (Index i = 0; i < n_; ++i) {
+    Vector3<T> sum = diagonal_[i] * from(i);
+    for (Index e = row_begin_[i]; e < row_begin_[i + 1]; ++e) {
+      const Index j = column_[e];
+      sum.noalias() += original_[e] * from(j);
+      to(j).noalias() += original_[e].transpose() * from(i);
+    }
+    to(i) = sum;
+  }
+}
+
 template class IncompleteCholesky<float>;
 template class IncompleteCholesky<double>;
-#define PLENUM_INSTANTIATE(T, kind) \
-  template double IncompleteCholesky<T>::update(const BlockMatrix<T, BlockKind::kind>&);
-PLENUM_INSTANTIATE(float, general)
-PLENUM_INSTANTIATE(float, symmetric)
-PLENUM_INSTANTIATE(float, spring)
-PLENUM_INSTANTIATE(double, general)
-PLENUM_INSTANTIATE(double, symmetric)
-PLENUM_INSTANTIATE(double, spring)
+#define PLENUM_INSTANTIATE(T, U, kind) \
+  template double IncompleteCholesky<T>::update(const BlockMatrix<U, BlockKind::kind>&);
+PLENUM_INSTANTIATE(float, float, general)
+PLENUM_INSTANTIATE(float, float, symmetric)
+PLENUM_INSTANTIATE(float, float, spring)
+PLENUM_INSTANTIATE(double, double, general)
+PLENUM_INSTANTIATE(double, double, symmetric)
+PLENUM_INSTANTIATE(double, double, spring)
+PLENUM_INSTANTIATE(double, float, spring)
 #undef PLENUM_INSTANTIATE
 
 }  // namespace plenum::inline PLENUM_ABI

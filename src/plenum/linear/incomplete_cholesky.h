@@ -26,8 +26,11 @@ class IncompleteCholesky {
   /// for nets' matrices that are diagonally dominant; negative if none up to 1 helped (the matrix is not
   /// positive definite, or not finite), and then the preconditioner is the diagonal's alone. Allocates
   /// nothing.
-  template <BlockKind kind>
-  double update(const BlockMatrix<T, kind>& matrix);
+  template <BlockKind kind, class U>
+  double update(const BlockMatrix<U, kind>& matrix);
+
+  /// y = A x with the matrix that was factored; x, y [3 n].
+  void multiply(std::span<const T> x, std::span<T> y) const;
 
   /// z = ((L + D) D^-1 (L + D)^T)^-1 r; r, z [3 n].
   void operator()(std::span<const T> r, std::span<T> z) const;

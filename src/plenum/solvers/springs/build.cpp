@@ -499,6 +499,7 @@ std::size_t Springs::scratch_memory(const Spec& spec, const Params& params) {
     if (solves && params.preconditioner == Preconditioner::multigrid)
       bytes += edges * (230 * sizeof(Real) / sizeof(float));
     if (prefactored) {
+      bytes += edges * (22 * 3 * sizeof(Real)) / 6;  // vectors of L-BFGS
       const double deep = part.type == SpringsPart::Type::soft_body ? std::cbrt(double(edges) / 7e3) : 1.0;
       bytes += static_cast<std::size_t>(530 * double(edges) * std::max(1.0, deep));
     }

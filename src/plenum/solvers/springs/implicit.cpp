@@ -234,25 +234,11 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
     hold(rest);
     options.absolute_tolerance = rounding * (whole + norm(flat(std::as_const(w.moved))));
   }
+  // A stiff light chain answers what is left of a residual by its weight alone: a thousandth of its springs'
+  // forces would throw it about. It is cheap to leave nothing but rounding.
   if (!strict && w.chain) {
-    // A stiff light chain answers what is left of a residual by its weight alone: a thousandth of its
-    // springs' forces would throw it about. It is cheap to leave nothing but rounding.
-    constexpr double rounding = std::max(8 * double(std::numeric_limits<Real>::epsilon()), 1e-10);
-    const double enough = options.relative_tolerance;
-    options.relative_tolerance = std::min(enough, rounding);
-    if (!w.incomplete_cholesky)
-      w.incomplete_cholesky = std::make_unique<IncompleteCholesky<Real>>(matrix.pattern());
-    w.incomplete_cholesky->update(matrix);
-    w.reaction.resize(x.size() / 3);
-    copy(std::span<const Real>(x), flat(w.reaction));
-    SolveReport report = pcg<Real>(matrix, *w.incomplete_cholesky, b, x, w.pcg, options, filter);
-    if (report.status != SolveStatus::not_finite && report.residual <= enough) {
-      report.status = SolveStatus::converged;
-      return report;
-    }
-    // Factors in single precision were not good enough.
-    options.relative_tolerance = enough;
-    copy(flat(std::as_const(w.reaction)), x);
+    const SolveReport report = solve_chain(model, inverse_mass, w, b, x, params.max_iterations);
+    if (report.converged()) return report;
   }
   switch (params.preconditioner) {
     case Springs::Preconditioner::none:

@@ -106,6 +106,7 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   w.penalty_stiffness = penalty;
   w.multigrid.reset();
   w.incomplete_cholesky.reset();
+  w.chain_factors.reset();
   w.flat.reserve(model.tetrahedra.size());
   w.inverted.reserve(model.tetrahedra.size());
   w.x0.resize(n);

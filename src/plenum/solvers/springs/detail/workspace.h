@@ -98,8 +98,11 @@ struct SpringsWorkspace {
   JacobiPreconditioner<Real> jacobi;
   BlockJacobiPreconditioner<Real> block_jacobi;
   std::unique_ptr<IncompleteCholesky<Real>> incomplete_cholesky;  ///< made when first asked for
-  std::unique_ptr<NetMultigrid<Real>> multigrid;                  ///< the same
-  std::vector<char> multigrid_held;                               ///< [N] particles it takes for held
+  std::unique_ptr<IncompleteCholesky<double>> chain_factors;      ///< the same, of ropes
+  std::vector<double> chain_b, chain_x;
+  PcgWorkspace<double> chain_pcg;
+  std::unique_ptr<NetMultigrid<Real>> multigrid;  ///< the same
+  std::vector<char> multigrid_held;               ///< [N] particles it takes for held
 };
 
 /// Which supports act is settled in so many turns; what is not then, the next step settles. Chains, which are
@@ -118,6 +121,10 @@ inline constexpr Real stiff_drag = 100;
 SolveReport solve_linear(const Springs::Model& model, const Springs::Params& params,
                          std::span<const Real> inverse_mass, SpringsWorkspace& w, std::span<const Real> b,
                          std::span<Real> x, double tolerance, Multipliers<Real>* strict = nullptr);
+
+/// The same for a w.chain without strict constraints, in double, to the precision; leaves x where that fails.
+SolveReport solve_chain(const Springs::Model& model, std::span<const Real> inverse_mass, SpringsWorkspace& w,
+                        std::span<const Real> b, std::span<Real> x, int max_iterations);
 
 /// w.rhs = forces of springs, air and penalties at (x, v) [N].
 void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
