@@ -89,9 +89,18 @@ template <class T>
 bool IncompleteCholesky<T>::factor(double shift) {
   const T scale = static_cast<T>(1 + shift);
   for (Index i = 0; i < n_; ++i) {
+    const auto confine = [&](Matrix3<T>& block, Index row, Index column) {
+      if (!projection_.empty()) block = (projection_[row] * block * projection_[column]).eval();
+    };
     Matrix3<T> pivot = scale * diagonal_[i];
+    if (!projection_.empty()) {
+      const T held = pivot.trace() / 3;
+      confine(pivot, i, i);
+      pivot += held * (Matrix3<T>::Identity() - projection_[i]);
+    }
     for (Index e = row_begin_[i]; e < row_begin_[i + 1]; ++e) {
       Matrix3<T> sum = original_[e];
+      confine(sum, i, column_[e]);
       for (std::size_t p = product_begin_[e]; p < product_begin_[e + 1]; ++p) {
         const auto [left, right] = products_[p];
         sum.noalias() -= lower_[left] * (inverse_[column_[left]] * lower_[right].transpose());

@@ -29,7 +29,16 @@ class IncompleteCholesky {
   template <BlockKind kind, class U>
   double update(const BlockMatrix<U, kind>& matrix);
 
-  /// y = A x with the matrix that was factored; x, y [3 n].
+  /// The same for P A P + d (I - P), with which a solve filtered by P has the exact preconditioner of what is
+  /// left: project(i) is P of row i, a symmetric projection. multiply() stays that of A.
+  template <BlockKind kind, class U, class Project>
+  double update(const BlockMatrix<U, kind>& matrix, const Project& project) {
+    projection_.resize(diagonal_.size());
+    for (std::size_t i = 0; i < projection_.size(); ++i) projection_[i] = project(static_cast<Index>(i));
+    return update(matrix);
+  }
+
+  /// y = A x with the matrix that was given; x, y [3 n].
   void multiply(std::span<const T> x, std::span<T> y) const;
 
   /// z = ((L + D) D^-1 (L + D)^T)^-1 r; r, z [3 n].
@@ -49,6 +58,7 @@ class IncompleteCholesky {
   std::vector<Product> products_;               // pairs of entries to the left in both rows
   std::vector<Matrix3<T>> original_, lower_;    // [entries]
   std::vector<Matrix3<T>> diagonal_, inverse_;  // [n]
+  std::vector<Matrix3<T>> projection_;          // [n] P, or empty
 };
 
 extern template class IncompleteCholesky<float>;

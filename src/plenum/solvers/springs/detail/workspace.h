@@ -100,6 +100,7 @@ struct SpringsWorkspace {
   std::unique_ptr<IncompleteCholesky<Real>> incomplete_cholesky;  ///< made when first asked for
   std::unique_ptr<IncompleteCholesky<double>> chain_factors;      ///< the same, of ropes
   std::vector<double> chain_b, chain_x;
+  std::vector<Matrix3<double>> chain_free;  ///< [N] projections on what pins and supports leave free
   PcgWorkspace<double> chain_pcg;
   std::unique_ptr<NetMultigrid<Real>> multigrid;  ///< the same
   std::vector<char> multigrid_held;               ///< [N] particles it takes for held
