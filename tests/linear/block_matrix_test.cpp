@@ -131,6 +131,67 @@ TYPED_TEST(BlockMatrixOf, ProductsAgreeWithDenseBlocks) {
   }
 }
 
+/// A block of n^3 points with neighbours to 26 sides, of which a part is missing: what is left at one
+/// distance in the numbering may be packed with others here and in a panel of its own there.
+template <class T>
+Net<T> gappy_block(Index n, double missing, unsigned seed) {
+  Net<T> net;
+  net.side = 1;
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  const auto at = [&](Index i, Index j, Index k) { return (i * n + j) * n + k; };
+  for (Index i = 0; i < n; ++i)
+    for (Index j = 0; j < n; ++j)
+      for (Index k = 0; k < n; ++k) {
+        net.x.push_back({T(i), T(j), T(k)});
+        for (Index d = 0; d < 27; ++d) {
+          const Index a = i + d / 9 - 1, b = j + d / 3 % 3 - 1, c = k + d % 3 - 1;
+          if (a < 0 || b < 0 || c < 0 || a >= n || b >= n || c >= n) continue;
+          if (at(i, j, k) < at(a, b, c) && uniform(random) >= missing)
+            net.pairs.push_back({at(i, j, k), at(a, b, c)});
+        }
+      }
+  return net;
+}
+
+TYPED_TEST(BlockMatrixOf, BlocksOfAnyNetAreThereOnce) {
+  // K 1 = 0 for springs that each take and give the same, and K is symmetric; on nets as wide as the slices,
+  // whole or with gaps.
+  using T = TypeParam;
+  std::size_t mirrored = 0;
+  for (Index n = 3; n <= 12; ++n)
+    for (const double missing : {0.0, 0.02, 0.1, 0.3}) {
+      const Net<T> net = gappy_block<T>(n, missing, static_cast<unsigned>(n));
+      const auto rows = static_cast<Index>(net.x.size());
+      BlockMatrix<T, BlockKind::spring> matrix(rows, net.pairs);
+      const std::vector<T> base(net.x.size(), T(0));
+      matrix.assemble_springs(std::span<const Vector3<T>>(net.x), {}, std::span<const T>(base), {},
+                              [&matrix](std::size_t slot, T d0, T d1, T d2, T, T, T) -> SpringTerm<T> {
+                                const T there = matrix.pattern().slot_pairs()[slot] >= 0 ? T(1) : T(0);
+                                return {there, there * d0, there * d1, there * d2, 0, 0, 0};
+                              });
+      for (std::size_t p = 0; p < matrix.pattern().num_panels(); ++p)
+        mirrored += matrix.pattern().place(p).mirrored;
+      const std::vector<T> one(3 * net.x.size(), T(1));
+      std::vector<T> y(one.size());
+      matrix(one, y);
+      // Sums of at most 26 blocks of small whole numbers are exact.
+      for (const T value : y) ASSERT_EQ(value, T(0)) << n << " " << missing;
+      const auto u = random_vector<T>(one.size(), 1), v = random_vector<T>(one.size(), 2);
+      const double uv = [&] {
+        matrix(u, y);
+        return to_eigen(v).dot(to_eigen(y));
+      }();
+      const double vu = [&] {
+        matrix(v, y);
+        return to_eigen(u).dot(to_eigen(y));
+      }();
+      EXPECT_NEAR(uv, vu, 100 * double(std::numeric_limits<T>::epsilon()) * double(one.size()))
+          << n << " " << missing;
+    }
+  EXPECT_GT(mirrored, 0u);
+}
+
 TYPED_TEST(BlockMatrixOf, GridsStoreEveryBlockOnceAndNetsInAnyOrderTwice) {
   auto net = make_net<TypeParam>(100);
   const auto once = double(net.pairs.size()), rows = double(net.size());

@@ -1,6 +1,9 @@
 // Conservation, energy, stability.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include "plenum/geometry/shapes.h"
 #include "springs/nets.h"
 
 namespace plenum { namespace {
@@ -27,6 +30,66 @@ TEST(SpringsLaws, AFreeNetKeepsItsMomentumUnderImplicitEuler) {
   for (int k = 0; k < 200; ++k) net.step(params, Real(0.01));
   // Each solve leaves a residual of 1e-6 of h f, of which there is at most 40 springs' worth of 50 N.
   EXPECT_LT((test::momentum(net) - p).norm(), 200 * 1e-6 * 0.01 * 40 * 50);
+}
+
+TEST(SpringsLaws, WhateverIsMadeFallsFreelyUnderEveryImplicitMethod) {
+  std::vector<std::pair<std::string, SpringsPart>> parts;
+  for (const double spacing : {0.04, 0.05, 0.06, 0.08}) {
+    SpringsPart part;
+    part.type = SpringsPart::Type::soft_body;
+    part.mesh = torus_mesh(Real(0.3), Real(0.13), 48, 24);
+    part.spacing = Real(spacing);
+    parts.emplace_back(fmt::format("torus {}", spacing), part);
+  }
+  for (const int cells : {7, 16, 20}) {
+    SpringsPart part;
+    part.cells_x = part.cells_z = cells;
+    parts.emplace_back(fmt::format("cloth {}", cells), part);
+  }
+  for (const Index n : {6, 10}) {
+    SpringsPart part;
+    part.type = SpringsPart::Type::points;
+    part.mass = Real(0.01);
+    const auto at = [&](Index i, Index j, Index k) { return (i * n + j) * n + k; };
+    for (Index i = 0; i < n; ++i)
+      for (Index j = 0; j < n; ++j)
+        for (Index k = 0; k < n; ++k) {
+          part.points.push_back(Real(0.1) * Vec3(Real(i), Real(j), Real(k)));
+          for (Index d = 14; d < 27; ++d) {
+            const Index a = i + d / 9 - 1, b = j + d / 3 % 3 - 1, c = k + d % 3 - 1;
+            if (a < n && b >= 0 && b < n && c >= 0 && c < n)
+              part.springs.push_back(Index2(at(i, j, k), at(a, b, c)));
+          }
+        }
+    parts.emplace_back(fmt::format("block {}", n), part);
+  }
+  for (auto& [name, part] : parts) {
+    part.rotation = Vec3(20, 30, 40);
+    for (const Real stiffness : {Real(300), Real(1e4), Real(1e5)})
+      for (const auto integrator :
+           {Integrator::implicit_euler, Integrator::backward_euler, Integrator::local_global}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", name, stiffness, int(integrator)));
+        part.structural_stiffness = stiffness;
+        Net net = test::net_of(part);
+        const double h = 1.0 / 30;
+        const int steps = 10;
+        const auto height = [&] {
+          double sum = 0;
+          for (std::size_t i = 0; i < net.model.mass.size(); ++i)
+            sum += double(net.model.mass[i]) * double(net.state.particles.x[i].y());
+          return sum / test::total_mass(net);
+        };
+        const double start = height();
+        const Springs::Params params{.integrator = integrator, .air_density = 0, .tolerance = Real(1e-4)};
+        for (int k = 0; k < steps; ++k) net.step(params, static_cast<Real>(h));
+        // Euler's way is h^2 g for each step, of every step before. A residual of 1e-4 of |b|, in which the
+        // rounding of stiff springs is up to a hundred times the weight.
+        const double way = 9.81 * h * h * steps * (steps + 1) / 2;
+        EXPECT_NEAR(start - height(), way, 0.01 * way);
+        for (std::size_t e = 0; e < net.model.edges.size(); ++e)
+          ASSERT_LT(std::abs(double(Springs::strain(net.model, net.state, e))), 0.01);
+      }
+  }
 }
 
 TEST(SpringsLaws, ImplicitEulerTakesEnergyFromAPassiveNet) {

@@ -106,7 +106,8 @@ BlockPattern::BlockPattern(Index num_rows, std::span<const Index2> pairs, int wi
 
 /// Gives every panel its place. A distance that most slices have a whole panel for gets a plane: values for
 /// every row i, of its block in column i + distance. The planes' values of one slice lie together. Panels at
-/// -distance read the plane, where the panels above the diagonal that they mirror are all there.
+/// -distance read the plane, where the panels above the diagonal hold the mirrored blocks, all of them and no
+/// others.
 void BlockPattern::place_values() {
   const Index slices = num_slices();
   // Panel of each slice at a distance: the first one that needs no gathers (more only where a pair is
@@ -140,7 +141,14 @@ void BlockPattern::place_values() {
       // Its rows' partners lie in one slice or two; both must have put their values into the plane.
       const Index row = s * width_ - planes[k], first = row / width_;
       if (above[first] == none || above[(row + width_ - 1) / width_] == none) continue;
-      places_[p] = {first * next_unit_ + k * width_, row % width_, true};
+      // Few entries at one distance may have been packed beside others, in panels with gathers; what is left
+      // of a row's partners is then no mirror.
+      bool same = true;
+      for (Index l = 0; l < width_; ++l) {
+        const std::size_t there = above[(row + l) / width_] * width_ + (row + l) % width_;
+        same = same && slot_pairs_[p * width_ + l] == slot_pairs_[there];
+      }
+      if (same) places_[p] = {first * next_unit_ + k * width_, row % width_, true};
     }
   }
   for (Place& place : places_)

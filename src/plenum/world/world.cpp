@@ -195,9 +195,8 @@ bool World::let_through(System& system, Real s1, bool overtaken, Report& report)
   }
   if (moved > 0)
     report.warn(
-        "a fast solid drew a net out to three times its length, and was let through; slow it down, or let "
-        "the "
-        "net tear");
+        "a fast solid drew a net out to three times its length, and was let through; slow it down, or "
+        "let the net tear");
   return moved > 0;
 }
 

@@ -13,13 +13,6 @@ namespace {
 
 constexpr std::size_t block = 4096;
 
-std::span<const Vec3> as_vectors(std::span<const Real> flat) {
-  return {reinterpret_cast<const Vec3*>(flat.data()), flat.size() / 3};
-}
-std::span<Vec3> as_vectors(std::span<Real> flat) {
-  return {reinterpret_cast<Vec3*>(flat.data()), flat.size() / 3};
-}
-
 /// The method's row in the table of integrators.
 plenum::Integrator method_of(Springs::Integrator integrator) {
   switch (integrator) {

@@ -37,47 +37,14 @@ void add_air(const Springs::Model& model, const Springs::State& state, const Spr
   });
 }
 
-/// The scalar diagonal, in w.diagonal.
-void find_diagonal(SpringsWorkspace& w, std::size_t n) {
-  w.diagonal.resize(3 * n);
-  parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const Mat3 here = w.system.matrix().diagonal(Index(i));
-      for (int c = 0; c < 3; ++c) w.diagonal[3 * i + std::size_t(c)] = here(c, c);
-    }
-  });
-}
-
-/// The multigrid hierarchy of the net with its held particles; made anew if those have changed.
-NetMultigrid<Real>& multigrid_of(const Springs::Model& model, std::span<const Real> inverse_mass,
-                                 SpringsWorkspace& w) {
-  const auto is_held = [&](std::size_t i) { return static_cast<char>(inverse_mass[i] == 0); };
-  bool same = w.multigrid != nullptr && w.multigrid_held.size() == inverse_mass.size();
-  for (std::size_t p = 0; same && p < model.pinned.size(); ++p) {
-    const auto i = static_cast<std::size_t>(model.pinned[p]);
-    same = w.multigrid_held[i] == is_held(i);
-  }
-  if (same) return *w.multigrid;
-  w.multigrid_held.resize(inverse_mass.size());
-  for (std::size_t i = 0; i < inverse_mass.size(); ++i) w.multigrid_held[i] = is_held(i);
-  const SpringPairs pairs(model, w.penalty_stiffness, true);
-  std::vector<Real> strength = pairs.stiffness;
-  for (Real& k : strength) k = std::max(k, std::numeric_limits<Real>::min());
-  w.multigrid = std::make_unique<NetMultigrid<Real>>(Index(inverse_mass.size()), pairs.edges,
-                                                     std::span<const Real>(strength), w.multigrid_held);
-  return *w.multigrid;
-}
-
 /// Rounding moves a particle by about epsilon times the net's size, which a spring answers by h^2 k / m times
-/// as much. Beyond 1 / (8 epsilon) that answer drowns gravity, and no solve converges; the strain that a
-/// spring of this stiffness shows under its own particle, 8 epsilon g h^2 / l, is far below what anyone sees.
-/// m is the largest mass, so that light particles which carry a heavy one are not softened.
-Real largest_stiffness(Real heaviest, Real h) {
-  return heaviest / (8 * std::numeric_limits<Real>::epsilon() * h * h);
-}
-
-std::span<Vec3> as_vectors(std::span<Real> flat) {
-  return {reinterpret_cast<Vec3*>(flat.data()), flat.size() / 3};
+/// as much. Beyond 1 / (8 epsilon) that answer drowns gravity. On the diagonal the mass is added to four
+/// times as much for each spring, or more: in a net, which is solved in Real, it must not be lost there, or
+/// what lies askew hangs in the air. The strain that a spring of this stiffness shows under its own particle,
+/// 32 epsilon g h^2 / l, is far below what anyone sees. m is the largest mass, so that light particles which
+/// carry a heavy one are not softened.
+Real largest_stiffness(const SpringsWorkspace& w, Real h) {
+  return w.heaviest / ((w.chain ? 8 : 32) * std::numeric_limits<Real>::epsilon() * h * h);
 }
 
 /// Calls of(i) for all n particles.
@@ -152,7 +119,7 @@ void look_ahead(const Springs::Model& model, const Springs::State& state, const 
   w.supports.hold(w.moved);
   w.multipliers.accelerate(w.ahead, w.towards, inverse_mass, 0, w.moved);
   w.multipliers.rod_stiffness(w.rod_stiffness);
-  const Real limit = largest_stiffness(w.heaviest, h);
+  const Real limit = largest_stiffness(w, h);
   for (Real& k : w.rod_stiffness) k = std::min(k, limit);
   if (!w.rod_stiffness.empty()) w.system.set_turning(w.rod_stiffness);
 }
@@ -173,99 +140,6 @@ void add_turning(const Springs::Model& model, const Springs::State& state, Sprin
     w.system.matrix().add_diagonal(point, h * h * stiffness);
   });
 }
-
-}  // namespace
-
-/// w.told = w.base, and what multigrid has to know of supports so that its coarse levels do not carry off
-/// what stands still: the share of the diagonal that they hold, and their friction.
-static void tell_of_supports(SpringsWorkspace& w) {
-  w.told = w.base;
-  const auto held = w.supports.held();
-  const auto free = w.supports.free();
-  for (std::size_t k = 0; k < held.size(); ++k) {
-    const Real diagonal = w.system.matrix().diagonal(held[k]).trace() / 3;
-    w.told[std::size_t(held[k])] += diagonal * (3 - free[k].trace()) / 3;
-  }
-  w.supports.for_each_friction([&](Index particle, const Mat3& drag, const Vec3&) {
-    w.told[std::size_t(particle)] += drag.trace() / 3;
-  });
-}
-
-SolveReport solve_linear(const Springs::Model& model, const Springs::Params& params,
-                         std::span<const Real> inverse_mass, SpringsWorkspace& w, std::span<const Real> b,
-                         std::span<Real> x, double relative_tolerance, Multipliers<Real>* strict) {
-  const auto hold = [&](std::span<Real> y) {
-    for (const Index i : model.pinned)
-      if (inverse_mass[std::size_t(i)] == 0) y[3 * i] = y[3 * i + 1] = y[3 * i + 2] = 0;
-  };
-  // A projection on what pins, supports and constraints leave free.
-  struct Filter {
-    const decltype(hold)& pins;
-    const SupportSet& supports;
-    Multipliers<Real>* strict;
-    void operator()(std::span<Real> y) const {
-      pins(y);
-      supports.hold(as_vectors(y));
-      if (strict) strict->filter(as_vectors(y));
-    }
-    void dual(std::span<Real> y) const {
-      pins(y);
-      supports.hold(as_vectors(y));
-      if (!strict) return;
-      strict->filter_dual(as_vectors(y));
-      supports.hold(as_vectors(y));
-    }
-  };
-  const Filter filter{hold, w.supports, strict};
-  SolveOptions options{.relative_tolerance = relative_tolerance, .max_iterations = params.max_iterations};
-  const auto& matrix = w.system.matrix();
-  if (strict) {
-    // They converge in a few times the stiffest mode's share, or contradict each other.
-    options.max_iterations = std::min(options.max_iterations, 300);
-    // Constraints may carry nearly all of b, and then what is left of it is rounding: of Real, or in double
-    // that of the filter, whose own solve ends at 1e-13 and which errs by as much times the number of rods
-    // in a chain.
-    constexpr double rounding = std::max(4 * double(std::numeric_limits<Real>::epsilon()), 1e-10);
-    const std::span<Real> rest = flat(w.moved);
-    copy(b, rest);
-    hold(rest);
-    const double whole = norm(flat(std::as_const(w.moved)));
-    matrix.residual(b, std::span<const Real>(x), rest);
-    hold(rest);
-    options.absolute_tolerance = rounding * (whole + norm(flat(std::as_const(w.moved))));
-  }
-  // A stiff light chain answers what is left of a residual by its weight alone: a thousandth of its springs'
-  // forces would throw it about. It is cheap to leave nothing but rounding.
-  if (!strict && w.chain) {
-    const SolveReport report = solve_chain(model, inverse_mass, w, b, x, params.max_iterations);
-    if (report.converged()) return report;
-  }
-  switch (params.preconditioner) {
-    case Springs::Preconditioner::none:
-      break;
-    case Springs::Preconditioner::jacobi:
-      find_diagonal(w, inverse_mass.size());
-      w.jacobi.update(w.diagonal);
-      return pcg<Real>(matrix, w.jacobi, b, x, w.pcg, options, filter);
-    case Springs::Preconditioner::block_jacobi:
-      w.block_jacobi.update(matrix);
-      return pcg<Real>(matrix, w.block_jacobi, b, x, w.pcg, options, filter);
-    case Springs::Preconditioner::incomplete_cholesky:
-      if (!w.incomplete_cholesky)
-        w.incomplete_cholesky = std::make_unique<IncompleteCholesky<Real>>(matrix.pattern());
-      w.incomplete_cholesky->update(matrix);
-      return pcg<Real>(matrix, *w.incomplete_cholesky, b, x, w.pcg, options, filter);
-    case Springs::Preconditioner::multigrid: {
-      NetMultigrid<Real>& multigrid = multigrid_of(model, inverse_mass, w);
-      if (!w.supports.empty()) tell_of_supports(w);
-      multigrid.update(matrix, std::span<const Real>(w.supports.empty() ? w.base : w.told));
-      return pcg<Real>(matrix, multigrid, b, x, w.pcg, options, filter);
-    }
-  }
-  return pcg<Real>(matrix, IdentityPreconditioner{}, b, x, w.pcg, options, filter);
-}
-
-namespace {
 
 /// Makes the first guess of a solve, dv in `change`, one that pins, supports and `strict` constraints allow.
 void guess_allowed(const Springs::State& state, SpringsWorkspace& w, std::span<Vec3> change, bool strict) {
@@ -414,7 +288,7 @@ bool one_step(const Springs::Model& model, Springs::State& state, const Springs:
     parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) w.base[i] = model.mass[i] * (1 + h * params.point_damping);
     });
-    const Real limit = largest_stiffness(w.heaviest, h);
+    const Real limit = largest_stiffness(w, h);
     w.system.assemble(x, v, w.base, h, params.stiffness_scale, params.damping_scale, w.rhs, limit);
     if (w.stiffest * params.stiffness_scale > limit)
       report.warn(
@@ -452,6 +326,8 @@ bool one_step(const Springs::Model& model, Springs::State& state, const Springs:
     report.warn("the linear solve ran out of iterations; raise max_iterations or tolerance");
   if (solve.status == SolveStatus::stagnated)
     report.warn("the linear solve reached the limit of the precision; raise tolerance");
+  if (solve.status == SolveStatus::indefinite || solve.status == SolveStatus::not_finite)
+    report.warn("the linear solve broke down; raise substeps, or the masses of the lightest particles");
   const StageTimer timer(report.stages, "move");
   for_all(n, [&](std::size_t i) { v[i] += state.velocity_change[i]; });
   w.supports.finish(w.on_held, v);

@@ -16,13 +16,6 @@ namespace {
 
 constexpr std::size_t block = 4096;
 
-std::span<const Vec3> as_vectors(std::span<const Real> flat) {
-  return {reinterpret_cast<const Vec3*>(flat.data()), flat.size() / 3};
-}
-std::span<Vec3> as_vectors(std::span<Real> flat) {
-  return {reinterpret_cast<Vec3*>(flat.data()), flat.size() / 3};
-}
-
 /// What newton_minimize asks of the net.
 class NetPotential {
  public:

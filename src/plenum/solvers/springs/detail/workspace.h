@@ -171,5 +171,12 @@ inline std::span<Real> flat(std::vector<Vec3>& v) {
 inline std::span<const Real> flat(const std::vector<Vec3>& v) {
   return {reinterpret_cast<const Real*>(v.data()), 3 * v.size()};
 }
+/// And back.
+inline std::span<const Vec3> as_vectors(std::span<const Real> flat) {
+  return {reinterpret_cast<const Vec3*>(flat.data()), flat.size() / 3};
+}
+inline std::span<Vec3> as_vectors(std::span<Real> flat) {
+  return {reinterpret_cast<Vec3*>(flat.data()), flat.size() / 3};
+}
 
 }  // namespace plenum::inline PLENUM_ABI
