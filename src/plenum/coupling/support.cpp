@@ -30,14 +30,15 @@ std::optional<Support> support_of(const Samples& samples, std::size_t i, const S
   const Real driven = body.inverse_mass > 0 ? Real(0) : (body.pose * q - body.pose0 * q).norm();
   const Real fall = earth_gravity * h * h + driven;
   if (surface.distance - radius > fall) {
-    // Not at rest on it: a support where its way ends, not where the body is nearest.
+    // Not at rest on it: a support where its way ends, not where the body is nearest; or nearest to where it
+    // ends, if it falls a little farther.
     const Vec3 to = x + h * v;
     const Real path = (body.pose.to_local(to) - q).norm();
-    if (surface.distance - radius - shape.thin_wall_error() > path) return {};
+    if (surface.distance - radius - shape.thin_wall_error() > path + fall) return {};
     const std::optional<Real> first =
         first_contact(shape, body.pose0, body.pose, x, to, radius, Real(1e-4) * radius + Real(1e-5) * path);
-    if (!first) return {};
-    q = between(body.pose0, body.pose, *first).to_local(x + *first * (to - x));
+    q = first ? between(body.pose0, body.pose, *first).to_local(x + *first * (to - x))
+              : body.pose.to_local(to);
     surface = shape.signed_distance(q);
   }
   Support support{};
