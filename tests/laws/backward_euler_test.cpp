@@ -71,7 +71,7 @@ SpringsPart cloth(double stiffness) {
   return part;
 }
 
-TEST(BackwardEuler, NetsThatSwingGainNoEnergyHoweverStiff) {
+TEST(SlowBackwardEuler, NetsThatSwingGainNoEnergyHoweverStiff) {
   for (const Integrator integrator : {Integrator::backward_euler, Integrator::local_global})
     for (const double fps : {30.0, 60.0})
       for (const double stiffness : {1e3, 1e5, 1e6, 1e7})
@@ -129,7 +129,7 @@ Drop drop(Integrator integrator, double stiffness, double fps) {
   return {std::move(world), ball};
 }
 
-TEST(BackwardEuler, ABallThatFallsIsNeitherThrownUpNorLeftCrushed) {
+TEST(SlowBackwardEuler, ABallThatFallsIsNeitherThrownUpNorLeftCrushed) {
   for (const Integrator integrator :
        {Integrator::implicit_euler, Integrator::backward_euler, Integrator::local_global})
     for (const double fps : {30.0, 60.0})

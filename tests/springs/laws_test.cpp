@@ -32,7 +32,7 @@ TEST(SpringsLaws, AFreeNetKeepsItsMomentumUnderImplicitEuler) {
   EXPECT_LT((test::momentum(net) - p).norm(), 200 * 1e-6 * 0.01 * 40 * 50);
 }
 
-TEST(SpringsLaws, WhateverIsMadeFallsFreelyUnderEveryImplicitMethod) {
+TEST(SlowSpringsLaws, WhateverIsMadeFallsFreelyUnderEveryImplicitMethod) {
   std::vector<std::pair<std::string, SpringsPart>> parts;
   for (const double spacing : {0.04, 0.05, 0.06, 0.08}) {
     SpringsPart part;
