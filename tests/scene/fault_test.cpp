@@ -204,6 +204,24 @@ TEST_F(Fault, ValuesThatContradictEachOtherAreRefusedAtTheirKey) {
         "systems[0].model.parts[1].minor_radius: ");
 }
 
+TEST_F(Fault, PinsThatHoldNothingAreRefused) {
+  // Three particles at x = 0, 1, 2 of the part, which is placed 10 m above.
+  const auto complaint = [](const std::string& pin) {
+    return house_complaint(R"({"type": "springs", "name": "n", "model": {"parts": [{"type": "points",
+      "points": [[0, 0, 0], [1, 0, 0], [2, 0, 0]], "position": [0, 10, 0], "pins": [{"where": "last"}, {)" +
+                           pin + "}]}]}}");
+  };
+  const std::string key = "s.json:2: systems[0].model.parts[0].pins[1]";
+  EXPECT_EQ(complaint(R"("where": "box", "box_min": [0.8, 9.9, -1], "box_max": [1, 10, 1])"), "");
+  EXPECT_EQ(complaint(R"("where": "box", "box_min": [1.2, 6.7, -1], "box_max": [1.3, 7, 1])"),
+            key +
+                ": its box holds no particle of the part: [1.2, 6.7, -1] to [1.3, 7, 1]; the nearest one, "
+                "particle 1 at [1, 10, 0] in the world, is 3.01 m outside: move the box or make it larger");
+  EXPECT_EQ(complaint(R"("where": "box", "box_min": [0, 10, 0], "box_max": [2, 9, 0])"),
+            key + ".box_min: must not be greater than box_max in any direction: [0, 10, 0]");
+  EXPECT_EQ(complaint(""), key + ".indices: names no particle; list those to be held");
+}
+
 TEST_F(Fault, TimeStepsAndCountsOutOfRangeAreRefused) {
   for (const char* extra :
        {"\"world\": {\"fps\": 0}", "\"world\": {\"fps\": -60}", "\"world\": {\"fps\": 1e-300}",

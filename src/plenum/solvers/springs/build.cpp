@@ -19,6 +19,10 @@ namespace {
 using Model = Springs::Model;
 using State = Springs::State;
 
+std::string text_of(const Vec3& v) {
+  return fmt::format("[{:.6g}, {:.6g}, {:.6g}]", v.x(), v.y(), v.z());
+}
+
 std::size_t particles_of(const SpringsPart& part) {
   switch (part.type) {
     case SpringsPart::Type::cloth:
@@ -292,7 +296,13 @@ class Builder {
   std::vector<Index> selected(const SpringsPin& pin, const std::string& key) const {
     using Where = SpringsPin::Where;
     const Index n = made_.num_particles;
-    if (pin.where == Where::indices) return checked(pin.indices, key + ".indices");
+    if (pin.where == Where::indices) {
+      require(!pin.indices.empty(), key + ".indices", "names no particle; list those to be held");
+      return checked(pin.indices, key + ".indices");
+    }
+    if (pin.where == Where::box)
+      require((pin.box_min.array() <= pin.box_max.array()).all(), key + ".box_min",
+              "must not be greater than box_max in any direction", text_of(pin.box_min));
     const bool is_cloth = part_.type == SpringsPart::Type::cloth;
     require(is_cloth || pin.where == Where::box || pin.where == Where::all || pin.where == Where::first ||
                 pin.where == Where::last,
@@ -339,9 +349,26 @@ class Builder {
       };
       if (holds()) found.push_back(k);
     }
-    require(!found.empty(), key + ".where", "holds no particle of the part",
-            names_of(pin.where)[std::size_t(pin.where)]);
+    if (found.empty()) refuse_empty_box(pin, key);  // all else holds some in every part
     return found;
+  }
+
+  [[noreturn]] void refuse_empty_box(const SpringsPin& pin, const std::string& key) const {
+    const auto beyond = [&](Index k) {
+      const Vec3& x = s_.particles.x[std::size_t(base_ + k)];
+      return (x - x.cwiseMax(pin.box_min).cwiseMin(pin.box_max)).norm();
+    };
+    Index nearest = 0;
+    for (Index k = 1; k < made_.num_particles; ++k)
+      if (beyond(k) < beyond(nearest)) nearest = k;
+    throw Error(Problem{
+        .key = key,
+        .what = "its box holds no particle of the part",
+        .value = text_of(pin.box_min) + " to " + text_of(pin.box_max),
+        .remedy = fmt::format(
+            "the nearest one, particle {} at {} in the world, is {:.3g} m outside: move the box "
+            "or make it larger",
+            nearest, text_of(s_.particles.x[std::size_t(base_ + nearest)]), double(beyond(nearest)))});
   }
 
   const SpringsPart& part_;
