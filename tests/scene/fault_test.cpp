@@ -222,6 +222,31 @@ TEST_F(Fault, PinsThatHoldNothingAreRefused) {
   EXPECT_EQ(complaint(""), key + ".indices: names no particle; list those to be held");
 }
 
+TEST_F(Fault, KeyframesOfEntriesThatAreNotThereAreRefused) {
+  const auto complaint = [](const std::string& path, const std::string& pins) {
+    return house_complaint(
+        R"({"type": "springs", "name": "n", "model": {"parts": [{}]}, "params": {"pins": [)" + pins +
+        R"(]}, "keyframes": [{"path": ")" + path + R"(", "times": [0], "values": [[0, 1, 0]]}]})");
+  };
+  const std::string key = "s.json:1: systems[0].keyframes[0].path: ";
+  const auto missing = [&](const std::string& path) {
+    return key + "names an entry that is not there: \"" + path;
+  };
+  EXPECT_EQ(complaint("pins[1].offset", "{}, {}"), "");
+  EXPECT_EQ(complaint("pins[3].offset", "{}, {}"),
+            missing("pins[3].offset\" (allowed: 0 to 1); did you mean 'pins[1].offset'?; give "
+                    "systems[0].params.pins 4 entries"));
+  EXPECT_EQ(complaint("pins[3].offset", ""),
+            missing("pins[3].offset\" (allowed: none, it is empty); did you mean 'pins[0].offset'?; give "
+                    "systems[0].params.pins 4 entries"));
+  EXPECT_EQ(complaint("pins[256].offset", "{}"),
+            missing("pins[256].offset\" (allowed: 0 to 0); did you mean 'pins[0].offset'?"));
+  EXPECT_EQ(complaint("pins[3].ofset", ""),
+            key + "is no parameter of this system: \"pins[3].ofset\"; did you mean 'pins[0].offset'?");
+  EXPECT_EQ(complaint("pins[x].offset", "{}"),
+            key + "is no parameter of this system: \"pins[x].offset\"; did you mean 'pins[0].offset'?");
+}
+
 TEST_F(Fault, TimeStepsAndCountsOutOfRangeAreRefused) {
   for (const char* extra :
        {"\"world\": {\"fps\": 0}", "\"world\": {\"fps\": -60}", "\"world\": {\"fps\": 1e-300}",
