@@ -35,8 +35,12 @@ void Springs::Params::describe(Describer& d) {
   d("gravity", gravity, {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "acceleration of free fall"});
   d("integrator", integrator, {.doc = "method of stepping in time"});
   d("stiffness_scale", stiffness_scale,
-    {.min = 0, .max = 1e6, .doc = "factor on every spring's stiffness", .logarithmic = true});
-  d("damping_scale", damping_scale, {.min = 0, .max = 1e6, .doc = "factor on every spring's damping"});
+    {.min = 0,
+     .max = 1e6,
+     .doc = "factor on every spring's stiffness; its root is one on damping, so that damping ratios stay",
+     .logarithmic = true});
+  d("damping_scale", damping_scale,
+    {.min = 0, .max = 1e6, .doc = "factor on every spring's damping, and so on damping ratios"});
   d("point_damping", point_damping,
     {.unit = "1/s", .min = 0, .max = 1e4, .doc = "rate at which every particle's motion decays"});
   d("wind", wind,
