@@ -162,9 +162,14 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
     case Integrator::backward_euler:
     case Integrator::local_global:
       // Strict constraints are part of a linear solve.
-      if (!w.multipliers.empty())
+      if (!w.multipliers.empty()) {
+        if (!std::exchange(w.told_of_linear_steps, true))
+          report.warn(
+              "strict constraints make backward_euler and local_global take the linear step of "
+              "implicit_euler; "
+              "set constraints to penalty for their own");
         implicit_euler_step(model, state, params, w, dt, report);
-      else if (params.integrator == Integrator::backward_euler)
+      } else if (params.integrator == Integrator::backward_euler)
         backward_euler_step(model, state, params, w, dt, report);
       else
         local_global_step(model, state, params, w, dt, report);

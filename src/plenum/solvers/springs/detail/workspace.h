@@ -105,6 +105,8 @@ struct SpringsWorkspace {
   PcgWorkspace<double> chain_pcg;
   std::unique_ptr<NetMultigrid<Real>> multigrid;  ///< the same
   std::vector<char> multigrid_held;               ///< [N] particles it takes for held
+
+  bool told_of_linear_steps = false;  ///< which strict constraints make minimizers take
 };
 
 /// Which supports act is settled in so many turns; what is not then, the next step settles. Chains, which are
