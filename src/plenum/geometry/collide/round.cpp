@@ -1,6 +1,7 @@
 // Capsules, and planes with anything.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "plenum/geometry/collide/detail/core.h"
 #include "plenum/geometry/collide/detail/pairs.h"
@@ -61,9 +62,12 @@ void collide_plane(const Shape& shape, const Pose& pose, Real margin, Manifold& 
   int count = 0;
   Real slop = 0;
   const Vec3 up = pose.rotation.conjugate() * Vec3::UnitY();  // in the shape's frame
+  // Of what is still apart, corners above the middle are not the first to touch. A wide margin would have
+  // them taken for the farthest from the deepest point, instead of those that are about to.
+  Real middle = std::numeric_limits<Real>::infinity();
   const auto consider = [&](const Vec3& local, Real radius, std::uint32_t id) {
     const Real gap = up.dot(local) + pose.position[1] - radius;
-    if (gap > margin) return;
+    if (gap > margin || (gap > 0 && gap > middle)) return;
     Vec3 x = pose * local;
     x[1] = Real(0.5) * gap;
     points[count++] = {x, gap, id};
@@ -71,11 +75,13 @@ void collide_plane(const Shape& shape, const Pose& pose, Real margin, Manifold& 
   if (const auto* box = std::get_if<BoxShape>(&shape.variant())) {
     const Vec3& h = box->half_extents;
     slop = preference * h.minCoeff();
+    middle = pose.position[1];
     if (pose.position[1] - up.cwiseAbs().dot(h) <= margin)
       for (std::uint32_t i = 0; i < 8; ++i)
         consider(Vec3(i & 1 ? h[0] : -h[0], i & 2 ? h[1] : -h[1], i & 4 ? h[2] : -h[2]), 0, i + 1);
   } else if (const auto* hull = std::get_if<ConvexHullShape>(&shape.variant())) {
     slop = preference * Real(0.5) * hull->hull->bounds.size().minCoeff();
+    middle = (pose * hull->hull->centre)[1];
     for (std::size_t i = 0; i < hull->hull->vertices.size(); ++i)
       consider(hull->hull->vertices[i], 0, static_cast<std::uint32_t>(i + 1));
   } else if (const auto core = Core::of(shape, pose)) {
