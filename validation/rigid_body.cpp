@@ -6,7 +6,8 @@
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/shapes.h"
-#include "rigid_body.h"
+#include "plenum/solvers/obstacle/obstacle.h"
+#include "plenum/world/world.h"
 #include "rigid_scenes.h"
 #include "validation.h"
 
@@ -92,6 +93,7 @@ void slide_to_roll(Rows& rows) {
     row("sphere spinning at 10 rad/s: speed once it rolls", scene.state.frames.v[1].x(), v, 0.01 * v, "m/s");
   });
 }
+const Register register_slide("rigid_body/rigid-rolling", Effort::quick, slide_to_roll);
 
 void slopes(Rows& rows) {
   at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
@@ -143,6 +145,7 @@ void slopes(Rows& rows) {
     row("block at 2 m/s, mu 0.3: stops after", scene.state.frames.x[1].x(), reference, 0.01 * reference, "m");
   });
 }
+const Register register_slopes("rigid_body/rigid-friction", Effort::quick, slopes);
 
 /// Floors that are flat but cut into triangles, whose inner edges must not be felt.
 BodySpec triangulated(bool as_heights, double friction) {
@@ -191,6 +194,74 @@ void triangles(Rows& rows) {
     });
   }
 }
+const Register register_triangles("rigid_body/rigid-on-triangles", Effort::quick, triangles);
+
+/// A block on an obstacle's plane, mu 0.3, in a world: another system's solid instead of a body's.
+struct OnObstacle {
+  World world;
+  SystemOf<Rigid>* bodies;
+
+  OnObstacle(double dt, const BodySpec& block, double degrees)
+      : world({.fps = static_cast<Real>(std::round(1 / dt))}) {
+    Obstacle::Part plane;
+    plane.shape = Obstacle::Kind::plane;
+    Obstacle::Model solids;
+    Obstacle::State where;
+    Obstacle::build({{plane}}, solids, where);
+    world.add<Obstacle>("floor", solids, where,
+                        {.rotation = Vec3(0, 0, Real(-degrees)), .friction = Real(0.3)});
+    Rigid::Model model;
+    Rigid::State state;
+    Rigid::build({.bodies = {block}}, model, state);
+    bodies = &world.add<Rigid>("bodies", model, state);
+    bodies->parameters.sleeping = false;
+  }
+  void run(double seconds) {
+    while (world.time() < seconds - 1e-9) world.step_frame();
+  }
+};
+
+void on_obstacles(Rows& rows) {
+  at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
+    BodySpec block = box(Vec3::Constant(Real(0.1)), Vec3(0, Real(0.1), 0));
+    block.velocity = Vec3(2, 0, 0);
+    block.friction = Real(0.3);
+    OnObstacle scene(dt, block, 0);
+    scene.run(0.5);
+    const double slowed = (2 - scene.bodies->state.frames.v[0].x()) / 0.5;
+    row("block sliding on an obstacle, mu 0.3: deceleration", slowed, 0.3 * g, 0.01 * 0.3 * g, "m/s^2");
+    scene.run(2);
+    const double reference = expected("block_stop_distance", "d (m)");
+    row("block at 2 m/s on an obstacle, mu 0.3: stops after", scene.bodies->state.frames.x[0].x(), reference,
+        0.01 * reference, "m");
+  });
+  at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
+    const double angle = 30 * pi / 180;
+    BodySpec block =
+        box(Vec3::Constant(Real(0.1)), Vec3(Real(0.1 * std::sin(angle)), Real(0.1 * std::cos(angle)), 0));
+    block.rotation = Vec3(0, 0, -30);
+    block.friction = Real(0.3);
+    OnObstacle scene(dt, block, 30);
+    scene.run(1);
+    const double a = scene.bodies->state.frames.v[0].cast<double>().dot(down(angle));
+    const double reference = expected("block_slope_acceleration", "a (m/s^2)");
+    row("block down an obstacle of 30 degrees, mu 0.3: acceleration", a, reference, 0.01 * reference,
+        "m/s^2");
+  });
+  at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
+    // A floor that moves on at 2 m/s drags the block along, which falls back by as much as it would slide.
+    BodySpec block = box(Vec3::Constant(Real(0.1)), Vec3(0, Real(0.1), 0));
+    block.friction = Real(0.3);
+    OnObstacle scene(dt, block, 0);
+    scene.world.add_keyframes("floor",
+                              {"position", Keyframes::Interpolation::linear, {0, 2}, {0, 0, 0, 4, 0, 0}});
+    scene.run(1.5);
+    const double reference = expected("block_stop_distance", "d (m)");
+    row("block on an obstacle that goes at 2 m/s, mu 0.3: falls back by",
+        3 - scene.bodies->state.frames.x[0].x(), reference, 0.01 * reference, "m");
+  });
+}
+const Register register_obstacles("rigid_body/rigid-on-obstacles", Effort::quick, on_obstacles);
 
 void bounces(Rows& rows) {
   at_both_steps(rows, 1.0 / 1200, [](double dt, auto&& row) {
@@ -228,6 +299,7 @@ void bounces(Rows& rows) {
               1e-3, "m/s", "closed form, rigid_body.csv");
   }
 }
+const Register register_bounces("rigid_body/rigid-bouncing", Effort::quick, bounces);
 
 /// A body of these principal moments about the origin [kg m^2].
 RigidScene top(const D3& inertia, const D3& spin) {
@@ -289,11 +361,7 @@ void spins(Rows& rows) {
     rows.at_most("tennis racket: error of angular momentum over 100 s", momentum_error, 1e-3, "1", source);
   }
 }
-
-void closed_forms(Rows& rows) {
-  for (const auto part : {slide_to_roll, slopes, triangles, bounces, spins, gyroscope, impact}) part(rows);
-}
-const Register register_closed_forms("rigid_body/rigid", Effort::quick, closed_forms);
+const Register register_spins("rigid_body/rigid-spinning", Effort::quick, spins);
 
 void spin_f(Rows& rows) {
   RigidScene scene(spinning_box());

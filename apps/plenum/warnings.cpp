@@ -20,6 +20,7 @@ std::vector<Warning> first_warnings(const World& world) {
   const WorldSettings& settings = world.settings();
   const double h = 1 / (static_cast<double>(settings.fps) * settings.substeps);
   std::vector<Warning> warnings;
+  for (const std::string& doubt : world.doubts()) warnings.push_back({"", doubt});
   for (std::size_t i = 0; i < world.size(); ++i) {
     for (const std::string& doubt : world.system(i).doubts())
       warnings.push_back({world.system(i).name(), doubt});

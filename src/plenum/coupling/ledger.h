@@ -12,10 +12,10 @@ struct LedgerEntry {
   Vector3<double> moment = Vector3<double>::Zero();   ///< [N m s] of it about the world's origin
   std::size_t transfers = 0;
 
-  void book(const Vec3& point, const Vec3& j) {
+  void book(const Vec3& point, const Vec3& j, const Vec3& couple = Vec3::Zero()) {
     const Vector3<double> wide = j.cast<double>();
     impulse += wide;
-    moment += point.cast<double>().cross(wide);
+    moment += point.cast<double>().cross(wide) + couple.cast<double>();
     ++transfers;
   }
   void add(const LedgerEntry& other) {

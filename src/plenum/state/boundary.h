@@ -59,9 +59,10 @@ struct SampleImpulse {
 /// The opposite of it, on a body.
 struct BodyImpulse {
   Index body;
-  Vec3 impulse;   ///< [N s]
-  Vec3 point;     ///< [m] in the world
-  Real lead = 0;  ///< [s] for which the body has been on its way since, and is to be moved on by
+  Vec3 impulse;                ///< [N s]
+  Vec3 point;                  ///< [m] in the world
+  Real lead = 0;               ///< [s] for which the body has been on its way since, and is to be moved on by
+  Vec3 couple = Vec3::Zero();  ///< [N m s] besides, as of the friction of a face that turns
 };
 
 /// The surface of a solid that nothing moves, where a sample rests on it or is about to strike it: a plane
@@ -92,6 +93,15 @@ class Boundary {
   virtual bool takes_supports() const { return false; }
   /// Supports, to be heeded and filled in by the next step and then forgotten.
   virtual void rest_on(std::span<Support> supports) { static_cast<void>(supports); }
+  /// Whether its own bodies collide with others' solids in its step, together with all else that they touch.
+  virtual bool meets_solids() const { return false; }
+  /// The solids of all those that do not, on their way through the next step of dt [s]: kinematic, since they
+  /// have gone first, and the same ones in the same order as ever, unless systems were added.
+  virtual void meet(std::span<const SolidBody> solids, Real dt) {
+    static_cast<void>(solids), static_cast<void>(dt);
+  }
+  /// What its last step gave to them, sorted by their number in that list.
+  virtual std::span<const BodyImpulse> pushes() const { return {}; }
   /// out = samples at the ends of links longer than `most` times their rest length, which a solid may be let
   /// through (coupling/passage.h).
   virtual void find_overdrawn(Real most, std::vector<Index>& out) const {

@@ -68,6 +68,17 @@ concept HasBodies = requires(const typename S::Model& model, typename S::State& 
   S::absorb(model, state, impulses);
 };
 
+/// Collides its own rigid bodies with other systems' solids in its step (boundary.h). meet() is told of them
+/// before it, holds them in the model and state as bodies of its own, and says whether there are others than
+/// before, which makes scratch memory void; pushes() is what the step gave them.
+template <class S>
+concept MeetsSolids = HasBodies<S> &&
+    requires(typename S::Model& model, typename S::State& state, const typename S::Workspace& workspace,
+             std::span<const SolidBody> solids, Real dt) {
+  { S::meet(model, state, solids, dt) } -> std::same_as<bool>;
+  { S::pushes(workspace) } -> std::same_as<std::span<const BodyImpulse>>;
+};
+
 /// Changes of the model between steps (tearing, cutting, emitting shapes), and the parts of the model they
 /// change, which checkpoints then hold. Edits take place after the contacts of a substep; true if something
 /// changed.

@@ -140,6 +140,17 @@ class SystemOf final : public System, private Boundary {
   void rest_on(std::span<Support> supports) override {
     if constexpr (HasSupports<S>) S::rest_on(workspace, supports);
   }
+  bool meets_solids() const override { return MeetsSolids<S>; }
+  void meet(std::span<const SolidBody> solids, Real dt) override {
+    if constexpr (MeetsSolids<S>)
+      if (S::meet(model, state, solids, dt)) workspace = {};
+  }
+  std::span<const BodyImpulse> pushes() const override {
+    if constexpr (MeetsSolids<S>)
+      return S::pushes(workspace);
+    else
+      return {};
+  }
   void find_overdrawn(Real most, std::vector<Index>& out) const override {
     out.clear();
     if constexpr (requires { S::find_overdrawn(model, state, most, out); })

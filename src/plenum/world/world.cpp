@@ -70,6 +70,7 @@ void World::add(std::unique_ptr<System> system) {
   given_.push_back(numbers_by_path(*system));
   last_good_.forget();
   systems_.push_back(std::move(system));
+  for (auto& other : systems_) offer_solids(*other, 1, 1, 1);
 }
 
 System* World::find(std::string_view name) {
@@ -111,6 +112,23 @@ void World::add_keyframes(const std::string& system, Keyframes keyframes) {
   std::vector<std::string> names;
   for (const auto& s : systems_) names.push_back(s->name());
   throw Error(Problem{.key = system, .what = "no such system", .nearest = nearest_name(system, names)});
+}
+
+std::vector<std::string> World::doubts() const {
+  std::vector<std::string> doubts;
+  const System* first = nullptr;
+  for (const auto& system : systems_) {
+    const Boundary* const boundary = system->boundary();
+    if (!boundary || !boundary->meets_solids() || boundary->bodies().empty()) continue;
+    if (first)
+      doubts.push_back(
+          fmt::format("bodies of {} and {} pass through each other, since bodies meet those of their own "
+                      "system and obstacles; put them into one system",
+                      first->name(), system->name()));
+    else
+      first = system.get();
+  }
+  return doubts;
 }
 
 bool World::apply_keyframes(std::size_t system, double time) {
@@ -181,6 +199,44 @@ void World::return_supports(const System& system, Real lead, FrameReport& report
     supporter.boundary()->absorb(reactions_);
     sum = {};
     reactions_.clear();
+  }
+}
+
+void World::offer_solids(System& system, Real h, Real s0, Real s1) {
+  Boundary* const a = system.boundary();
+  if (!a || !a->meets_solids()) return;
+  solids_.clear();
+  solid_ends_.clear();
+  for (auto& other : systems_) {
+    Boundary* const b = other->boundary();
+    if (b && !b->meets_solids())
+      for (SolidBody solid : b->bodies()) {
+        // What stands still does so to the last bit.
+        const Pose from = solid.pose0, to = solid.pose;
+        if (from.position != to.position || from.rotation.coeffs() != to.rotation.coeffs())
+          solid.pose0 = between(from, to, s0), solid.pose = between(from, to, s1);
+        solids_.push_back(solid);
+      }
+    solid_ends_.push_back(solids_.size());
+  }
+  a->meet(solids_, h);
+}
+
+void World::return_pushes(const System& system, std::span<const BodyImpulse> pushes, FrameReport& report) {
+  std::size_t next = 0, first = 0;
+  for (std::size_t k = 0; next < pushes.size(); first = solid_ends_[k++]) {
+    LedgerEntry sum;
+    reactions_.clear();
+    for (; next < pushes.size() && std::size_t(pushes[next].body) < solid_ends_[k]; ++next) {
+      const BodyImpulse& push = pushes[next];
+      sum.book(push.point, -push.impulse, -push.couple);
+      reactions_.push_back(push);
+      reactions_.back().body -= static_cast<Index>(first);
+    }
+    if (reactions_.empty()) continue;
+    report.contacts += sum.transfers;
+    ledger_[{systems_[k]->name(), system.name()}].add(sum);
+    systems_[k]->boundary()->absorb(reactions_);
   }
 }
 
@@ -290,11 +346,13 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
     const Real s0 = static_cast<Real>(k) / static_cast<Real>(parts);
     const Real s1 = static_cast<Real>(k + size) / static_cast<Real>(parts);
     offer_supports(system, part_h, s0, s1, report);
+    offer_solids(system, part_h, s0, s1);
     Report part = system.step(part_h);
     look_for_failure(i, i + 1);
     part.substeps = 1;
     report.systems[i].add(part);
     return_supports(system, h * (1 - s0), report);
+    if (Boundary* const a = system.boundary()) return_pushes(system, a->pushes(), report);
     touch(system, part_h, s0, s1, report);
     // Not late in the substep: a net that is let go so draws itself together in a step long enough for the
     // implicit method to damp it, or it would be thrown by all that the solid has put into it.
@@ -312,14 +370,17 @@ void World::substep(Real h, double end, FrameReport& report) {
         if (Boundary* const boundary = systems_[owner]->boundary(); boundary && systems_[owner] != system)
           medium->immerse(owner, boundary->samples(), h);
   ledger_.clear();
-  // Solids go first, wherever the scene names them: contact needs to know where they have gone.
-  const auto is_solid = [](System& system) {
+  // Solids go first, wherever the scene names them: contact needs to know where they have gone. Those that
+  // meet others' solids need to know it of these.
+  const auto rank = [](System& system) {
     Boundary* const boundary = system.boundary();
-    return boundary && boundary->samples().x.empty() && !boundary->bodies().empty();
+    if (!boundary || !boundary->samples().x.empty()) return 2;
+    if (boundary->meets_solids()) return 1;
+    return boundary->bodies().empty() ? 2 : 0;
   };
-  for (const bool solids : {true, false})
+  for (const int turn : {0, 1, 2})
     for (std::size_t i = 0; i < systems_.size(); ++i)
-      if (is_solid(*systems_[i]) == solids) advance_system(i, h, end, report);
+      if (rank(*systems_[i]) == turn) advance_system(i, h, end, report);
   for (auto& system : systems_)
     if (Medium* const medium = system->medium())
       for (std::size_t owner = 0; owner < systems_.size(); ++owner)

@@ -97,6 +97,9 @@ class World {
   const System& system(std::size_t i) const { return *systems_[i]; }
   System* find(std::string_view name);
 
+  /// What the user should know of systems that do not act on each other: sentences with their remedies.
+  std::vector<std::string> doubts() const;
+
   double time() const { return static_cast<double>(frame_) / static_cast<double>(settings_.fps); }  ///< [s]
   std::int64_t frame() const { return frame_; }
   double dropped_seconds() const { return dropped_; }
@@ -138,6 +141,10 @@ class World {
   void offer_supports(System& system, Real h, Real s0, Real s1, FrameReport& report);
   /// Gives supports what they took, to be moved on by for `lead` [s].
   void return_supports(const System& system, Real lead, FrameReport& report);
+  /// Tells a system whose bodies meet other systems' solids where these are in a step to come, and books what
+  /// they were given after it.
+  void offer_solids(System& system, Real h, Real s0, Real s1);
+  void return_pushes(const System& system, std::span<const BodyImpulse> pushes, FrameReport& report);
   /// Lets solids through what they have drawn out too far in the part of a substep that ends at s1; see
   /// passage.h. Whether it did.
   bool let_through(System& system, Real s1, bool overtaken, Report& report);
@@ -183,7 +190,9 @@ class World {
   ContactWorkspace contact_;
   SupportWorkspace support_;
   std::vector<Support> supports_;        // of the system that steps
-  std::vector<BodyImpulse> reactions_;   // of supports
+  std::vector<SolidBody> solids_;        // that the system that steps meets
+  std::vector<std::size_t> solid_ends_;  // [systems] how many of them there are up to each one's last
+  std::vector<BodyImpulse> reactions_;   // of supports and solids
   std::vector<std::size_t> supporters_;  // the systems they belong to
   PassageWorkspace passage_;
   ImmersionWorkspace immersion_;

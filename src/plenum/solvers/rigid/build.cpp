@@ -9,6 +9,7 @@
 #include "plenum/geometry/shapes.h"
 #include "plenum/geometry/solid_mesh.h"
 #include "plenum/solvers/rigid/detail/build_joints.h"
+#include "plenum/solvers/rigid/detail/extent.h"
 #include "plenum/solvers/rigid/rigid.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -120,34 +121,6 @@ Shape shape_of(const ShapeSpec& s, const std::shared_ptr<const ConvexHull>& hull
     }
   }
   throw Error("unknown shape");
-}
-
-/// Smallest width and farthest point from the shape's origin. Of surfaces, as of planes, the width is none.
-std::pair<Real, Real> size_of(const ShapeSpec& s, const Shape& shape, const ConvexHull* hull) {
-  switch (s.shape) {
-    case Form::sphere:
-      return {2 * s.radius, s.radius};
-    case Form::box:
-      return {2 * s.half_extents.minCoeff(), s.half_extents.norm()};
-    case Form::capsule:
-      return {2 * s.radius, s.half_height + s.radius};
-    case Form::cylinder:
-    case Form::cone:
-      return {2 * std::min(s.radius, s.half_height), std::hypot(s.radius, s.half_height)};
-    case Form::hull: {
-      Real reach = 0;
-      for (const Vec3& x : hull->vertices) reach = std::max(reach, x.norm());
-      return {hull->bounds.size().minCoeff(), reach};
-    }
-    case Form::mesh:
-    case Form::height_field: {
-      const Aabb box = shape.bounds();
-      return {std::numeric_limits<Real>::max(), box.low.cwiseAbs().cwiseMax(box.high.cwiseAbs()).norm()};
-    }
-    case Form::plane:
-      break;
-  }
-  return {std::numeric_limits<Real>::max(), std::numeric_limits<Real>::max()};
 }
 
 /// A ball inside the shape that may stand for it: where it is, and its radius.
@@ -320,9 +293,9 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
       if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()))
         if (const std::string doubts = mesh->solid->doubts(); !doubts.empty())
           model.doubts.push_back("model." + key("shapes[" + std::to_string(s) + "].mesh ") + doubts);
-      const auto [size, far] = size_of(body.shapes[s], model.shapes.back(), hulls[s].get());
-      sizes.push_back(size);
-      reach = std::max(reach, far + (placed[s].position - principal.position).norm());
+      const detail::Extent extent = detail::extent_of(model.shapes.back());
+      sizes.push_back(extent.width);
+      reach = std::max(reach, extent.reach + (placed[s].position - principal.position).norm());
     }
     const Vec4& o = body.orientation;
     const Quat rotation = rotation_from_degrees(body.rotation) * Quat(o[3], o[0], o[1], o[2]).normalized();
@@ -354,12 +327,11 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
             const Pose local{origin * placed[s].position, (turned_back * placed[s].rotation).normalized()};
             const ShapeSpec& shape = body.shapes[s];
             const auto core = core_of(shape, sizes[s], hulls[s].get());
-            const bool is_round = shape.shape == Form::sphere || shape.shape == Form::capsule;
             model.colliders.push_back({i, first_shape + static_cast<Index>(s), local, body.friction,
                                        body.restitution, body.rolling_resistance,
                                        turned_back * body.surface_velocity, sizes[s],
-                                       is_round ? shape.radius : Real(0), core.first, core.second,
-                                       std::uint32_t{1} << body.layer, mask, body.sensor});
+                                       detail::round_of(model.shapes[first_shape + s]), core.first,
+                                       core.second, std::uint32_t{1} << body.layer, mask, body.sensor});
             const auto* ground = std::get_if<HeightFieldShape>(&model.shapes[first_shape + s].variant());
             model.meshes.push_back(ground ? height_field_mesh(*ground->field) : drawn(shape, hulls[s].get()));
             model.palette.push_back(body.shapes[s].palette >= 0 ? body.shapes[s].palette

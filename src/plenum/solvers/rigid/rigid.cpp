@@ -6,6 +6,7 @@
 #include "plenum/base/parallel.h"
 #include "plenum/integrate/free_rotation.h"
 #include "plenum/solvers/rigid/detail/broad.h"
+#include "plenum/solvers/rigid/detail/guests.h"
 #include "plenum/solvers/rigid/detail/narrow.h"
 #include "plenum/solvers/rigid/detail/rest.h"
 #include "plenum/solvers/rigid/detail/touch.h"
@@ -183,6 +184,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
     const bool contacts = !w.contacts.empty(), joints = !w.joints.empty();
     for (int k = 0; k < params.substeps; ++k) {
       push_bodies(model, params, h, w);
+      if (k > 0) w.solver.collect();
       w.solver.warm_start(w.bodies);
       if (joints) w.joints.begin(scene, w.bodies, contacts);
       w.solver.solve(w.bodies, true);
@@ -196,6 +198,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
       }
     }
     w.solver.restitute(w.bodies);
+    w.solver.collect();
     if (joints && contacts) w.joints.relax(scene, w.bodies, true);
   }
   {
@@ -203,6 +206,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
     w.solver.store(w.contacts);
     detail::keep_contacts(w, state.contacts);
     store_bodies(w, state);
+    detail::find_pushes(model, state, w, workspace.pushes);
     detail::find_touch(model, state, w);
     if (const int broke = w.joints.store(model, static_cast<double>(dt), state.joints); broke > 0)
       report.measure("joints broken", broke);
@@ -266,7 +270,7 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
 }
 
 void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink) {
-  for (std::size_t k = 0; k < model.colliders.size(); ++k) {
+  for (std::size_t k = 0; k < model.own_colliders(); ++k) {
     const TriangleMesh& mesh = model.meshes[k];
     if (mesh.triangles.empty()) continue;
     const Collider& c = model.colliders[k];
@@ -282,8 +286,8 @@ void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink)
 
 std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state, const Params&,
                                          Workspace& w) {
-  w.bodies.resize(model.colliders.size());
-  for (std::size_t k = 0; k < model.colliders.size(); ++k) {
+  w.bodies.resize(model.own_colliders());
+  for (std::size_t k = 0; k < w.bodies.size(); ++k) {
     const Collider& c = model.colliders[k];
     const auto pose_of = [&](const Vec3& x, const Vec4& q) {
       const Pose body{x, Quat(q[3], q[0], q[1], q[2])};
@@ -312,7 +316,7 @@ void Rigid::absorb(const Model& model, State& state, std::span<const BodyImpulse
     const Index i = model.colliders[j.body].body;
     const Vec3 dv = state.frames.inverse_mass[i] * j.impulse;
     const Vec3 dw = world_inertia<Real>(state.frames.rotation(i), state.frames.inverse_inertia[i]) *
-                    (j.point - state.frames.x[i]).cross(j.impulse);
+                    ((j.point - state.frames.x[i]).cross(j.impulse) + j.couple);
     state.frames.v[i] += dv;
     state.frames.w[i] += dw;
     if (!(j.lead > 0) || state.frames.inverse_mass[i] == 0) continue;

@@ -64,11 +64,16 @@ struct Rigid {
     std::vector<Real> gravity_scale;   ///< [N]
     std::vector<Pose> origin;          ///< [N] the frame its maker gave it, in the principal one
     std::vector<Real> reach;           ///< [N] m of the farthest point of a body from its centre of mass
-    std::vector<TriangleMesh> meshes;  ///< [K] what is drawn, in the collider's frame
+    std::vector<TriangleMesh> meshes;  ///< [own K] what is drawn, in the collider's frame
     std::vector<std::string> doubts;   ///< about meshes to collide with
-    std::vector<int> palette;          ///< [K]
+    std::vector<int> palette;          ///< [own K]
     std::vector<Joint> joints;         ///< [J]
     std::vector<Index2> apart;  ///< pairs of bodies that a joint keeps from touching, smaller first, sorted
+    /// How many of the bodies, the last ones, are solids of other systems: of one collider each, drawn and
+    /// moved by their owners. They are fixed, or kinematic while they move.
+    std::size_t num_guests = 0;
+    std::size_t own_bodies() const { return motion.size() - num_guests; }
+    std::size_t own_colliders() const { return colliders.size() - num_guests; }
   };
   /// Contacts [C] of the last step, in the order of their colliders, for warm starting.
   struct Contacts {
@@ -136,6 +141,7 @@ struct Rigid {
   struct Workspace {
     std::shared_ptr<RigidWorkspace> data;
     std::vector<SolidBody> bodies;
+    std::vector<BodyImpulse> pushes;  ///< of the last step, on guests
   };
 
   static constexpr std::size_t memory_per_triangle = 500;  ///< [bytes] of a mesh, part of memory()
@@ -150,6 +156,10 @@ struct Rigid {
   static void geometry(const Model&, const State&, DrawableSink&);
   static std::span<const SolidBody> bodies(const Model&, const State&, const Params&, Workspace&);
   static void absorb(const Model&, State&, std::span<const BodyImpulse>);
+  /// Takes in other systems' solids, which its bodies meet in the next step of dt [s], as bodies after its
+  /// own. True if there are more or less of them than before; then everything wakes.
+  static bool meet(Model&, State&, std::span<const SolidBody> solids, Real dt);
+  static std::span<const BodyImpulse> pushes(const Workspace& w) { return w.pushes; }
   /// Wakes every body. Pushed and moved bodies, changed gravity and what touches wake by themselves; this is
   /// for changes that a step cannot see, as of friction.
   static void wake(const Model&, State&);

@@ -32,6 +32,8 @@ void find_box(const Rigid::Model& model, const Rigid::State& state, Index k, con
   w.margins[k] =
       (is_movable(state, c.body) ? Real(0.005) * size : Real(0)) + std::min(w.ways[k], Real(0.5) * size);
   const Shape& shape = model.shapes[c.shape];
+  const bool tilts = !spin.isZero() && std::holds_alternative<PlaneShape>(shape.variant());
+  w.tilts[k] = tilts ? dt * spin.cross(w.poses[k].rotation * Vec3::UnitY()).norm() : Real(0);
   w.boxes[k] = shape.bounds(w.poses[k]).grown(w.margins[k]);
   if (std::holds_alternative<HeightFieldShape>(shape.variant())) {
     // The ground is solid below.
@@ -51,7 +53,8 @@ bool is_above(const Rigid::Model& model, const RigidWorkspace& w, Index plane, I
   if (!std::holds_alternative<PlaneShape>(model.shapes[model.colliders[plane].shape].variant())) return false;
   const Vec3 up = w.poses[plane].rotation * Vec3::UnitY();
   const Aabb& box = w.boxes[other];
-  return up.dot(box.centre() - w.poses[plane].position) > Real(0.5) * up.cwiseAbs().dot(box.size());
+  return up.dot(box.centre() - w.poses[plane].position) >
+         Real(0.5) * up.cwiseAbs().dot(box.size()) + way_towards(w, plane, other);
 }
 
 }  // namespace
@@ -62,7 +65,7 @@ void find_pairs(const Rigid::Model& model, const Rigid::State& state, const Vec3
   const std::size_t bodies = model.motion.size();
   // Of what stands still, boxes are kept; whether they are right is asked of the state, not remembered.
   if (w.boxes.size() != n || w.x.size() != bodies) {
-    w.poses.resize(n), w.boxes.resize(n), w.margins.resize(n), w.ways.resize(n);
+    w.poses.resize(n), w.boxes.resize(n), w.margins.resize(n), w.ways.resize(n), w.tilts.resize(n);
     w.x.assign(bodies, Vec3::Constant(std::numeric_limits<Real>::max()));  // nowhere
     w.turn.resize(bodies), w.awake.assign(bodies, 0);
   }

@@ -9,6 +9,18 @@ inline bool is_swift(Real way, const Rigid::Collider& c) {
   return way > Real(0.5) * c.size;
 }
 
+/// How far [m] collider i may come within the step, where collider j is. A plane that turns comes the farther
+/// the farther away that is.
+inline Real way_towards(const RigidWorkspace& w, Index i, Index j) {
+  if (!(w.tilts[i] > 0)) return w.ways[i];
+  const Aabb& box = w.boxes[j];
+  return w.ways[i] +
+         w.tilts[i] * ((box.centre() - w.poses[i].position).norm() + Real(0.5) * box.size().norm());
+}
+inline Real way_between(const RigidWorkspace& w, Index i, Index j) {
+  return way_towards(w, i, j) + way_towards(w, j, i);
+}
+
 /// Poses, ways, margins and boxes of the colliders for a step of dt [s], and the sorted pairs (first <
 /// second) of those that belong to different bodies, one of which moves, and whose layers want each other.
 void find_pairs(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,

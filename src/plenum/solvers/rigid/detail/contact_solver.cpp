@@ -112,6 +112,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
   std::array<std::array<std::size_t, 5>, num_colours> histogram{};
   constexpr std::uint32_t all = (1u << (num_colours - 1)) - 1;
   any_restitution_ = any_rolling_ = false;
+  bool any_booked = false;
   for (std::size_t i = 0; i < n; ++i) {
     const ContactInput& c = contacts[i];
     const bool moves_a = bodies.is_movable(c.body_a), moves_b = bodies.is_movable(c.body_b);
@@ -127,6 +128,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
     ++histogram[colour][c.count];
     any_restitution_ |= c.restitution > 0;
     any_rolling_ |= c.rolling > 0;
+    any_booked |= c.booked;
   }
   // Contacts of a colour in order of their number of points, so that those of a batch have about as many.
   std::array<std::array<std::size_t, 5>, num_colours> place{};
@@ -155,6 +157,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       const std::size_t lanes = colour.serial ? 1 : wide;
       Batch& batch = batches_[b];
       batch.count = 0;
+      batch.booked = false;
       std::size_t size = 0;
       // The next contacts of this colour.
       for (; size < lanes && first < n; ++size) {
@@ -162,6 +165,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         if (size > 0 && colour_of_[i] != colour_of_[order_[first - 1]]) break;
         batch.contact[size] = i;
         batch.count = std::max(batch.count, contacts[i].count);
+        batch.booked |= contacts[i].booked;
         ++first;
       }
       for (; size < wide; ++size) batch.contact[size] = -1;
@@ -170,6 +174,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
     }
   }
   points_.resize(num_points);
+  sums_.assign(any_booked ? num_batches : 0, Sums{});
 
   const Real h = settings.h;
   const auto softness = [&](Real hertz, Real& bias, Real& mass, Real& impulse) {
@@ -471,6 +476,40 @@ void ContactSolver::restitute(SolverBodies& bodies) {
     scatter_velocity(bodies, batch.a, batch.writes_a, va);
     scatter_velocity(bodies, batch.b, batch.writes_b, vb);
   });
+}
+
+void ContactSolver::collect() {
+  parallel_for(sums_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b) {
+      const Batch& batch = batches_[b];
+      if (!batch.booked) continue;
+      Sums& sums = sums_[b];
+      for (int p = 0; p < batch.count; ++p) sums.normal[p] += points_[batch.first_point + p].impulse;
+      sums.along += batch.along, sums.across += batch.across;
+      sums.turn += batch.twist * batch.normal + batch.roll;
+    }
+  });
+}
+
+void ContactSolver::given(std::span<ContactGift> out) const {
+  for (std::size_t b = 0; b < sums_.size(); ++b) {
+    const Batch& batch = batches_[b];
+    if (!batch.booked) continue;
+    const Sums& sums = sums_[b];
+    for (int l = 0; l < wide; ++l) {
+      if (batch.contact[l] < 0) continue;
+      const Vec3 n = get(batch.normal, l), t = get(batch.tangent, l);
+      ContactGift& gift = out[batch.contact[l]];
+      gift.arm = get(batch.ra, l);
+      gift.impulse = sums.along[l] * t + sums.across[l] * n.cross(t);
+      gift.couple = get(sums.turn, l);
+      for (int p = 0; p < batch.count; ++p) {
+        const Vec3 push = sums.normal[p][l] * n;
+        gift.impulse += push;
+        gift.couple += (get(points_[batch.first_point + p].ra, l) - gift.arm).cross(push);
+      }
+    }
+  }
 }
 
 void ContactSolver::store(std::span<ContactInput> contacts) const {

@@ -41,6 +41,14 @@ struct ContactInput {
   Real size;              ///< [m] of the smaller body; lengths below are parts of it
   Real round_a,
       round_b;  ///< [m] radius of a ball or capsule, whose surface slides under the point as it rolls
+  bool booked;  ///< whether ContactSolver::given() is to be asked of it
+};
+
+/// What a contact gave its second body in a whole step, in the world.
+struct ContactGift {
+  Vec3 impulse;  ///< [N s]
+  Vec3 arm;      ///< [m] where, from the first body's centre of mass at the start of the step
+  Vec3 couple;   ///< [N m s] besides
 };
 
 struct ContactSettings {
@@ -65,6 +73,10 @@ class ContactSolver {
   void solve(SolverBodies& bodies, bool with_bias);
   /// Bounces, once after the sub-steps.
   void restitute(SolverBodies& bodies);
+  /// Ends a sub-step for given(): adds up what the booked contacts have given in it.
+  void collect();
+  /// out [C]; only that of booked contacts means anything.
+  void given(std::span<ContactGift> out) const;
   /// Writes impulses back.
   void store(std::span<ContactInput> contacts) const;
 
@@ -79,6 +91,7 @@ class ContactSolver {
     unsigned writes_a, writes_b;              ///< bits of the lanes whose body moves
     std::uint32_t first_point;                ///< in points_
     int count;                                ///< most points of any lane
+    bool booked;                              ///< whether any lane is
     Wide3 normal, tangent;                    ///< from a to b; the other tangent is normal x tangent
     Wide soft_bias, soft_mass, soft_impulse;  ///< of overlap: [1/s], and parts of 1
     Wide slop, push;                          ///< [m], [m/s]
@@ -105,6 +118,11 @@ class ContactSolver {
     Wide approach;  ///< [m/s] normal velocity before it first pressed
     Wide restitution;
   };
+  /// Sums of what a batch gave over the sub-steps, of each of its points and of its patch.
+  struct alignas(sizeof(Wide)) Sums {
+    Wide normal[4], along, across;
+    Wide3 turn;
+  };
   struct Colour {
     std::size_t first, end;  ///< of batches
     bool serial;
@@ -117,6 +135,7 @@ class ContactSolver {
   ContactSettings settings_;
   AlignedVector<Batch> batches_;
   AlignedVector<Points> points_;
+  AlignedVector<Sums> sums_;  ///< [batches], or none if no contact is booked
   std::vector<Colour> colours_;
   std::vector<std::uint32_t> used_;      ///< [N + 1] colours of each body
   std::vector<std::uint8_t> colour_of_;  ///< [C]

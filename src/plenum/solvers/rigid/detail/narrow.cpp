@@ -227,7 +227,7 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
       const Pose b_in_a{a.to_local(b.position), (a.rotation.conjugate() * b.rotation).normalized()};
       // Nothing passes a plane, so none is stopped by it in vain.
       const Real margin = is_plane(shape_i) || is_plane(shape_j)
-                              ? Real(0.005) * std::min(ci.size, cj.size) + w.ways[i] + w.ways[j]
+                              ? Real(0.005) * std::min(ci.size, cj.size) + way_between(w, i, j)
                               : w.margins[i] + w.margins[j];
       *out = collide(shape_i, shape_j, b_in_a, margin, w.caches[slot]);
       if (swift && out->count == 0) touches_first(ci, cj, a, b, *out);
@@ -294,6 +294,7 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWo
       if (!cb.surface_velocity.isZero())
         c.surface_velocity -= state.frames.rotation(cb.body) * cb.surface_velocity;
       c.round_a = ca.round, c.round_b = cb.round;
+      c.booked = static_cast<std::size_t>(j) >= model.own_colliders();
     }
   });
 }

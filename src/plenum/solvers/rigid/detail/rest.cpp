@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plenum/solvers/rigid/detail/broad.h"
+
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
@@ -130,7 +132,7 @@ bool wake_touched(const Rigid::Model& model, Rigid::State& state, RigidWorkspace
     Real least = m.points[0].separation;
     for (int q = 1; q < m.count; ++q) least = std::min(least, m.points[q].separation);
     // Nearer than what makes an island of two bodies, so that what sleeps apart does not wake each other.
-    if (least > w.ways[i] + w.ways[j]) continue;
+    if (least > way_between(w, i, j)) continue;
     if (!any) w.wakes.assign(rest.island.size(), 0);
     any = true;
     w.wakes[rest.island[sleeper]] = 1;
@@ -209,6 +211,14 @@ void settle(const Rigid::Model& model, Rigid::State& state, const Rigid::Params&
   move_contacts(state.contacts, rest.contacts, w, [&](const Index2& pair) {
     return rest.island[model.colliders[pair[0]].body] >= 0 || rest.island[model.colliders[pair[1]].body] >= 0;
   });
+}
+
+void forget(Index first, Rigid::State& state, RigidWorkspace& w) {
+  const auto goes = [&](const Index2& pair) { return pair[1] >= first; };
+  Rigid::Contacts gone;
+  move_contacts(state.contacts, gone, w, goes);
+  for (std::vector<Index2>* pairs : {&state.touch.pairs, &state.touch.begun, &state.touch.ended})
+    std::erase_if(*pairs, goes);
 }
 
 void wake_all(const Rigid::Model& model, Rigid::State& state, RigidWorkspace& w) {

@@ -23,6 +23,9 @@ bool wake_touched(const Rigid::Model& model, Rigid::State& state, RigidWorkspace
 void settle(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& params, Real dt,
             FunctionRef<void(Islands&)> joints, RigidWorkspace& w);
 
+/// Drops contacts of colliders from `first` on, which are gone; all bodies are awake.
+void forget(Index first, Rigid::State& state, RigidWorkspace& w);
+
 /// Wakes every body.
 void wake_all(const Rigid::Model& model, Rigid::State& state, RigidWorkspace& w);
 

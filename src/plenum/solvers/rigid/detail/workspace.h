@@ -30,6 +30,7 @@ struct RigidWorkspace {
   std::vector<Aabb> boxes;                     ///< [K] with margins
   std::vector<Real> margins;                   ///< [K] m
   std::vector<Real> ways;                      ///< [K] m that a collider may go within the step
+  std::vector<Real> tilts;                     ///< [K] by which a plane's normal may turn within it
   std::vector<Index2> pairs;                   ///< that may touch, sorted
   std::vector<std::uint8_t> active_colliders;  ///< [K]
   SweepAndPrune sweep;
@@ -44,6 +45,7 @@ struct RigidWorkspace {
   std::vector<Index> old_starts;               ///< [K + 1] contacts of the last step by their first collider
   std::vector<Index> contact_slot;             ///< [C] manifold of each contact
   std::vector<detail::ContactInput> contacts;  ///< [C]
+  std::vector<detail::ContactGift> gifts;      ///< [C] of those with guests
   std::vector<Index2> sensed, touching, sleeping_touch, shared;  ///< pairs that touch
   // Solver.
   detail::SolverBodies bodies;
