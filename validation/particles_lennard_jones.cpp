@@ -309,7 +309,7 @@ void nist_all_states(Rows& rows) {
   const Reference table("lennard_jones_nist_md");
   for (std::size_t r = 0; r < table.size(); ++r) compare_with_nist(rows, table, r, 100);
 }
-const Register register_all_states("lennard_jones_nist_md/particles-all", Effort::thorough, nist_all_states);
+const Register register_all_states("particles/nist-liquid", Effort::thorough, nist_all_states);
 
 // ---------------------------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@
 #include "plenum/geometry/shapes.h"
 #include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/world/world.h"
+#include "rigid_body.h"
 #include "rigid_scenes.h"
 #include "validation.h"
 
@@ -93,7 +94,6 @@ void slide_to_roll(Rows& rows) {
     row("sphere spinning at 10 rad/s: speed once it rolls", scene.state.frames.v[1].x(), v, 0.01 * v, "m/s");
   });
 }
-const Register register_slide("rigid_body/rigid-rolling", Effort::quick, slide_to_roll);
 
 void slopes(Rows& rows) {
   at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
@@ -145,7 +145,6 @@ void slopes(Rows& rows) {
     row("block at 2 m/s, mu 0.3: stops after", scene.state.frames.x[1].x(), reference, 0.01 * reference, "m");
   });
 }
-const Register register_slopes("rigid_body/rigid-friction", Effort::quick, slopes);
 
 /// Floors that are flat but cut into triangles, whose inner edges must not be felt.
 BodySpec triangulated(bool as_heights, double friction) {
@@ -194,7 +193,6 @@ void triangles(Rows& rows) {
     });
   }
 }
-const Register register_triangles("rigid_body/rigid-on-triangles", Effort::quick, triangles);
 
 /// A block on an obstacle's plane, mu 0.3, in a world: another system's solid instead of a body's.
 struct OnObstacle {
@@ -261,7 +259,6 @@ void on_obstacles(Rows& rows) {
         3 - scene.bodies->state.frames.x[0].x(), reference, 0.01 * reference, "m");
   });
 }
-const Register register_obstacles("rigid_body/rigid-on-obstacles", Effort::quick, on_obstacles);
 
 void bounces(Rows& rows) {
   at_both_steps(rows, 1.0 / 1200, [](double dt, auto&& row) {
@@ -299,7 +296,6 @@ void bounces(Rows& rows) {
               1e-3, "m/s", "closed form, rigid_body.csv");
   }
 }
-const Register register_bounces("rigid_body/rigid-bouncing", Effort::quick, bounces);
 
 /// A body of these principal moments about the origin [kg m^2].
 RigidScene top(const D3& inertia, const D3& spin) {
@@ -361,7 +357,12 @@ void spins(Rows& rows) {
     rows.at_most("tennis racket: error of angular momentum over 100 s", momentum_error, 1e-3, "1", source);
   }
 }
-const Register register_spins("rigid_body/rigid-spinning", Effort::quick, spins);
+
+void closed_forms(Rows& rows) {
+  for (const auto part : {slide_to_roll, slopes, triangles, on_obstacles, bounces, spins, gyroscope, impact})
+    part(rows);
+}
+const Register register_closed_forms("rigid_body/rigid", Effort::quick, closed_forms);
 
 void spin_f(Rows& rows) {
   RigidScene scene(spinning_box());

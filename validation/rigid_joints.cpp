@@ -5,11 +5,13 @@
 #include <numbers>
 
 #include "double_pendulum.h"
+#include "rigid_body.h"
 #include "rigid_scenes.h"
 #include "rounding.h"
 #include "validation.h"
 
-namespace plenum::validation { namespace {
+namespace plenum::validation {
+namespace {
 
 using rigid::BodySpec;
 using rigid::Form;
@@ -163,7 +165,8 @@ double expected(const std::string& name, const std::string& quantity) {
   return std::nan("");
 }
 
-/// A heavy symmetric top on a ball joint, in steady precession: m = 1 kg, its centre 0.1 m from the tip.
+}  // namespace
+
 void gyroscope(Rows& rows) {
   const double rate = expected("gyroscope_steady_precession_slow", "rad/s"), tilt = pi / 3, spin = 100;
   for (const double dt : {1.0 / 600, 1.0 / 60}) {
@@ -196,9 +199,7 @@ void gyroscope(Rows& rows) {
       rows.report(name + ", at 1/60 s", angle / 3, "rad/s", "closed form, rigid_body.csv");
   }
 }
-const Register register_gyroscope("rigid_body/rigid-gyroscope", Effort::quick, gyroscope);
 
-/// A ball hits a rod that hangs from a hinge, and does not bounce.
 void impact(Rows& rows) {
   const double speed = 2, distance = 0.7, radius = 0.1;
   for (const double dt : {1.0 / 600, 1.0 / 60}) {
@@ -226,7 +227,8 @@ void impact(Rows& rows) {
       rows.report(name + ", at 1/60 s", spin, "rad/s", "closed form, rigid_body.csv");
   }
 }
-const Register register_impact("rigid_body/rigid-impact", Effort::quick, impact);
+
+namespace {
 
 /// A wheel with a motor of bounded torque, and a slider on a spring.
 void drives(Rows& rows) {
@@ -292,4 +294,5 @@ void chains(Rows& rows) {
 }
 const Register register_chains("rigid/chain", Effort::quick, chains);
 
-}}  // namespace plenum::validation
+}
+}  // namespace plenum::validation

@@ -38,7 +38,9 @@ class Rows {
 
 enum class Effort { quick, thorough };  ///< thorough cases run with --all
 
-/// A case's name is file/solver when it uses a file of validation/reference, else solver/what.
+/// The case by which a solver answers for a file of validation/reference is named file/solver, every other
+/// one solver/what. No name begins with another's, so that an argument of `plenum validate` can choose any
+/// alone.
 struct Case {
   std::string name;
   Effort effort;

@@ -54,6 +54,27 @@ TEST_F(Program, WrongNamesGetTheNearestOne) {
   }
 }
 
+TEST_F(Program, NamesOfCasesSayWhatTheyJudge) {
+  // file/solver with a file of validation/reference, else solver/what; none is the beginning of another.
+  const fs::path root = PLENUM_SOURCE_DIR;
+  const auto is_part = [&](const std::string& name) {
+    return fs::is_directory(root / "src/plenum/solvers" / name) ||
+           fs::is_directory(root / "src/plenum" / name);
+  };
+  std::istringstream lines(run("list cases").out);
+  std::vector<std::string> names;
+  for (std::string kind, name, rest; lines >> kind >> name && std::getline(lines, rest);)
+    if (kind == "validate") names.push_back(name);
+  ASSERT_GT(names.size(), 10u);
+  for (const std::string& name : names) {
+    const std::string first = name.substr(0, name.find('/')), second = name.substr(first.size() + 1);
+    const bool has_file = fs::exists(root / "validation/reference" / (first + ".csv"));
+    EXPECT_TRUE(is_part(has_file ? second : first)) << name;
+    for (const std::string& other : names)
+      EXPECT_TRUE(other == name || !other.starts_with(name)) << name << " and " << other;
+  }
+}
+
 TEST_F(Program, RunEndsWithOneJsonObjectAndHashesDoNotDependOnThreads) {
   const std::string scene = write("drops.json", drops);
   std::set<std::string> hashes;

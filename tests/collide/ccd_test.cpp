@@ -14,7 +14,7 @@ using namespace test;
 using Points = std::array<Point, 4>;
 
 TEST(Ccd, EveryReferenceCase) {
-  std::ifstream file(std::string(PLENUM_SOURCE_DIR) + "/validation/reference/ccd_cases.csv");
+  std::ifstream file(PLENUM_SOURCE_DIR "/validation/reference/ccd_cases.csv");
   ASSERT_TRUE(file);
   std::string line;
   int cases = 0;

@@ -181,7 +181,7 @@ Content content_of(const std::string& text) {
 
 TEST(SlowFigures, TheCommittedOnesAreWhatTheCodeDraws) {
   for (const Figure& figure : all_figures()) {
-    std::ifstream in(std::string(PLENUM_SOURCE_DIR) + "/docs/pictures/" + std::string(figure.file));
+    std::ifstream in(PLENUM_SOURCE_DIR "/docs/pictures/" + std::string(figure.file));
     ASSERT_TRUE(in.good()) << figure.file;
     std::stringstream committed;
     committed << in.rdbuf();

@@ -12,8 +12,8 @@ namespace plenum { namespace {
 template <class Parse>
 void replay(const std::string& name, Parse&& parse) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(PLENUM_SOURCE_DIR) +
-                                                               "/tests/fuzz/corpus/fuzz_" + name)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(PLENUM_SOURCE_DIR "/tests/fuzz/corpus/fuzz_" + name)) {
     const auto bytes = read_regular_file(entry.path());
     SCOPED_TRACE(entry.path());
     EXPECT_EQ(fuzz_mesh_reader(parse, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()), 0);

@@ -136,7 +136,7 @@ TEST(ObjReference, MeshesThatWeWrite) {
 TEST(ObjReference, EverySeedOfTheFuzzerThatIsRead) {
   int read = 0;
   for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(PLENUM_SOURCE_DIR) + "/tests/fuzz/corpus/fuzz_obj")) {
+       std::filesystem::directory_iterator(PLENUM_SOURCE_DIR "/tests/fuzz/corpus/fuzz_obj")) {
     const auto bytes = read_regular_file(entry.path());
     const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     try {

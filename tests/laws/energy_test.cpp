@@ -53,7 +53,7 @@ std::vector<std::string> passive_scenes() {
   std::vector<std::string> out;
   for (const char* name :
        {"arch", "bridge", "card-house", "dominoes", "marble-run", "pyramid", "ragdolls", "wrecking-ball"})
-    out.push_back(std::string(PLENUM_SOURCE_DIR "/scenes/") + name + ".json");
+    out.push_back(PLENUM_SOURCE_DIR "/scenes/" + std::string(name) + ".json");
   return out;
 }
 INSTANTIATE_TEST_SUITE_P(Rigid, SlowEnergy, testing::ValuesIn(passive_scenes()), [](const auto& param) {

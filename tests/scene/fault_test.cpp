@@ -204,6 +204,49 @@ TEST_F(Fault, ValuesThatContradictEachOtherAreRefusedAtTheirKey) {
         "systems[0].model.parts[1].minor_radius: ");
 }
 
+TEST_F(Fault, PinsThatHoldNothingAreRefused) {
+  // Three particles at x = 0, 1, 2 of the part, which is placed 10 m above.
+  const auto complaint = [](const std::string& pin) {
+    return house_complaint(R"({"type": "springs", "name": "n", "model": {"parts": [{"type": "points",
+      "points": [[0, 0, 0], [1, 0, 0], [2, 0, 0]], "position": [0, 10, 0], "pins": [{"where": "last"}, {)" +
+                           pin + "}]}]}}");
+  };
+  const std::string key = "s.json:2: systems[0].model.parts[0].pins[1]";
+  EXPECT_EQ(complaint(R"("where": "box", "box_min": [0.8, 9.9, -1], "box_max": [1, 10, 1])"), "");
+  EXPECT_EQ(complaint(R"("where": "box", "box_min": [1.2, 6.7, -1], "box_max": [1.3, 7, 1])"),
+            key +
+                ": its box holds no particle of the part: [1.2, 6.7, -1] to [1.3, 7, 1]; the nearest one, "
+                "particle 1 at [1, 10, 0] in the world, is 3.01 m outside: move the box or make it larger");
+  EXPECT_EQ(complaint(R"("where": "box", "box_min": [0, 10, 0], "box_max": [2, 9, 0])"),
+            key + ".box_min: must not be greater than box_max in any direction: [0, 10, 0]");
+  EXPECT_EQ(complaint(""), key + ".indices: names no particle; list those to be held");
+}
+
+TEST_F(Fault, KeyframesOfEntriesThatAreNotThereAreRefused) {
+  const auto complaint = [](const std::string& path, const std::string& pins) {
+    return house_complaint(
+        R"({"type": "springs", "name": "n", "model": {"parts": [{}]}, "params": {"pins": [)" + pins +
+        R"(]}, "keyframes": [{"path": ")" + path + R"(", "times": [0], "values": [[0, 1, 0]]}]})");
+  };
+  const std::string key = "s.json:1: systems[0].keyframes[0].path: ";
+  const auto missing = [&](const std::string& path) {
+    return key + "names an entry that is not there: \"" + path;
+  };
+  EXPECT_EQ(complaint("pins[1].offset", "{}, {}"), "");
+  EXPECT_EQ(complaint("pins[3].offset", "{}, {}"),
+            missing("pins[3].offset\" (allowed: 0 to 1); did you mean 'pins[1].offset'?; give "
+                    "systems[0].params.pins 4 entries"));
+  EXPECT_EQ(complaint("pins[3].offset", ""),
+            missing("pins[3].offset\" (allowed: none, it is empty); did you mean 'pins[0].offset'?; give "
+                    "systems[0].params.pins 4 entries"));
+  EXPECT_EQ(complaint("pins[256].offset", "{}"),
+            missing("pins[256].offset\" (allowed: 0 to 0); did you mean 'pins[0].offset'?"));
+  EXPECT_EQ(complaint("pins[3].ofset", ""),
+            key + "is no parameter of this system: \"pins[3].ofset\"; did you mean 'pins[0].offset'?");
+  EXPECT_EQ(complaint("pins[x].offset", "{}"),
+            key + "is no parameter of this system: \"pins[x].offset\"; did you mean 'pins[0].offset'?");
+}
+
 TEST_F(Fault, TimeStepsAndCountsOutOfRangeAreRefused) {
   for (const char* extra :
        {"\"world\": {\"fps\": 0}", "\"world\": {\"fps\": -60}", "\"world\": {\"fps\": 1e-300}",

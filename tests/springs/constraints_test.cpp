@@ -120,6 +120,24 @@ TEST(SpringsConstraints, StabilizationKeepsAPendulumFromDrifting) {
   EXPECT_LT(drift(Stabilization::none, Integrator::backward_euler), 2e-6);
 }
 
+TEST(SpringsConstraints, MinimizersTellOnceThatConstraintsMakeThemTakeALinearStep) {
+  for (const auto integrator :
+       {Integrator::implicit_euler, Integrator::backward_euler, Integrator::local_global})
+    for (const auto kept : {Springs::Constraints::multipliers, Springs::Constraints::penalty}) {
+      Net net = test::net_of(pendulum(2));
+      Springs::Params params = params_of(integrator);
+      params.constraints = kept;
+      const bool linear =
+          integrator != Integrator::implicit_euler && kept == Springs::Constraints::multipliers;
+      const Report first = net.step(params, Real(1) / 60);
+      ASSERT_EQ(first.warnings().size(), linear ? 1u : 0u) << names_of(integrator)[std::size_t(integrator)];
+      if (linear) {
+        EXPECT_NE(std::string_view(first.warnings()[0].text).find("implicit_euler"), std::string_view::npos);
+      }
+      EXPECT_TRUE(net.step(params, Real(1) / 60).warnings().empty());
+    }
+}
+
 TEST(SpringsConstraints, ShakenSymplecticMethodsKeepTheEnergyOfAPendulum) {
   for (const auto integrator : {Integrator::symplectic_euler, Integrator::velocity_verlet}) {
     Net net = test::net_of(pendulum(1));

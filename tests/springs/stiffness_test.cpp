@@ -65,4 +65,72 @@ TEST(SpringsStiffness, ARopesElongationStiffnessDoesNotDependOnItsSegments) {
   }
 }
 
+using Integrator = Springs::Integrator;
+
+/// Two points on a spring of 100 N/m at rest, drawn out along it by `stretch` [m].
+test::Net pair_of_points(double mass, double damping_time, double stretch) {
+  SpringsPart part;
+  part.type = SpringsPart::Type::points;
+  part.points = {Vec3::Zero(), Vec3(1, 0, 0)};
+  part.springs = {Index2(0, 1)};
+  part.mass = Real(mass);
+  part.structural_stiffness = 100;
+  part.damping_time = Real(damping_time);
+  test::Net net = test::net_of(part);
+  net.state.particles.x[0].x() -= Real(stretch / 2);
+  net.state.particles.x[1].x() += Real(stretch / 2);
+  return net;
+}
+double stretch_of(const test::Net& net) {
+  return double(net.state.particles.x[1].x()) - double(net.state.particles.x[0].x()) - 1;
+}
+
+TEST(SpringsStiffness, ItsScaleKeepsTheDampingRatio) {
+  // Of the relative motion, with omega^2 = 2 k/m, c = 2 m/2 omega is critical: stretch falls as
+  // (1 + omega t) exp(-omega t) and never changes its sign. Every method follows to its first order in omega
+  // h.
+  constexpr double mass = 2, omega = 10, start = 0.2, turn = 0.01;
+  for (std::size_t i = 0; i < names_of(Integrator{}).size(); ++i)
+    for (const double scale : {1.0 / 16, 1.0, 16.0}) {
+      test::Net net = pair_of_points(mass, mass * omega / 100, start);
+      Springs::Params params = test::isolated(static_cast<Integrator>(i));
+      params.stiffness_scale = Real(scale);
+      params.tolerance = params.nonlinear_tolerance = Real(1e-6);
+      const double h = turn / (omega * std::sqrt(scale));
+      for (int step = 1; step <= 600; ++step) {
+        net.step(params, Real(h));
+        const double angle = turn * step, exact = start * (1 + angle) * std::exp(-angle);
+        ASSERT_NEAR(stretch_of(net), exact, turn * start)
+            << names_of(Integrator{})[i] << " at " << scale << ", " << step;
+      }
+    }
+}
+
+TEST(SpringsStiffness, ItsScaleIsPartOfTheLongestStep) {
+  // Frequencies and rates of decay rise with the root of the scale: where the limit is a multiple of their
+  // inverse, so does the number of steps.
+  const test::Net net = test::free_net(3);
+  for (const Integrator integrator : {Integrator::symplectic_euler, Integrator::velocity_verlet,
+                                      Integrator::position_verlet, Integrator::leapfrog, Integrator::rk4}) {
+    Springs::Params params = test::isolated(integrator);
+    const double once = double(Springs::max_dt(net.model, net.state, params));
+    params.stiffness_scale = 16;
+    EXPECT_NEAR(4 * double(Springs::max_dt(net.model, net.state, params)), once, 1e-5 * once);
+  }
+  // Where it is what holds growth to a factor e in a second, so it does here: energies grow by e^2.
+  test::Net light = pair_of_points(1, 1e-3, 0.1);
+  Springs::Params params = test::isolated(Integrator::explicit_euler);
+  params.stiffness_scale = 16;
+  const double stiffness = 16 * double(light.model.stiffness[0]);
+  const auto energy = [&] {
+    const double v = double(light.state.particles.v[1].x());  // both move alike
+    return v * v + stiffness * std::pow(stretch_of(light), 2) / 2;
+  };
+  const double start = energy();
+  const Real h = Springs::max_dt(light.model, light.state, params);
+  for (double time = 0; time < 1; time += double(h)) light.step(params, h);
+  EXPECT_LT(energy(), start * std::exp(2.1));
+  EXPECT_GT(energy(), start * std::exp(1.0));  // it is not held to less either
+}
+
 }}  // namespace plenum

@@ -84,6 +84,32 @@ class Collector final : public Describer {
   const std::vector<Condition>& held_;
 };
 
+/// How many entries of a list have leaves.
+std::size_t list_size(const std::vector<Leaf>& leaves, const std::string& list) {
+  std::size_t size = 0;
+  const auto has = [&](std::size_t k) {
+    const std::string entry = fmt::format("{}[{}]", list, k);
+    return std::any_of(leaves.begin(), leaves.end(),
+                       [&](const Leaf& l) { return l.path.starts_with(entry); });
+  };
+  while (has(size)) ++size;
+  return size;
+}
+
+/// Appends the paths of the numbers in lists without entries.
+void append_empty_lists(const std::vector<FieldDescription>& fields, const std::vector<Leaf>& leaves,
+                        const std::string& before, std::vector<std::string>& paths) {
+  for (const FieldDescription& field : fields) {
+    const std::string path = before + field.name;
+    if (field.kind == FieldKind::object) {
+      append_empty_lists(field.fields, leaves, path + ".", paths);
+    } else if (field.kind == FieldKind::list && list_size(leaves, path) == 0) {
+      for (const FieldDescription& of_entry : field.fields)
+        if (of_entry.kind < FieldKind::text) paths.push_back(path + "[0]." + of_entry.name);
+    }
+  }
+}
+
 bool says_the_same(const FieldDescription& a, const FieldDescription& b) {
   return a.kind == b.kind && std::string_view(a.info.doc) == b.info.doc &&
          std::string_view(a.info.unit) == b.info.unit && a.info.min == b.info.min &&
@@ -153,6 +179,34 @@ std::optional<FieldDescription> find_field(const std::vector<FieldDescription>& 
     if (auto found = find_field(field.fields, path.substr(dot + 1))) return found;
   }
   return {};
+}
+
+std::optional<MissingEntry> missing_entry(const std::vector<FieldDescription>& fields,
+                                          const std::vector<Leaf>& leaves, const std::string& path) {
+  constexpr std::size_t most_digits = 9;
+  for (std::size_t open = path.find('['); open != path.npos; open = path.find('[', open + 1)) {
+    const std::string list = path.substr(0, open);
+    const std::size_t close = path.find(']', open), digits = close - open - 1;
+    const std::optional<FieldDescription> field = find_field(fields, list);
+    if (close == path.npos || digits == 0 || digits > most_digits || !field || field->kind != FieldKind::list)
+      return {};
+    const std::string number = path.substr(open + 1, digits);
+    if (number.find_first_not_of("0123456789") != number.npos) return {};
+    const auto entry = [&](std::size_t k) { return fmt::format("{}[{}]", list, k); };
+    const std::size_t index = std::stoul(number), size = list_size(leaves, list);
+    if (index >= size)
+      return MissingEntry{list, index, size, field->info.max_count,
+                          entry(size == 0 ? 0 : size - 1) + path.substr(close + 1)};
+  }
+  return {};
+}
+
+std::vector<std::string> paths_of(const std::vector<FieldDescription>& fields,
+                                  const std::vector<Leaf>& leaves) {
+  std::vector<std::string> paths;
+  for (const Leaf& leaf : leaves) paths.push_back(leaf.path);
+  append_empty_lists(fields, leaves, "", paths);
+  return paths;
 }
 
 std::string condition_text(const FieldDescription& field) {

@@ -21,7 +21,7 @@ enum class FieldKind {
   integer,
   real,
   vec3,
-  choice,
+  choice,  // up to here: keyframes can move it
   text,
   reals,
   vec3s,
@@ -51,6 +51,20 @@ std::vector<FieldDescription> describe_fields(FunctionRef<void(Describer&)> desc
 /// mean different things under different conditions.
 std::optional<FieldDescription> find_field(const std::vector<FieldDescription>& fields,
                                            std::string_view path);
+
+/// The entry of a list that a path such as pins[3].offset names, and that is not there.
+struct MissingEntry {
+  std::string list;  ///< pins
+  std::size_t index = 0, size = 0, max_count = 0;
+  std::string nearest;  ///< the path with the last entry that is there, or the first
+};
+/// None if the entries of all lists in the path are among the leaves.
+std::optional<MissingEntry> missing_entry(const std::vector<FieldDescription>& fields,
+                                          const std::vector<Leaf>& leaves, const std::string& path);
+
+/// Paths of the leaves, and of what the first entry of every empty list would have.
+std::vector<std::string> paths_of(const std::vector<FieldDescription>& fields,
+                                  const std::vector<Leaf>& leaves);
 
 /// "when shape is box or grid"; empty if it always applies.
 std::string condition_text(const FieldDescription& field);

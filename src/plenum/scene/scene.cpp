@@ -282,16 +282,24 @@ class SceneReader {
     return nullptr;
   }
 
-  /// Why what `describe` names has no value at `path` that keyframes could move.
+  /// Why what `describe` names has no value at `path` that keyframes could move. `prefix` leads in the file
+  /// to the paths of leaves.
   Problem no_leaf(JsonValue node, const std::string& own, const std::string& path,
                   const std::vector<Leaf>& leaves, FunctionRef<void(Describer&)> describe,
-                  const char* unknown) {
+                  const char* unknown, const std::string& prefix) {
     Problem problem = problem_at(node, own + ".path", unknown);
     const std::string parent = path.substr(0, path.rfind('.') + 1);
-    const std::optional<FieldDescription> field = find_field(describe_fields(describe), path);
+    const std::vector<FieldDescription> fields = describe_fields(describe);
+    const std::optional<FieldDescription> field = find_field(fields, path);
     if (path == "camera.automatic") {
       problem.what = "decides which values a camera has, and cannot be moved by keyframes";
       problem.remedy = "set it once, and move camera.azimuth and the like, or camera.eye and the like";
+    } else if (const auto missing = field ? missing_entry(fields, leaves, path) : std::nullopt) {
+      problem.what = "names an entry that is not there";
+      problem.allowed = missing->size == 0 ? "none, it is empty" : fmt::format("0 to {}", missing->size - 1);
+      problem.nearest = missing->nearest;
+      if (missing->index < missing->max_count)
+        problem.remedy = fmt::format("give {}{} {} entries", prefix, missing->list, missing->index + 1);
     } else if (field && !field->applies.empty() &&
                std::any_of(leaves.begin(), leaves.end(),
                            [&](const Leaf& l) { return l.path.starts_with(parent); })) {
@@ -299,9 +307,7 @@ class SceneReader {
       problem.what = "applies only " + condition_text(*field);
       problem.remedy = fmt::format("set {}{} to {}", parent, condition.key, condition.value);
     } else {
-      std::vector<std::string> paths;
-      for (const Leaf& l : leaves) paths.push_back(l.path);
-      problem.nearest = nearest_name(path, paths);
+      problem.nearest = nearest_name(path, paths_of(fields, leaves));
     }
     return problem;
   }
@@ -331,7 +337,7 @@ class SceneReader {
       const auto leaf =
           std::find_if(leaves.begin(), leaves.end(), [&](const Leaf& l) { return l.path == keyframes.path; });
       if (leaf == leaves.end()) {
-        context_.add(no_leaf(path_node, own, keyframes.path, leaves, describe_leaves, unknown));
+        context_.add(no_leaf(path_node, own, keyframes.path, leaves, describe_leaves, unknown, prefix));
         continue;
       }
       if (std::find(used.begin(), used.end(), keyframes.path) != used.end()) {

@@ -1,9 +1,8 @@
-// Making nets: descriptions of what a scene says, and the generators.
+// Making nets: the generators.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/lattice.h"
@@ -11,126 +10,17 @@
 #include "plenum/geometry/shapes.h"
 #include "plenum/geometry/topology.h"
 #include "plenum/math/pose.h"
+#include "plenum/solvers/springs/detail/require.h"
 #include "plenum/solvers/springs/springs.h"
 
 namespace plenum::inline PLENUM_ABI {
-namespace {
-constexpr double far = 1e6;  // [m] positions of things in a scene
-}
-
-void SpringsPin::describe(Describer& d) {
-  d("where", where, {.doc = "which particles of the part are held"});
-  if (d.when("where", "indices", where == Where::indices))
-    d("indices", indices, {.min = 0, .doc = "of the part's own particles"});
-  if (d.when("where", "box", where == Where::box)) {
-    d("box_min", box_min,
-      {.unit = "m",
-       .min = -far,
-       .max = far,
-       .doc = "corner of a box in the world that holds what is inside"});
-    d("box_max", box_max, {.unit = "m", .min = -far, .max = far, .doc = "opposite corner"});
-  }
-  d("group", group, {.min = 0, .max = 255, .doc = "of params.pins, which move it"});
-}
-
-void SpringsWire::describe(Describer& d) {
-  d("shape", shape, {.doc = "of the curve"});
-  d("beads", beads, {.min = 0, .doc = "particles of the part that slide on it", .required = true});
-  d("origin", origin,
-    {.unit = "m", .min = -far, .max = far, .doc = "in the world: a point of the line, or the centre"});
-  d("axis", axis, {.min = -far, .max = far, .doc = "of a line or a helix; normal of a circle's plane"});
-  d("radius", radius, {.unit = "m", .min = 1e-4, .max = 1e4, .doc = "of the circle or the helix"});
-  if (d.when("shape", "helix", shape == WireShape::helix)) {
-    d("radial", radial,
-      {.min = -far, .max = far, .doc = "from the axis to the curve, at the height of the origin"});
-    d("pitch", pitch,
-      {.unit = "m", .min = -1e4, .max = 1e4, .doc = "rise in one turn, right-handed if positive"});
-  }
-}
-
-void SpringsPart::describe(Describer& d) {
-  d("type", type, {.doc = "what is generated"});
-  if (d.when("type", "cloth", type == Type::cloth)) {
-    d("size_x", size_x, {.unit = "m", .min = 1e-3, .max = 1e4, .doc = "of the rectangle, before placement"});
-    d("size_z", size_z, {.unit = "m", .min = 1e-3, .max = 1e4, .doc = "of the rectangle, before placement"});
-    d("cells_x", cells_x, {.min = 1, .max = 4000, .doc = "cells along x"});
-    d("cells_z", cells_z, {.min = 1, .max = 4000, .doc = "cells along z"});
-    d("areal_density", areal_density, {.unit = "kg/m^2", .min = 1e-6, .max = 1e4, .doc = "of the cloth"});
-    d("shear_stiffness", shear_stiffness,
-      {.unit = "N/m", .min = 0, .max = 1e9, .doc = "of springs across the cells", .logarithmic = true});
-  }
-  if (d.when("type", "rope", type == Type::rope)) {
-    d("from", from, {.unit = "m", .min = -far, .max = far, .doc = "one end, before placement"});
-    d("to", to, {.unit = "m", .min = -far, .max = far, .doc = "other end, before placement"});
-    d("segments", segments, {.min = 1, .max = 1000000, .doc = "springs along the rope"});
-    d("inextensible", inextensible, {.doc = "neighbours stay at their rest distance, as if joined by rods"});
-    d("slack", slack, {.min = -0.9, .max = 10, .doc = "rest length over distance, less one"});
-    d("linear_density", linear_density, {.unit = "kg/m", .min = 1e-6, .max = 1e4, .doc = "of the rope"});
-  }
-  if (d.when("type", "soft_body", type == Type::soft_body)) {
-    d("mesh", mesh,
-      {.doc = "surface that is filled, and drawn: closed, facing outward, without duplicate or degenerate "
-              "triangles",
-       .required = true});
-    d("spacing", spacing, {.unit = "m", .min = 1e-4, .max = 1e4, .doc = "of the lattice that fills it"});
-    d("density", density, {.unit = "kg/m^3", .min = 1e-3, .max = 1e5, .doc = "of the body"});
-  }
-  if (d.when("type", "points", type == Type::points)) {
-    d("points", points,
-      {.unit = "m", .min = -far, .max = far, .doc = "positions, before placement", .required = true});
-    d("springs", springs, {.min = 0, .doc = "pairs of points joined by springs"});
-    d("rods", rods, {.min = 0, .doc = "pairs of points that stay as far apart as they are placed"});
-    d("masses", masses, {.unit = "kg", .min = 1e-9, .max = 1e9, .doc = "of the points; none: mass each"});
-    d("mass", mass, {.unit = "kg", .min = 1e-9, .max = 1e9, .doc = "of each point without one in masses"});
-    d("rest_lengths", rest_lengths,
-      {.unit = "m", .min = 0, .max = 1e6, .doc = "of the springs; none: as placed"});
-  }
-  d("stiffness_of", stiffness_of,
-    {.doc = "whether stiffness is per length [N/m] or per relative elongation [N]"});
-  d("structural_stiffness", structural_stiffness,
-    {.unit = "N/m", .min = 0, .max = 1e9, .doc = "of springs between neighbours", .logarithmic = true});
-  d("bending_stiffness", bending_stiffness,
-    {.unit = "N/m", .min = 0, .max = 1e9, .doc = "of springs between next neighbours", .logarithmic = true});
-  d("damping_time", damping_time,
-    {.unit = "s", .min = 0, .max = 10, .doc = "damping along a spring over its stiffness"});
-  d("ball_radius", ball_radius,
-    {.unit = "m",
-     .min = 0,
-     .max = 100,
-     .doc = "of balls drawn at the particles, a third of it at pinned ones; 0: none"});
-  d("line_radius", line_radius,
-    {.unit = "m", .min = 0, .max = 100, .doc = "of threads drawn for springs and rods"});
-  d("label", label, {.doc = "words drawn above the part's first particle; empty: none"});
-  d("palette", palette,
-    {.min = -1, .max = 1000, .doc = "which of the palette's colours; -1: one that no other part has"});
-  d("position", position, {.unit = "m", .min = -far, .max = far, .doc = "of the part's origin"});
-  d("rotation", rotation,
-    {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
-  d("velocity", velocity, {.unit = "m/s", .min = -1e5, .max = 1e5, .doc = "at the start"});
-  d("pins", pins, {.doc = "particles that are held"});
-  d("wires", wires, {.doc = "curves that particles slide on"});
-}
-
-void SpringsSpec::describe(Describer& d) {
-  d("parts", parts, {.doc = "of the net", .required = true, .max_count = 4096});
-}
-
 namespace {
 
 using Model = Springs::Model;
 using State = Springs::State;
 
-/// Refuses input unless `holds`; the value is made text only then.
-void require(bool holds, const std::string& key, const char* what) {
-  if (!holds) throw Error(Problem{.key = key, .what = what});
-}
-template <class V>
-void require(bool holds, const std::string& key, const char* what, const V& value) {
-  if (holds) return;
-  if constexpr (std::is_same_v<V, Index2>)
-    throw Error(Problem{.key = key, .what = what, .value = fmt::format("[{}, {}]", value[0], value[1])});
-  else
-    throw Error(Problem{.key = key, .what = what, .value = fmt::format("{}", value)});
+std::string text_of(const Vec3& v) {
+  return fmt::format("[{:.6g}, {:.6g}, {:.6g}]", v.x(), v.y(), v.z());
 }
 
 std::size_t particles_of(const SpringsPart& part) {
@@ -406,7 +296,13 @@ class Builder {
   std::vector<Index> selected(const SpringsPin& pin, const std::string& key) const {
     using Where = SpringsPin::Where;
     const Index n = made_.num_particles;
-    if (pin.where == Where::indices) return checked(pin.indices, key + ".indices");
+    if (pin.where == Where::indices) {
+      require(!pin.indices.empty(), key + ".indices", "names no particle; list those to be held");
+      return checked(pin.indices, key + ".indices");
+    }
+    if (pin.where == Where::box)
+      require((pin.box_min.array() <= pin.box_max.array()).all(), key + ".box_min",
+              "must not be greater than box_max in any direction", text_of(pin.box_min));
     const bool is_cloth = part_.type == SpringsPart::Type::cloth;
     require(is_cloth || pin.where == Where::box || pin.where == Where::all || pin.where == Where::first ||
                 pin.where == Where::last,
@@ -453,9 +349,26 @@ class Builder {
       };
       if (holds()) found.push_back(k);
     }
-    require(!found.empty(), key + ".where", "holds no particle of the part",
-            names_of(pin.where)[std::size_t(pin.where)]);
+    if (found.empty()) refuse_empty_box(pin, key);  // all else holds some in every part
     return found;
+  }
+
+  [[noreturn]] void refuse_empty_box(const SpringsPin& pin, const std::string& key) const {
+    const auto beyond = [&](Index k) {
+      const Vec3& x = s_.particles.x[std::size_t(base_ + k)];
+      return (x - x.cwiseMax(pin.box_min).cwiseMin(pin.box_max)).norm();
+    };
+    Index nearest = 0;
+    for (Index k = 1; k < made_.num_particles; ++k)
+      if (beyond(k) < beyond(nearest)) nearest = k;
+    throw Error(Problem{
+        .key = key,
+        .what = "its box holds no particle of the part",
+        .value = text_of(pin.box_min) + " to " + text_of(pin.box_max),
+        .remedy = fmt::format(
+            "the nearest one, particle {} at {} in the world, is {:.3g} m outside: move the box "
+            "or make it larger",
+            nearest, text_of(s_.particles.x[std::size_t(base_ + nearest)]), double(beyond(nearest)))});
   }
 
   const SpringsPart& part_;
@@ -519,133 +432,6 @@ void Springs::build(const Spec& spec, Model& model, State& state) {
   state.velocity_change.assign(model.mass.size(), Vec3::Zero());
   state.pressed.assign(model.mass.size(), 0);
   update(model);
-}
-
-namespace {
-
-/// That the arrays of a net name only what is there.
-void check_net(const Springs::Model& model) {
-  const std::size_t n = model.mass.size(), edges = model.edges.size();
-  require(model.stiffness.size() == edges && model.rest_length.size() == edges &&
-              model.damping.size() == edges && model.kind.size() == edges,
-          "edges", "and their arrays must have one length");
-  require(model.pin_group.size() == model.pinned.size() && model.pin_position.size() == model.pinned.size(),
-          "pinned", "and its arrays must have one length");
-  for (const Real mass : model.mass) require(mass > 0, "mass", "must be positive", mass);
-  for (const Index i : model.pinned) require(i >= 0 && std::size_t(i) < n, "pinned", "must be particles", i);
-  for (const Index3& t : model.triangles)
-    require(t.minCoeff() >= 0 && std::size_t(t.maxCoeff()) < n, "triangles", "must join particles");
-  for (std::size_t e = 0; e < edges; ++e) {
-    const Index2 ends = model.edges[e];
-    require(ends[0] != ends[1] && ends.minCoeff() >= 0 && std::size_t(ends.maxCoeff()) < n, "edges",
-            "must join two different particles", ends);
-    require(model.stiffness[e] >= 0, "stiffness", "must not be negative", model.stiffness[e]);
-    require(model.damping[e] >= 0, "damping", "must not be negative", model.damping[e]);
-    require(model.rest_length[e] >= 0, "rest_length", "must not be negative", model.rest_length[e]);
-  }
-  const ConstraintSet<Real>& set = model.constraints;
-  require(set.rod_length.size() == set.rods.size() && set.bead_wire.size() == set.beads.size(), "constraints",
-          "and their arrays must have one length");
-  for (std::size_t r = 0; r < set.rods.size(); ++r) {
-    const Index2 ends = set.rods[r];
-    require(ends[0] != ends[1] && ends.minCoeff() >= 0 && std::size_t(ends.maxCoeff()) < n, "rods",
-            "must join two different particles", ends);
-    require(set.rod_length[r] > 0, "rod_length", "must be positive", set.rod_length[r]);
-  }
-  for (std::size_t b = 0; b < set.beads.size(); ++b) {
-    require(set.beads[b] >= 0 && std::size_t(set.beads[b]) < n, "beads", "must be particles", set.beads[b]);
-    require(set.bead_wire[b] >= 0 && std::size_t(set.bead_wire[b]) < set.wires.size(), "bead_wire",
-            "must be wires", set.bead_wire[b]);
-  }
-}
-
-bool within(Index first, Index count, std::size_t size) {
-  return first >= 0 && count >= 0 && std::size_t(first) + std::size_t(count) <= size;
-}
-
-}  // namespace
-
-void Springs::check(const Model& model, const State& state) {
-  const std::size_t n = model.mass.size();
-  require(state.particles.x.size() == n && state.particles.v.size() == n &&
-              state.particles.inverse_mass.size() == n && state.velocity_change.size() == n &&
-              state.pressed.size() == n,
-          "position", "and the other arrays of particles must have one length", state.particles.x.size());
-  check_net(model);
-  for (const Real w : state.particles.inverse_mass)
-    require(w >= 0, "inverse_mass", "must not be negative", w);
-  for (const std::uint8_t kind : model.kind) require(kind <= user, "kind", "is not one of springs", kind);
-  require(model.part_edges.size() == model.parts.size(), "part_edges", "must be one for each part",
-          model.part_edges.size());
-  for (const Index3& p : model.part_edges)
-    require(within(p[0], p[1], model.edges.size()) && p[2] >= 0 && p[2] <= p[1], "part_edges",
-            "name edges that are not there");
-  for (const Part& part : model.parts) {
-    require(within(part.first_particle, part.num_particles, n), "position",
-            "has fewer items than the net was built with", n);
-    require(within(part.first_triangle, part.num_triangles, model.triangles.size()), "triangles",
-            "has fewer items than the net was built with", model.triangles.size());
-  }
-  for (const Index4& v : model.embedding.vertices)
-    require(v.minCoeff() >= 0 && std::size_t(v.maxCoeff()) < n, "position",
-            "has fewer items than the visual mesh rides on", n);
-  require(model.revision >= 0 && model.revision < std::numeric_limits<Index>::max(), "revision",
-          "is not the number of a revision", model.revision);
-}
-
-void Springs::update(Model& model) {
-  check_net(model);
-  const std::size_t n = model.mass.size(), edges = model.edges.size();
-  std::vector<double> stiffness(n, 0), damping(n, 0);
-  for (std::size_t e = 0; e < edges; ++e) {
-    const Index2 ends = model.edges[e];
-    for (const Index i : ends) {
-      stiffness[std::size_t(i)] += double(model.stiffness[e]);
-      damping[std::size_t(i)] += double(model.damping[e]);
-    }
-  }
-  // Irons & Treharne 1972, "A bound theorem in eigenvalues and its practical applications": no eigenvalue of
-  // the whole exceeds the largest of its elements taken alone. Give spring e = (i, j) the part k_e / S_i of
-  // the mass at i, with S_i the sum of stiffnesses there; alone it then has omega^2 = k_e (1/m_ie + 1/m_je)
-  // = S_i/m_i + S_j/m_j. A tangent block never exceeds k, so this holds for every shape of the net.
-  double frequency = 0, rate = 0;
-  const auto per_mass = [&](const std::vector<double>& sum, Index i) {
-    return sum[std::size_t(i)] / double(model.mass[std::size_t(i)]);
-  };
-  for (const Index2& e : model.edges) {
-    frequency = std::max(frequency, per_mass(stiffness, e[0]) + per_mass(stiffness, e[1]));
-    rate = std::max(rate, per_mass(damping, e[0]) + per_mass(damping, e[1]));
-  }
-  model.stiffness_bound = static_cast<Real>(frequency);
-  model.damping_bound = static_cast<Real>(rate);
-  double time = std::numeric_limits<double>::infinity();
-  for (std::size_t e = 0; e < edges; ++e)
-    if (model.stiffness[e] > 0) time = std::min(time, double(model.damping[e]) / double(model.stiffness[e]));
-  model.damping_time = std::isfinite(time) ? static_cast<Real>(time) : 0;
-  double length = 0;
-  std::size_t counted = 0;
-  for (std::size_t e = 0; e < edges; ++e)
-    if (model.kind[e] != bend && model.rest_length[e] > 0) length += double(model.rest_length[e]), ++counted;
-  model.reach = counted > 0 ? static_cast<Real>(length / double(counted)) : 0;
-
-  const ConstraintSet<Real>& set = model.constraints;
-  std::fill(stiffness.begin(), stiffness.end(), 0);  // of penalties, for one of unit stiffness each
-  for (const Index2& rod : set.rods)
-    for (const Index i : rod) stiffness[std::size_t(i)] += 1;
-  double penalty = 0;
-  for (const Index2& rod : set.rods)
-    penalty = std::max(penalty, per_mass(stiffness, rod[0]) + per_mass(stiffness, rod[1]));
-  double bead_penalty = 0;
-  for (std::size_t b = 0; b < set.beads.size(); ++b) {
-    const Index i = set.beads[b];
-    // The squared gradients of both constraints; the second of a helix is the longer, 1 + (2 pi R / pitch)^2.
-    const Wire<Real>& wire = set.wires[std::size_t(set.bead_wire[b])];
-    const double turn =
-        wire.shape == WireShape::helix ? 2 * std::numbers::pi * double(wire.radius / wire.pitch) : 0;
-    bead_penalty = std::max(bead_penalty, (2 + turn * turn) / double(model.mass[std::size_t(i)]));
-  }
-  model.constraint_bound = static_cast<Real>(penalty + bead_penalty);
-  ++model.revision;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

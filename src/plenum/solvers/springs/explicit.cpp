@@ -42,15 +42,16 @@ Real stable_step(const Springs::Model& model, const Springs::Params& params, dou
   const double stiff = double(model.stiffness_bound) * double(params.stiffness_scale);
   const double omega = std::sqrt(stiff + double(model.constraint_bound) * penalty + turning);
   const double highest =
-      double(model.damping_bound) * double(params.damping_scale) + double(params.point_damping);
+      double(model.damping_bound) * double(damping_factor(params)) + double(params.point_damping);
   const double lowest =
-      double(model.damping_time) * double(params.damping_scale) * stiff + double(params.point_damping);
+      double(model.damping_time) * double(damping_factor(params)) * double(model.stiffness_bound) +
+      double(params.point_damping);
   return explicit_limit(params.integrator, omega, highest, lowest);
 }
 
 void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
                  const Springs::Params& params, SpringsWorkspace& w) {
-  w.system.forces(x, v, params.stiffness_scale, params.damping_scale, w.rhs);
+  w.system.forces(x, v, params.stiffness_scale, damping_factor(params), w.rhs);
   if (has_air(model, params)) {
     blow(model, x, v, params, w);
     parallel_for(model.mass.size(), block, [&](std::size_t begin, std::size_t end) {

@@ -289,7 +289,7 @@ bool one_step(const Springs::Model& model, Springs::State& state, const Springs:
       for (std::size_t i = begin; i < end; ++i) w.base[i] = model.mass[i] * (1 + h * params.point_damping);
     });
     const Real limit = largest_stiffness(w, h);
-    w.system.assemble(x, v, w.base, h, params.stiffness_scale, params.damping_scale, w.rhs, limit);
+    w.system.assemble(x, v, w.base, h, params.stiffness_scale, damping_factor(params), w.rhs, limit);
     if (w.stiffest * params.stiffness_scale > limit)
       report.warn(
           "springs stiffer than the precision can tell at this step act a little softer; raise substeps");

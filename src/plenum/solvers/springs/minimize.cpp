@@ -67,7 +67,7 @@ class NetPotential {
     parallel_for(x.size(), block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) w_.base[i] = w_.flat_mass[3 * i];
     });
-    w_.system.assemble(x, {}, w_.base, h_, params_.stiffness_scale, params_.damping_scale, {});
+    w_.system.assemble(x, {}, w_.base, h_, params_.stiffness_scale, damping_factor(params_), {});
     if (has_penalty(model_, params_))
       for_each_bead_constraint(model_, x, [&](std::size_t i, Real, const Vec3& gradient) {
         w_.system.matrix().add_diagonal(
@@ -102,13 +102,13 @@ class NetPotential {
   Vec3 velocity(std::span<const Vec3> x, Index particle) const {
     return (x[std::size_t(particle)] - w_.x0[std::size_t(particle)]) / h_;
   }
-  bool damped() const { return w_.system.damped() && params_.damping_scale > 0; }
+  bool damped() const { return w_.system.damped() && damping_factor(params_) > 0; }
   /// w.motion = (x - x0)/h and w.dissipation = the damping forces it meets.
   void find_damping(std::span<const Vec3> x) {
     parallel_for(x.size(), block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) w_.motion[i] = (x[i] - w_.x0[i]) / h_;
     });
-    w_.system.forces(w_.x0, w_.motion, 0, params_.damping_scale, w_.dissipation);
+    w_.system.forces(w_.x0, w_.motion, 0, damping_factor(params_), w_.dissipation);
   }
 
   const Springs::Model& model_;
@@ -173,7 +173,7 @@ double gradient_rounding(const Springs::Params& params, std::span<const Vec3> x,
   const double ulp = double(std::numeric_limits<Real>::epsilon()) * double(farthest);
   const double inertia = norm<Real>(w.flat_mass) / double(h * h);
   const double springs = double(params.stiffness_scale) * w.stiffness_norm;
-  const double damping = double(params.damping_scale) * w.damping_norm / double(h);
+  const double damping = double(damping_factor(params)) * w.damping_norm / double(h);
   return ulp * std::hypot(springs, damping, inertia);
 }
 
@@ -325,7 +325,7 @@ void factor(const Springs::Model& model, const Springs::State& state, const Spri
     }
   SpringPairs pairs(model, w.penalty_stiffness, false);
   for (std::size_t e = 0; e < model.edges.size(); ++e) pairs.stiffness[e] *= params.stiffness_scale;
-  for (Real& c : pairs.damping) c *= params.damping_scale;
+  for (Real& c : pairs.damping) c *= damping_factor(params);
   w.projective = ProjectiveSprings<Real>(inverse_mass, pairs.edges, pairs.rest_length, pairs.stiffness,
                                          double(h), pairs.damping);
   w.projective_key = key;

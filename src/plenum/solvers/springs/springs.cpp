@@ -35,8 +35,12 @@ void Springs::Params::describe(Describer& d) {
   d("gravity", gravity, {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "acceleration of free fall"});
   d("integrator", integrator, {.doc = "method of stepping in time"});
   d("stiffness_scale", stiffness_scale,
-    {.min = 0, .max = 1e6, .doc = "factor on every spring's stiffness", .logarithmic = true});
-  d("damping_scale", damping_scale, {.min = 0, .max = 1e6, .doc = "factor on every spring's damping"});
+    {.min = 0,
+     .max = 1e6,
+     .doc = "factor on every spring's stiffness; its root is one on damping, so that damping ratios stay",
+     .logarithmic = true});
+  d("damping_scale", damping_scale,
+    {.min = 0, .max = 1e6, .doc = "factor on every spring's damping, and so on damping ratios"});
   d("point_damping", point_damping,
     {.unit = "1/s", .min = 0, .max = 1e4, .doc = "rate at which every particle's motion decays"});
   d("wind", wind,
@@ -158,9 +162,14 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
     case Integrator::backward_euler:
     case Integrator::local_global:
       // Strict constraints are part of a linear solve.
-      if (!w.multipliers.empty())
+      if (!w.multipliers.empty()) {
+        if (!std::exchange(w.told_of_linear_steps, true))
+          report.warn(
+              "strict constraints make backward_euler and local_global take the linear step of "
+              "implicit_euler; "
+              "set constraints to penalty for their own");
         implicit_euler_step(model, state, params, w, dt, report);
-      else if (params.integrator == Integrator::backward_euler)
+      } else if (params.integrator == Integrator::backward_euler)
         backward_euler_step(model, state, params, w, dt, report);
       else
         local_global_step(model, state, params, w, dt, report);

@@ -122,17 +122,22 @@ class JointIsland {
     bool later_b, earlier_b;  ///< whether the body is the joint's b
   };
 
+  /// What a sub-step closes of a gap: a part of the joint's arms, and this speed [m/s].
+  static constexpr double gap_part = 0.02, gap_speed = 0.5;
+
   void load(const SolverBodies& bodies);
   void save(SolverBodies& bodies) const;
   double predict(double h);
+  // In joint_bounds.cpp.
   void find_stiffness(double h);
   void damp(double h);
   void limit(double h);
-  void project(const JointScene& scene);
   void keep();
   void bound_work(double part_of_energy);
   void slow_down(double most);
   double kinetic_energy() const;
+  // The rest in joint_island.cpp.
+  void project(const JointScene& scene);
   void factorize(const JointScene& scene);
   void find_softness(const JointScene& scene, Joint& joint) const;
   template <bool with_bias>

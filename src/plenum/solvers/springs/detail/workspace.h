@@ -1,5 +1,6 @@
 #pragma once
 // Scratch memory of a net's steps.
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -104,6 +105,8 @@ struct SpringsWorkspace {
   PcgWorkspace<double> chain_pcg;
   std::unique_ptr<NetMultigrid<Real>> multigrid;  ///< the same
   std::vector<char> multigrid_held;               ///< [N] particles it takes for held
+
+  bool told_of_linear_steps = false;  ///< which strict constraints make minimizers take
 };
 
 /// Which supports act is settled in so many turns; what is not then, the next step settles. Chains, which are
@@ -130,6 +133,12 @@ SolveReport solve_chain(const Springs::Model& model, std::span<const Real> inver
 /// w.rhs = forces of springs, air and penalties at (x, v) [N].
 void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
                  const Springs::Params& params, SpringsWorkspace& w);
+
+/// Factor on every spring's damping. It grows with the root of the stiffness, so that what springs hold keeps
+/// its damping ratio c / (2 sqrt(k m)).
+inline Real damping_factor(const Springs::Params& params) {
+  return params.damping_scale * std::sqrt(params.stiffness_scale);
+}
 
 /// Whether air pushes on anything.
 inline bool has_air(const Springs::Model& model, const Springs::Params& params) {

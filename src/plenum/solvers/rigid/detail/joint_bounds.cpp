@@ -1,0 +1,160 @@
+// Keeping joints within what a sub-step can follow: tension that is stiff for it, work that linearized
+// equations give beyond reason.
+#include <algorithm>
+#include <cmath>
+
+#include "plenum/solvers/rigid/detail/joint_island.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+namespace {
+
+/// Of h^2 k / I, with k the stiffness that tension gives: from where on turning is damped, how fast the part
+/// of it that is taken in a sub-step rises and up to which, and what is let through. Leapfrog is stable below
+/// 4, its frequency is right to a percent below 0.25. E2 of validation/rigid_scenes.h neither gains energy
+/// nor gapes with these.
+constexpr double damping_from = 0.2, damping_rate = 1, damping_most = 0.5, stiffness_most = 1;
+/// [rad] of relative turning in a sub-step from where on it is damped too, [rad] of turning that is let
+/// through, and from which h^2 k / I on both apply: wheels, which hang by their middle, turn as fast as they
+/// like.
+constexpr double turn_damped = 0.2, turn_most = 0.3, turn_stiffness = 0.02;
+
+}  // namespace
+
+/// Of each body, h^2 k / I with k the stiffness of the joints' tension. A body that this is too large for is
+/// given the moments of inertia under which it is `stiffness_most`.
+template <int D>
+void JointIsland<D>::find_stiffness(double h) {
+  is_heavier_ = false;
+  for (Body& body : bodies_) body.stiffness = 0;
+  const auto add = [&](Body& body, const D3& arm, const D3& force) {
+    if (!body.moves) return;
+    const double pulls = force.dot(arm), size = force.squaredNorm();
+    if (!(pulls > 0)) return;
+    // By the mean of the inverse moments across the force.
+    const auto& k = body.inverse_inertia;
+    body.stiffness += h * pulls * (k.trace() - force.dot(k * force) / size) / 2;
+  };
+  for (const Joint& j : joints_) {
+    add(bodies_[std::size_t(j.a)], j.arm_a, -j.pull);
+    add(bodies_[std::size_t(j.b)], j.arm_b, j.pull);
+  }
+  for (Body& body : bodies_)
+    if (body.stiffness > stiffness_most) {
+      body.inverse_inertia *= stiffness_most / body.stiffness;
+      is_heavier_ = true;
+      body.stiffness = stiffness_most;
+    }
+}
+
+/// Takes relative turning from bodies whose joints pull so hard that a sub-step is long for the vibration.
+/// Impulses are equal and opposite, and at most halve what they act on.
+template <int D>
+void JointIsland<D>::damp(double h) {
+  for (const Joint& j : joints_) {
+    Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+    if (a.w == b.w) continue;
+    const double stiffness = std::max(a.stiffness, b.stiffness);
+    double part = damping_rate * (stiffness - damping_from);
+    if (stiffness > turn_stiffness) part = std::max(part, h * (b.w - a.w).norm() - turn_damped);
+    if (!(part > 0)) continue;
+    const D3 impulse = inverse_of<3>(Eigen::Matrix3d(a.inverse_inertia + b.inverse_inertia)) * (b.w - a.w) *
+                       std::min(part, damping_most);
+    a.w += a.inverse_inertia * impulse, b.w -= b.inverse_inertia * impulse;
+  }
+}
+
+/// Bodies under tension turn by so much in a sub-step at most: beyond, the linearized equations say nothing.
+template <int D>
+void JointIsland<D>::limit(double h) {
+  for (Body& body : bodies_) {
+    if (!(body.stiffness > turn_stiffness)) continue;
+    const double turn = h * body.w.norm();
+    if (turn > turn_most) body.w *= turn_most / turn;
+  }
+}
+
+template <int D>
+double JointIsland<D>::kinetic_energy() const {
+  double twice = 0;
+  for (const Body& body : bodies_) {
+    if (!body.moves) continue;
+    const D3 w = body.rotation.transpose() * body.w;
+    twice += body.v.squaredNorm() / body.inverse_mass + w.dot(body.inertia.cwiseProduct(w));
+  }
+  return twice / 2;
+}
+
+template <int D>
+void JointIsland<D>::keep() {
+  for (std::size_t i = 0; i < bodies_.size(); ++i) kept_[i] << bodies_[i].v, bodies_[i].w;
+  for (Joint& joint : joints_) joint.kept = joint.impulse;
+}
+
+/// Takes back what has more energy than this part of that at keep(), and than closing all gaps, from what has
+/// been done to the bodies since.
+template <int D>
+void JointIsland<D>::bound_work(double part_of_energy) {
+  double before = 0, change = 0, mass = 0;  // energies twice
+  const auto energy = [](const Body& body, const D3& v, const D3& turn) {
+    const D3 w = body.rotation.transpose() * turn;
+    return v.squaredNorm() / body.inverse_mass + w.dot(body.inertia.cwiseProduct(w));
+  };
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    const Body& body = bodies_[i];
+    if (!body.moves) continue;
+    const D3 v = kept_[i].template head<3>(), w = kept_[i].template tail<3>();
+    before += energy(body, v, w);
+    change += energy(body, body.v - v, body.w - w);
+    mass += 1 / body.inverse_mass;
+  }
+  const double most = part_of_energy * before + mass * gap_speed * gap_speed;
+  if (!(change > most)) return;
+  const double part = std::sqrt(most / change);
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    Body& body = bodies_[i];
+    if (!body.moves) continue;
+    const D3 v = kept_[i].template head<3>(), w = kept_[i].template tail<3>();
+    body.v = v + part * (body.v - v), body.w = w + part * (body.w - w);
+  }
+  for (Joint& joint : joints_) joint.impulse = joint.kept + part * (joint.impulse - joint.kept);
+}
+
+/// Slows the bodies, about what they have in common if they are free, to this energy if they have more.
+template <int D>
+void JointIsland<D>::slow_down(double most) {
+  const double now = kinetic_energy();
+  if (!(now > most)) return;
+  bool held = false;
+  double mass = 0;
+  D3 momentum = D3::Zero();
+  for (const Body& body : bodies_) {
+    held |= !body.moves;
+    if (!body.moves) continue;
+    mass += 1 / body.inverse_mass;
+    momentum += body.v / body.inverse_mass;
+  }
+  const D3 mean = held ? D3(D3::Zero()) : D3(momentum / mass);
+  const double common = mass * mean.squaredNorm() / 2;
+  const double part = std::sqrt(std::max(most - common, 0.0) / (now - common));
+  for (Body& body : bodies_) {
+    if (!body.moves) continue;
+    body.v = mean + part * (body.v - mean), body.w *= part;
+  }
+}
+
+template void JointIsland<3>::find_stiffness(double);
+template void JointIsland<3>::damp(double);
+template void JointIsland<3>::limit(double);
+template double JointIsland<3>::kinetic_energy() const;
+template void JointIsland<3>::keep();
+template void JointIsland<3>::bound_work(double);
+template void JointIsland<3>::slow_down(double);
+template void JointIsland<6>::find_stiffness(double);
+template void JointIsland<6>::damp(double);
+template void JointIsland<6>::limit(double);
+template double JointIsland<6>::kinetic_energy() const;
+template void JointIsland<6>::keep();
+template void JointIsland<6>::bound_work(double);
+template void JointIsland<6>::slow_down(double);
+
+}}  // namespace plenum::PLENUM_ABI::detail
