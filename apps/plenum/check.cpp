@@ -124,6 +124,7 @@ int check(const CheckOptions& options) {
   }
   found.warnings = early;
   if (frame) {
+    for (const Warning& remark : remarks_of(*frame, scene->world)) found.warnings.push_back(remark);
     append_warnings(frame->systems, scene->world, found.warnings);
     found.milliseconds = frame->milliseconds;
     found.first_frame = frame->ok ? "good" : "not finite";

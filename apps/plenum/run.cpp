@@ -191,6 +191,7 @@ int run(const RunOptions& options) {
                    options.threads > 0 ? options.threads : num_cores()));
   print(first_warnings(world));
   Totals totals;
+  std::vector<Warning> remarks;
   FrameReport last;
   last.systems.resize(world.size());
   const std::string checkpoint = folder + "/checkpoint.plenum";
@@ -200,6 +201,7 @@ int run(const RunOptions& options) {
     show();
     while (world.frame() < frames && interrupted == 0) {
       last = world.step_frame();
+      for (const Warning& remark : remarks_of(last, world)) remarks.push_back(remark);
       if (!last.ok) break;
       totals.add(last);
       show();
@@ -222,7 +224,7 @@ int run(const RunOptions& options) {
   if (exporter) written.push_back(exporter->finish());
   if (options.checkpoint_every > 0 && fs::exists(checkpoint))
     written.push_back(fmt::format("checkpoint       {}", checkpoint));
-  std::vector<Warning> warnings;
+  std::vector<Warning> warnings = remarks;
   append_warnings(totals.systems, world, warnings);
   print(warnings);
   if (!options.quiet && !options.json) {
@@ -244,6 +246,7 @@ int run(const RunOptions& options) {
                                 {"ok", last.ok}};
     for (std::size_t i = 0; i < world.size(); ++i)
       j["systems"][world.system(i).name()] = json_of(last.systems[i]);
+    for (const Warning& remark : remarks) j["remarks"].push_back(remark.sentence());
     fmt::print("{}\n", j.dump());
   }
   return !last.ok ? 1 : interrupted != 0 ? 130 : 0;

@@ -20,6 +20,7 @@
 #include "sliders.h"
 #include "subject.h"
 #include "usage.h"
+#include "warnings.h"
 #include "window.h"
 
 namespace plenum::app {
@@ -125,8 +126,11 @@ class Viewer {
     if (!options_.screenshot.empty() || single_step_) {
       last_ = scene_.world.step_frame();
       ++stepped_;
+      print(remarks_of(last_, scene_.world));
     } else if (!paused_) {
-      stepped_ += scene_.world.advance(elapsed, last_);
+      const int frames = scene_.world.advance(elapsed, last_);
+      stepped_ += frames;
+      if (frames > 0) print(remarks_of(last_, scene_.world));
     } else {
       return;
     }

@@ -45,6 +45,13 @@ void append_warnings(std::span<const Report> reports, const World& world, std::v
       warnings.push_back({world.system(i).name(), w.text, w.count});
 }
 
+std::vector<Warning> remarks_of(const FrameReport& report, const World& world) {
+  std::vector<Warning> remarks;
+  for (const Remark& remark : report.remarks)
+    remarks.push_back({world.system(remark.system).name(), remark.text});
+  return remarks;
+}
+
 void print(const std::vector<Warning>& warnings) {
   for (const Warning& w : warnings) warn(w.sentence());
 }

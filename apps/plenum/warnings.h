@@ -22,6 +22,9 @@ std::vector<Warning> first_warnings(const World& world);
 /// What the reports of the world's systems warn of.
 void append_warnings(std::span<const Report> reports, const World& world, std::vector<Warning>& warnings);
 
+/// What the world tells once.
+std::vector<Warning> remarks_of(const FrameReport& report, const World& world);
+
 /// Says them on the standard error.
 void print(const std::vector<Warning>& warnings);
 

@@ -122,6 +122,18 @@ TEST_F(Restore, ValuesThatNameNothingAreRefused) {
     expect_refused(name, [](Block& b) { set_first(b, std::numeric_limits<double>::infinity()); });
 }
 
+TEST_F(Restore, SamplesInsideOfNoSolidAreRefused) {
+  for (const std::vector<std::int64_t>& overlap :
+       {std::vector<std::int64_t>{1, 3, 0}, {-1, 0, 0}, {1, 1, 0}, {1, 0, -1}}) {
+    std::vector<Block> blocks = blocks_of(saved);
+    Block& block = blocks.emplace_back(Block{"inside_solids", ScalarType::i64, 3, 1, {}});
+    block.data.resize(3 * sizeof(std::int64_t));
+    std::memcpy(block.data.data(), overlap.data(), block.data.size());
+    EXPECT_THROW(scene.world.restore(bytes_of(blocks), "changed.ck"), Error);
+    EXPECT_EQ(scene.world.snapshot(), saved);
+  }
+}
+
 TEST_F(Restore, MoreParticlesThanThereIsRoomForAreRefused) {
   std::vector<Block> blocks = blocks_of(saved);
   for (const char* name :

@@ -4,21 +4,13 @@
 
 #include "plenum/base/parallel.h"
 #include "plenum/coupling/bounce.h"
+#include "plenum/coupling/mobility.h"
 #include "plenum/geometry/shape.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr std::size_t samples_per_block = 512;
-
-/// Inverse mass matrix of a body at a world point (Mirtich 1996, eq. 2.28).
-Mat3 inverse_mass_at(const SolidBody& body, const Vec3& point) {
-  if (!(body.inverse_mass > 0)) return Mat3::Zero();
-  const Vec3 r = point - body.centre;
-  Mat3 cross;
-  cross << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
-  return body.inverse_mass * Mat3::Identity() - cross * body.inverse_inertia * cross;
-}
 
 /// A sample on its way through the step; contacts change it one after the other.
 struct Traveller {
@@ -167,7 +159,8 @@ Real approach(const Boundary& a, const Boundary& b, Real h) {
   return longest;
 }
 
-ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, ContactWorkspace& w) {
+ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, ContactWorkspace& w,
+                      std::span<const Buried> buried) {
   const Samples samples = a.samples();
   const std::span<const SolidBody> bodies = b.bodies();
   const std::size_t n = samples.x.size();
@@ -205,7 +198,9 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
         int touched = 0;
         for (std::size_t k = 0; k < w.solids.size(); ++k) {
           Touch touch;
-          if (!w.solids[k].is_near(p.x0, p.x1) || !touches(p, w.solids[k].body, h, touch)) continue;
+          if (!w.solids[k].is_near(p.x0, p.x1) || is_buried(buried, Index(i), Index(k)) ||
+              !touches(p, w.solids[k].body, h, touch))
+            continue;
           ++touched;
           p.v += p.inverse_mass * touch.impulse;
           p.u += p.inverse_mass * touch.impulse;

@@ -2,6 +2,7 @@
 // Contact of a boundary's samples with another's rigid bodies, after both have moved through a substep.
 #include <vector>
 
+#include "plenum/coupling/depenetration.h"
 #include "plenum/coupling/ledger.h"
 #include "plenum/coupling/swept_solid.h"
 
@@ -38,8 +39,9 @@ struct ContactResult {
 /// mean of the frictions. `a` absorbs the impulses and `b` their opposites. Source: Mirtich 1996 (impulses,
 /// conservative advancement); Bridson, Fedkiw & Anderson 2002, section 4 (friction on the displacement, so
 /// that a sticking sample does not creep). The samples' step spans the part [s0, s1] of the substep through
-/// which the bodies' poses are given.
-ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, ContactWorkspace& workspace);
+/// which the bodies' poses are given. What is `buried` is left alone.
+ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, ContactWorkspace& workspace,
+                      std::span<const Buried> buried = {});
 
 /// The longest way [m] that a sample of `a` whose path comes near a body of `b` travels relative to it in a
 /// step of length h [s], as far as its velocity tells; 0 if none does.

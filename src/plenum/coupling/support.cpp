@@ -68,7 +68,7 @@ std::optional<Support> support_of(const Samples& samples, std::size_t i, const S
 }  // namespace
 
 void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s1, SupportWorkspace& w,
-                   std::vector<Support>& out) {
+                   std::vector<Support>& out, std::span<const Buried> buried) {
   const Samples samples = a.samples();
   const std::span<const SolidBody> bodies = b.bodies();
   const std::size_t n = samples.x.size();
@@ -86,7 +86,7 @@ void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s
       if (!(samples.inverse_mass[i] > 0)) continue;
       const Vec3 to = samples.x[i] + h * samples.v[i];
       for (std::size_t k = 0; k < w.solids.size(); ++k) {
-        if (!w.solids[k].is_near(samples.x[i], to)) continue;
+        if (!w.solids[k].is_near(samples.x[i], to) || is_buried(buried, Index(i), Index(k))) continue;
         if (const auto support = support_of(samples, i, w.solids[k].body, static_cast<Index>(k), h))
           found.push_back(*support);
       }

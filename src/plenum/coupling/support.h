@@ -2,7 +2,7 @@
 // What a boundary's samples are about to rest on or to strike, told before their step.
 #include <vector>
 
-#include "plenum/coupling/swept_solid.h"
+#include "plenum/coupling/depenetration.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -15,12 +15,12 @@ struct SupportWorkspace {
 /// Appends to `out` the supports that bodies of `b` are to samples of `a` in a step of length h [s], in order
 /// of the samples: those that gravity could close in the step, and those that a sample
 /// meets on its straight way, where they do not bounce. The bodies have gone through the substep, of which
-/// the step is the part [s0, s1].
+/// the step is the part [s0, s1]. What is `buried` has none by the body that it is in.
 ///
 /// Planes so found before the step are contacts as Anitescu & Potra 1997 linearize them ("Formulating dynamic
 /// multi-rigid-body contact problems with friction as solvable linear complementarity problems", eq. 5: the
 /// gap at the end of the step may not be negative).
 void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s1, SupportWorkspace& w,
-                   std::vector<Support>& out);
+                   std::vector<Support>& out, std::span<const Buried> buried = {});
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -1,6 +1,7 @@
 #pragma once
 // The two concepts through which systems meet: Boundary, a surface that is touched; Medium, a continuum that
 // is probed and pushed. Systems know of each other nothing but these.
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -83,6 +84,16 @@ struct Support {
   Vec3 impulse;   ///< [N s] given to the sample by the end of the step
 };
 
+/// Which samples hang together, so that one cannot be moved far without the others.
+struct Pieces {
+  std::vector<Index> of;           ///< [N] piece of each sample, from 0; empty: each is one by itself
+  std::vector<std::uint8_t> held;  ///< [pieces] whether something else holds it, so that it cannot be moved
+  void clear() {
+    of.clear();
+    held.clear();
+  }
+};
+
 /// A surface that others touch. A system with neither samples nor bodies touches nothing.
 class Boundary {
  public:
@@ -108,6 +119,8 @@ class Boundary {
     static_cast<void>(most);
     out.clear();
   }
+  /// Which of its samples hang together.
+  virtual void find_pieces(Pieces& out) const { out.clear(); }
   virtual void absorb(std::span<const SampleImpulse> impulses) { static_cast<void>(impulses); }
   virtual void absorb(std::span<const BodyImpulse> impulses) { static_cast<void>(impulses); }
 };

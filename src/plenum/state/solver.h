@@ -34,12 +34,13 @@ concept Buildable = Solver<S> && Described<typename S::Spec> &&
   S::build(spec, model, state);
 };
 
-// What a solver may offer besides; World looks for each. Five have no concept: remedy_of_small_steps says
+// What a solver may offer besides; World looks for each. Some have no concept: remedy_of_small_steps says
 // what to do about a max_dt that divides steps into many, as a clause; doubts(model) gives what the user
 // should know of a model that was taken nevertheless, as clauses with their remedies; tetrahedra(model) shows
-// those of exports (tetrahedra.h); place(model, state, params) puts what parameters place (obstacles) where
-// they say before the first step; check(model, state) throws Error if stored fields, as a checkpoint may hold
-// them, do not fit together. Without it no array of the state but those of edges may change its length.
+// those of exports; find_pieces(model, state, out), which samples hang together; place(model, state, params)
+// puts what parameters place (obstacles) where they say before the first step; check(model, state) throws
+// Error if stored fields of a checkpoint do not fit together. Without it no array but those of edges may
+// change its length.
 
 /// Samples of its surface after a step, and what to do with impulses on them.
 template <class S>

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "plenum/base/error.h"
 #include "plenum/io/checkpoint.h"
@@ -15,6 +16,7 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr std::size_t num_centrings = static_cast<std::size_t>(Centring::cell) + 1;
+constexpr const char* overlaps_block = "inside_solids";
 constexpr std::int64_t last_frame = std::int64_t{1} << 53;  // numbers beyond are not exact in times
 
 /// First item of a block, which need not be aligned, that is infinite or not a number, or the block's count.
@@ -142,6 +144,9 @@ std::vector<std::byte> World::snapshot() {
                                  field.count, field.data);
                     });
   }
+  // Only while there are any: who starts outside of solids has nothing to do with this.
+  if (!overlaps_.empty())
+    writer.add(overlaps_block, ScalarType::i64, 3, overlaps_.size(), &overlaps_[0].system);
   writer.finish();
   return buffer;
 }
@@ -223,6 +228,18 @@ std::vector<std::string> World::restore(std::span<const std::byte> bytes, const 
             throw inconsistent(block, "holds a value that is not finite", fmt::format("item {}", bad), "");
         });
   }
+  if (at < blocks.size() && blocks[at].name == overlaps_block) {
+    const CheckpointBlock& overlaps = expect(overlaps_block, ScalarType::i64, 3);
+    const std::vector<std::int64_t> numbers = values_of<std::int64_t>(overlaps);
+    const auto count = static_cast<std::int64_t>(systems_.size());
+    for (std::size_t k = 0; k < overlaps.count; ++k) {
+      const std::int64_t system = numbers[3 * k], solids = numbers[3 * k + 1], body = numbers[3 * k + 2];
+      if (system < 0 || system >= count || solids < 0 || solids >= count || system == solids || body < 0 ||
+          body > std::numeric_limits<Index>::max() || !systems_[static_cast<std::size_t>(system)]->boundary())
+        throw inconsistent(overlaps_block, "names no system or solid that is there",
+                           fmt::format("item {}", k), "");
+    }
+  }
   if (at != blocks.size()) throw other("it holds more systems");
 
   // What only a solver knows is checked in place, with the way back open.
@@ -245,6 +262,8 @@ std::vector<std::string> World::restore(std::span<const std::byte> bytes, const 
     throw;
   }
   failed_ = false;
+  // What is in another place now than it was may be inside of something.
+  looked_inside_ = frame_ > 0 && changed.empty();
   accumulator_ = 0;
   last_good_.forget();
   return changed;
@@ -272,6 +291,11 @@ std::vector<std::string> World::load(std::span<const CheckpointBlock> blocks) {
     system.poison_workspace();
     if (!own.empty()) system.place();  // what moved between two scenes did not move in time
   }
+  overlaps_.clear();
+  if (at < blocks.size()) {
+    overlaps_.resize(blocks[at].count);
+    std::memcpy(overlaps_.data(), blocks[at].data.data(), blocks[at].data.size());
+  }
   return changed;
 }
 
@@ -287,6 +311,7 @@ Hash128 World::hash() {
                       hasher.add(field.data, field.bytes());
                     });
   }
+  if (!overlaps_.empty()) hasher.add(overlaps_.data(), overlaps_.size() * sizeof overlaps_[0]);
   return hasher.digest();
 }
 

@@ -156,6 +156,10 @@ class SystemOf final : public System, private Boundary {
     if constexpr (requires { S::find_overdrawn(model, state, most, out); })
       S::find_overdrawn(model, state, most, out);
   }
+  void find_pieces(Pieces& out) const override {
+    out.clear();
+    if constexpr (requires { S::find_pieces(model, state, out); }) S::find_pieces(model, state, out);
+  }
   void absorb(std::span<const SampleImpulse> impulses) override {
     if constexpr (HasSamples<S>) S::absorb(model, state, impulses);
   }

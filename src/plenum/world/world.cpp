@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/shape.h"
@@ -69,6 +70,7 @@ void World::add(std::unique_ptr<System> system) {
   system->place();
   given_.push_back(numbers_by_path(*system));
   last_good_.forget();
+  looked_inside_ = false;
   systems_.push_back(std::move(system));
   for (auto& other : systems_) offer_solids(*other, 1, 1, 1);
 }
@@ -154,7 +156,8 @@ void World::touch(System& system, Real h, Real s0, Real s1, FrameReport& report)
   for (auto& other : systems_) {
     Boundary* const b = other->boundary();
     if (!b || other.get() == &system || b->bodies().empty()) continue;
-    const ContactResult result = contact(*a, *b, h, s0, s1, contact_);
+    const std::size_t k = static_cast<std::size_t>(&other - systems_.data());
+    const ContactResult result = contact(*a, *b, h, s0, s1, contact_, depenetration_.buried_in(k));
     report.contacts += result.contacts;
     if (result.contacts > 0) ledger_[{other->name(), system.name()}].add(result.ledger);
   }
@@ -171,7 +174,8 @@ void World::offer_supports(System& system, Real h, Real s0, Real s1, FrameReport
     Boundary* const b = systems_[k]->boundary();
     if (!b || systems_[k].get() == &system) continue;
     const std::size_t first = supports_.size();
-    find_supports(*a, *b, h, s0, s1, support_, supports_);
+    find_supports(*a, *b, h, s0, s1, support_, supports_, depenetration_.buried_in(k));
+    if (!depenetration_.empty()) depenetration_.supports(a->samples(), k, supports_);
     supporters_.resize(supports_.size(), k);
     Index next = groups;
     for (std::size_t s = first; s < supports_.size(); ++s) {
@@ -277,6 +281,75 @@ void World::warn_of_gaps(FrameReport& report) {
   }
 }
 
+void World::look_inside(FrameReport& report) {
+  std::vector<Inside> found;
+  for (std::size_t i = 0; i < systems_.size(); ++i) {
+    Boundary* const a = systems_[i]->boundary();
+    if (!a || a->samples().x.empty()) continue;
+    for (std::size_t k = 0; k < systems_.size(); ++k) {
+      Boundary* const b = systems_[k]->boundary();
+      if (!b || k == i) continue;
+      found.clear();
+      find_inside(*a, *b, found);
+      if (found.empty()) continue;
+      std::size_t samples = 0;
+      for (const Inside& inside : found) {
+        samples += inside.samples;
+        const Overlap overlap{std::int64_t(i), std::int64_t(k), inside.body};
+        if (std::find(overlaps_.begin(), overlaps_.end(), overlap) == overlaps_.end())
+          overlaps_.push_back(overlap);
+      }
+      const Inside& deepest =
+          *std::max_element(found.begin(), found.end(),
+                            [](const Inside& one, const Inside& other) { return one.depth < other.depth; });
+      const std::string& name = systems_[k]->name();
+      const std::string solid =
+          b->bodies().size() == 1 ? name : fmt::format("solid {} of {}", deepest.body, name);
+      report.remarks.push_back(
+          {i, fmt::format("{} particle{} start{} up to {:.2g} m deep inside {}, and will be pushed out at no "
+                          "more than {:g} m/s; move the particles or {}",
+                          samples, samples == 1 ? "" : "s", samples == 1 ? "s" : "", deepest.depth, solid,
+                          push_out_speed, name)});
+    }
+  }
+}
+
+void World::find_buried(std::size_t i, Real h, Real s0, Real s1) {
+  depenetration_.clear();
+  const auto of_system = [&](const Overlap& o) { return o.system == std::int64_t(i); };
+  if (std::none_of(overlaps_.begin(), overlaps_.end(), of_system)) return;
+  const Boundary& a = *systems_[i]->boundary();
+  depenetration_.begin(a, h);
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    Boundary* const b = systems_[k]->boundary();
+    if (!b || k == i || b->bodies().empty()) continue;
+    depenetration_.add(k, b->bodies(), s0, s1, [&](Index body) {
+      const Overlap overlap{std::int64_t(i), std::int64_t(k), body};
+      return std::find(overlaps_.begin(), overlaps_.end(), overlap) != overlaps_.end();
+    });
+  }
+  depenetration_.find(a);
+  // What is out is a matter of contact from then on.
+  std::erase_if(overlaps_, [&](const Overlap& o) {
+    return of_system(o) && !depenetration_.has(std::size_t(o.solids), Index(o.body));
+  });
+}
+
+void World::push_out(System& system, FrameReport& report) {
+  if (depenetration_.empty()) return;
+  const StageTimer timer(report.stages, "contact");
+  depenetration_.move(*system.boundary());
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    const std::span<const BodyImpulse> reactions = depenetration_.reactions(k);
+    if (reactions.empty()) continue;
+    LedgerEntry sum;
+    for (const BodyImpulse& r : reactions) sum.book(r.point, -r.impulse);
+    report.contacts += sum.transfers;
+    ledger_[{systems_[k]->name(), system.name()}].add(sum);
+    systems_[k]->boundary()->absorb(reactions);
+  }
+}
+
 void World::pull(Real h) {
   if (drag_.system < 0) return;
   Boundary* const boundary = systems_[static_cast<std::size_t>(drag_.system)]->boundary();
@@ -345,6 +418,7 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
       apply_keyframes(i, end - static_cast<double>(h) * (parts - size - k) / parts);
     const Real s0 = static_cast<Real>(k) / static_cast<Real>(parts);
     const Real s1 = static_cast<Real>(k + size) / static_cast<Real>(parts);
+    find_buried(i, part_h, s0, s1);
     offer_supports(system, part_h, s0, s1, report);
     offer_solids(system, part_h, s0, s1);
     Report part = system.step(part_h);
@@ -353,6 +427,7 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
     report.systems[i].add(part);
     return_supports(system, h * (1 - s0), report);
     if (Boundary* const a = system.boundary()) return_pushes(system, a->pushes(), report);
+    push_out(system, report);
     touch(system, part_h, s0, s1, report);
     // Not late in the substep: a net that is let go so draws itself together in a step long enough for the
     // implicit method to damp it, or it would be thrown by all that the solid has put into it.
@@ -402,6 +477,7 @@ NotFinite World::first_to_fail(const NotFinite& seen) {
   // Scratch memory is of a later state, perhaps of an edited model.
   const auto go_back = [&] {
     last_good_.recall(systems_);
+    overlaps_ = overlaps_before_;
     for (auto& system : systems_) system->poison_workspace();
   };
   search_ = Search{false, seen};
@@ -432,6 +508,8 @@ FrameReport World::step_frame() {
       if (!report.ok) return;
     }
     if (frame_ == 0) warn_of_gaps(report);
+    if (!std::exchange(looked_inside_, true)) look_inside(report);
+    overlaps_before_ = overlaps_;
     const double frame = 1.0 / static_cast<double>(settings_.fps);
     const Real h = static_cast<Real>(frame / settings_.substeps);
     for (int k = 0; k < settings_.substeps && report.ok; ++k) {
@@ -464,7 +542,10 @@ int World::advance(double seconds, FrameReport& last) {
   int frames = 0;
   while (accumulator_ >= frame) {
     accumulator_ -= frame;
+    std::vector<Remark> remarks;
+    if (frames > 0) remarks.swap(last.remarks);
     last = step_frame();
+    last.remarks.insert(last.remarks.begin(), remarks.begin(), remarks.end());
     ++frames;
     if (!last.ok) break;
   }

@@ -8,6 +8,7 @@
 
 #include "plenum/base/hash.h"
 #include "plenum/coupling/contact.h"
+#include "plenum/coupling/depenetration.h"
 #include "plenum/coupling/immersion.h"
 #include "plenum/coupling/passage.h"
 #include "plenum/coupling/support.h"
@@ -50,12 +51,19 @@ constexpr std::array<const char*, 3> names_of(Keyframes::Interpolation) {
 /// curve with the monotone tangents of Fritsch & Butland 1984: no overshoot.
 double interpolate(const Keyframes& keyframes, int components, int c, double t);
 
+/// What a world has to tell once of a system.
+struct Remark {
+  std::size_t system;
+  std::string text;  ///< a clause with its remedy
+};
+
 /// What a frame did.
 struct FrameReport {
   bool ok = true;  ///< false: a value stopped being finite, and the world was put back; see `not_finite`
   NotFinite not_finite;
   std::vector<Report> systems;  ///< in the order of systems
-  StageTimes stages;            ///< of the world itself: contact, edits, checks
+  std::vector<Remark> remarks;
+  StageTimes stages;  ///< of the world itself: contact, edits, checks
   double milliseconds = 0;
   std::size_t contacts = 0;
 };
@@ -154,6 +162,11 @@ class World {
   int contact_parts(System& system, Real h, Report& report);
   /// Warns of solids that fit between the samples of a net, which alone are held against them.
   void warn_of_gaps(FrameReport& report);
+  /// Notes what begins inside of a solid, and tells of it.
+  void look_inside(FrameReport& report);
+  /// Finds what of a system is to be pushed out of solids in a step to come, and pushes it after the step.
+  void find_buried(std::size_t i, Real h, Real s0, Real s1);
+  void push_out(System& system, FrameReport& report);
   bool apply_keyframes(std::size_t system, double time);             ///< true if the system has any
   bool is_moved(std::size_t system, const std::string& path) const;  ///< a parameter, by keyframes
   std::vector<std::uint8_t> moved_numbers(std::size_t system, const std::vector<Leaf>& leaves) const;
@@ -195,6 +208,14 @@ class World {
   std::vector<BodyImpulse> reactions_;   // of supports and solids
   std::vector<std::size_t> supporters_;  // the systems they belong to
   PassageWorkspace passage_;
+  /// A body that samples of a system were inside of when they began, and still are.
+  struct Overlap {
+    std::int64_t system, solids, body;
+    bool operator==(const Overlap&) const = default;
+  };
+  std::vector<Overlap> overlaps_, overlaps_before_;  // now, and before the frame
+  bool looked_inside_ = false;
+  Depenetration depenetration_;
   ImmersionWorkspace immersion_;
   std::map<std::pair<std::string, std::string>, LedgerEntry> ledger_;
   LastGood last_good_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include "plenum/math/pose.h"
 #include "plenum/solvers/springs/detail/steps.h"
@@ -360,6 +361,39 @@ void Springs::find_overdrawn(const Model& model, const State& state, Real most, 
   if (!model.tetrahedra.empty()) return;
   for (std::size_t e = 0; e < model.edges.size(); ++e)
     if (strain(model, state, e) > most - 1) out.insert(out.end(), {model.edges[e][0], model.edges[e][1]});
+}
+
+void Springs::find_pieces(const Model& model, const State& state, Pieces& out) {
+  const std::size_t n = model.mass.size();
+  out.of.resize(n);
+  std::iota(out.of.begin(), out.of.end(), 0);
+  // Every particle points to one before it, or to itself: the first of its piece.
+  const auto first = [&](Index i) {
+    while (out.of[std::size_t(i)] != i)
+      i = out.of[std::size_t(i)] = out.of[std::size_t(out.of[std::size_t(i)])];
+    return i;
+  };
+  const auto join = [&](std::span<const Index2> pairs) {
+    for (const Index2& e : pairs) {
+      const Index a = first(e[0]), b = first(e[1]);
+      out.of[std::size_t(std::max(a, b))] = std::min(a, b);
+    }
+  };
+  join(model.edges);
+  join(model.constraints.rods);
+  out.held.clear();
+  for (std::size_t i = 0; i < n; ++i) {
+    const Index to = out.of[i];  // which has its number already, if it is not this one
+    if (to != Index(i)) {
+      out.of[i] = out.of[std::size_t(to)];
+      continue;
+    }
+    out.of[i] = Index(out.held.size());
+    out.held.push_back(0);
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    if (state.particles.inverse_mass[i] == 0) out.held[std::size_t(out.of[i])] = 1;
+  for (const Index i : model.constraints.beads) out.held[std::size_t(out.of[std::size_t(i)])] = 1;
 }
 
 void Springs::absorb(const Model&, State& state, std::span<const SampleImpulse> impulses) {
