@@ -65,8 +65,8 @@ struct Net {
       sum += double(system.model.mass[i]) * (0.5 * double(system.state.particles.v[i].squaredNorm()) +
                                              gravity * double(system.state.particles.x[i].y()));
     for (std::size_t e = 0; e < system.model.edges.size(); ++e) {
-      const double stretch = double(Springs::strain(system.model, system.state, e)) *
-                             double(system.model.rest_length[e]);
+      const double stretch =
+          double(Springs::strain(system.model, system.state, e)) * double(system.model.rest_length[e]);
       sum += 0.5 * double(system.model.stiffness[e]) * stretch * stretch;
     }
     return sum;
@@ -113,7 +113,8 @@ TEST(SlowStartInside, ABodyHalfInATableIsLiftedOutOfItAndNotThrown) {
     Scene scene = scene_of(table, ball(c.stiffness), c.integrator, c.fps);
     const Net net(scene);
     const double lifted = net.energy() + net.mass() * gravity * way, start = net.centre().y();
-    // What it sags by under its own weight, which it may do faster than it is pushed: a column of eight cells.
+    // What it sags by under its own weight, which it may do faster than it is pushed: a column of eight
+    // cells.
     const double sag = net.mass() * gravity / c.stiffness;
     for (int f = 0; f < 2 * c.fps; ++f) {
       const double before = net.centre().y();
@@ -200,9 +201,10 @@ TEST(StartInside, ItIsToldOnceWithTheRemedy) {
   const FrameReport first = scene.world.step_frame();
   ASSERT_EQ(first.remarks.size(), 1u);
   EXPECT_EQ(scene.world.system(first.remarks[0].system).name(), "net");
-  EXPECT_EQ(first.remarks[0].text,
-            "147 particles start up to 0.3 m deep inside table, and will be pushed out at no more than 1 m/s; "
-            "move the particles or table");
+  EXPECT_EQ(
+      first.remarks[0].text,
+      "147 particles start up to 0.3 m deep inside table, and will be pushed out at no more than 1 m/s; "
+      "move the particles or table");
   EXPECT_TRUE(scene.world.step_frame().remarks.empty());
   Scene resumed = scene_of(table, ball(1e4), "implicit_euler", 60);
   resumed.world.restore(scene.world.snapshot());

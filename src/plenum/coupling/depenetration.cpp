@@ -88,8 +88,7 @@ Real Depenetration::way_out(const Vec3& x, Real radius, const Vec3& along, Real 
     for (const Solid& solid : solids_) {
       if (!solid.swept.is_near(at, at)) continue;
       const SolidBody& body = solid.swept.body;
-      lacking = std::max(
-          lacking, radius - body.shape->signed_distance(body.pose0.to_local(at)).distance);
+      lacking = std::max(lacking, radius - body.shape->signed_distance(body.pose0.to_local(at)).distance);
     }
     if (lacking <= slack_of(radius) / 10) return way;
     way += lacking;
@@ -110,8 +109,8 @@ Real Depenetration::way_of(const Samples& samples, const Piece& piece, const Vec
           Real longest = 0;
           for (std::size_t k = first + from; k < first + to && longest < infinity; ++k) {
             const Index i = whole ? all_[k] : members_[k].sample;
-            longest = std::max(longest, way_out(samples.x[std::size_t(i)] + way * along, radius_of(samples, i),
-                                                along, most - way));
+            longest = std::max(longest, way_out(samples.x[std::size_t(i)] + way * along,
+                                                radius_of(samples, i), along, most - way));
           }
           return longest;
         },
@@ -154,11 +153,12 @@ void Depenetration::choose_way(const Samples& samples, Piece& piece) const {
   // v^2/2 = g (way - h v): at the step's end the rest of the way stops it.
   const Real gh = earth_gravity * h_;
   if (!piece.carried)
-    piece.speed = std::min({piece.speed, std::sqrt(gh * gh + 2 * earth_gravity * piece.way) - gh,
-                            samples.reach / (10 * h_)});
+    piece.speed = std::min(
+        {piece.speed, std::sqrt(gh * gh + 2 * earth_gravity * piece.way) - gh, samples.reach / (10 * h_)});
 }
 
-/// Lets samples of a piece that is carried, and that are outside of a solid which stands in their way, into it.
+/// Lets samples of a piece that is carried, and that are outside of a solid which stands in their way, into
+/// it.
 void Depenetration::let_follow(const Samples& samples, const Piece& piece) {
   constexpr int most_steps = 64;
   for (std::size_t k = piece.all_first; k < piece.all_end; ++k) {
@@ -199,8 +199,7 @@ void Depenetration::find(const Boundary& a) {
         const Solid& solid = solids_[k];
         if (!solid.active || !solid.swept.is_near(samples.x[i], samples.x[i])) continue;
         const SolidBody& body = solid.swept.body;
-        const SignedDistance<Real> surface =
-            body.shape->signed_distance(body.pose0.to_local(samples.x[i]));
+        const SignedDistance<Real> surface = body.shape->signed_distance(body.pose0.to_local(samples.x[i]));
         const Real depth = radius - surface.distance;
         if (!(depth > slack_of(radius))) continue;
         buried_blocks_[block].push_back({solid.system, Index(i), solid.body});

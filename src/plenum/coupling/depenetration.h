@@ -32,16 +32,16 @@ struct Buried {
 /// Whether `sample` is of them with `body`; of one system, in order.
 bool is_buried(std::span<const Buried> buried, Index sample, Index body);
 
-/// Pushes samples that are buried out. For each step of a boundary: begin(), add() for every other system that
-/// has bodies, find(); supports() before the step, if it takes them; move() after it.
+/// Pushes samples that are buried out. For each step of a boundary: begin(), add() for every other system
+/// that has bodies, find(); supports() before the step, if it takes them; move() after it.
 ///
 /// What hangs together goes one way, the shortest found on which all of it comes out of every solid: samples
 /// that go each to its nearest surface tear what they belong to apart. A piece that nothing holds is carried
 /// that way, with all its samples and without getting a velocity of its own: it gains the energy of being
 /// lifted and no more. What is buried of it rests meanwhile as on a floor across that way, and what a solid
 /// sticks in between is carried through the solid after it. Of a piece that something else holds (pins,
-/// wires) the buried samples are driven, never faster than what gravity alone stops until they are out, and by
-/// no more than a tenth of Samples::reach in a step.
+/// wires) the buried samples are driven, never faster than what gravity alone stops until they are out, and
+/// by no more than a tenth of Samples::reach in a step.
 class Depenetration {
  public:
   void begin(const Boundary& a, Real h);
@@ -82,7 +82,7 @@ class Depenetration {
     Vec3 normal;  // of the nearest surface
   };
   struct Piece {
-    std::size_t first, end;  // in members_
+    std::size_t first, end;                  // in members_
     std::size_t all_first = 0, all_end = 0;  // of its samples in all_, if it is carried
     bool carried;
     Vec3 direction = Vec3::Zero();
