@@ -93,6 +93,24 @@ TEST_F(Program, RunEndsWithOneJsonObjectAndHashesDoNotDependOnThreads) {
   EXPECT_EQ(hashes.size(), 1u);
 }
 
+TEST_F(Program, WhatStartsInsideASolidIsToldOnceByRunAndCheck) {
+  const std::string scene = quoted(write("inside.json", R"({"systems": [
+    {"type": "obstacle", "name": "stone", "model": {"parts": [{"shape": "sphere", "radius": 0.5}]}},
+    {"type": "particles", "name": "dust", "model": {"positions": [[0.1, 0, 0], [0, 0.2, 0], [0, 2, 0]]}}]})"));
+  const std::string told =
+      "dust: 2 particles start up to 0.4 m deep inside stone, and will be pushed out at no more than 1 m/s; "
+      "move the particles or stone";
+  const Result ran = run("run " + scene + " --frames 5 --json");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(ran.last().at("remarks"), nlohmann::json::array({told}));
+  const std::size_t at = ran.err.find(told);
+  EXPECT_NE(at, std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find(told, at + 1), std::string::npos) << ran.err;
+  const Result checked = run("check " + scene);
+  EXPECT_EQ(checked.status, 0);
+  EXPECT_NE((checked.out + checked.err).find(told), std::string::npos) << checked.err;
+}
+
 TEST_F(Program, AResumedRunHashesAsTheUninterruptedOne) {
   const std::string scene = quoted(write("drops.json", drops));
   const Result whole = run("run " + scene + " --frames 30 --json --quiet");
