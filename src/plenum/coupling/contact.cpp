@@ -192,23 +192,26 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
                   samples.restitution};
       if (!(p.inverse_mass > 0)) continue;
       set_parabola(p, samples.v0.empty() ? nullptr : &samples.v0[i], h);
-      // A sample pushed by one body may be pushed into another, as in a corner; a few rounds settle it.
+      // A sample pushed by one body may be pushed into another, as in a corner, or bounce off one into
+      // another that had been asked before. A few rounds settle it: until none but the last to push is
+      // touched.
       constexpr int rounds = 4;
-      for (int round = 0; round < rounds; ++round) {
-        int touched = 0;
-        for (std::size_t k = 0; k < w.solids.size(); ++k) {
+      std::size_t last = w.solids.size();
+      bool settled = false;
+      for (int round = 0; round < rounds && !settled; ++round) {
+        settled = true;
+        for (std::size_t k = 0; k < w.solids.size() && k != last; ++k) {
           Touch touch;
           if (!w.solids[k].is_near(p.x0, p.x1) || is_buried(buried, Index(i), Index(k)) ||
               !touches(p, w.solids[k].body, h, touch))
             continue;
-          ++touched;
+          last = k, settled = false;
           p.v += p.inverse_mass * touch.impulse;
           p.u += p.inverse_mass * touch.impulse;
           p.x1 += touch.displacement;
           found.push_back(
               {static_cast<Index>(i), static_cast<Index>(k), touch.impulse, touch.displacement, touch.point});
         }
-        if (touched < 2) break;
       }
     }
   });
