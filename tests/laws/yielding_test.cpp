@@ -66,6 +66,27 @@ TEST(SlowYielding, ABallThatFallsOnFramedClothIsCaughtAndThrownNoHigherThanItWas
       }
 }
 
+TEST(Yielding, ExplicitNetsThrowNoBallHigherThanItFell) {
+  // They divide a frame into hundreds of parts, in each of which contact answers where the ball then is.
+  const double fps = 30;
+  for (const double density : {5.0, 50.0}) {
+    const double height = 1.2;
+    Scene scene = ball_and_cloth(density, height, 5e3, fps, true, "[0, -9.81, 0]");
+    auto& ball = dynamic_cast<SystemOf<Rigid>&>(*scene.world.find("ball"));
+    auto& cloth = dynamic_cast<SystemOf<Springs>&>(*scene.world.find("cloth"));
+    cloth.parameters.integrator = Springs::Integrator::velocity_verlet;
+    double highest = 0, lowest = height;
+    for (int f = 0; f < int(1.2 * fps); ++f) {
+      ASSERT_TRUE(scene.world.step_frame().ok);
+      const double y = double(ball.state.frames.x[0].y());
+      if (y > lowest) highest = std::max(highest, y);  // on its way back
+      lowest = std::min(lowest, y);
+    }
+    EXPECT_GT(highest, radius) << density;
+    EXPECT_LE(highest, height) << density;
+  }
+}
+
 TEST(Yielding, ABallThatStrikesAFreeClothKeepsTheirMomentum) {
   for (const double density : {2.0, 20.0, 500.0}) {
     Scene scene = ball_and_cloth(density, 0.5, 1e4, 60, false, "[0, 0, 0]", 1e-6);

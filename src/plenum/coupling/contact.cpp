@@ -216,12 +216,15 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
     }
   });
 
+  // Bodies have gone through all of the substep already: those that are pushed in one of its parts are moved
+  // on for the rest of it, so that the next part does not push them again for being where they would not be.
+  const Real lead = h * (1 - s1) / (s1 - s0);
   w.on_samples.clear();
   w.on_bodies.clear();
   for (std::size_t block = 0; block < num_blocks; ++block)
     for (const ContactWorkspace::Contact& c : w.blocks[block]) {
       w.on_samples.push_back({c.sample, c.impulse, c.displacement});
-      w.on_bodies.push_back({c.body, -c.impulse, c.point});
+      w.on_bodies.push_back({c.body, -c.impulse, c.point, lead});
       result.ledger.book(c.point, c.impulse);
       ++result.contacts;
     }
