@@ -88,7 +88,8 @@ void BodySpec::describe(Describer& d) {
      .max = 1e3,
      .doc = "of its surface past itself, as of a conveyor, in the body's frame"});
   d("gravity_scale", gravity_scale, {.min = -100, .max = 100, .doc = "part of gravity that acts on it"});
-  d("layer", layer, {.min = 0, .max = 31, .doc = "that it is in, for `passes` and queries"});
+  d("layer", layer,
+    {.min = 0, .max = 31, .doc = "that it is in, for `passes` and queries; obstacles are in 0"});
   d("passes", passes, {.min = 0, .max = 31, .doc = "layers whose bodies it passes through", .max_count = 32});
   d("sensor", sensor, {.doc = "feels what overlaps it, as touches begin and end, and pushes nothing"});
   d("count_x", count_x, {.min = 1, .max = 10000, .doc = "bodies along x"});
