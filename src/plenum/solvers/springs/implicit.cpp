@@ -1,4 +1,5 @@
-// Linearly implicit Euler: one Newton step of backward Euler, solved by filtered conjugate gradients.
+// Linearly implicit Euler: one Newton step of backward Euler, solved by filtered conjugate gradients
+// (implicit_parts.cpp divides steps that are too long for one).
 // Source: Baraff & Witkin 1998, "Large steps in cloth simulation", eq. 6 and section 5. Strict constraints
 // are part of the solve, with the stiffness of their forces, as in Tournier, Nesme, Gilles & Faure 2015,
 // "Stable constrained dynamics"; the same for rigid bodies in Andrews, Teichmann & Kry 2017, "Geometric
@@ -7,15 +8,14 @@
 #include <limits>
 
 #include "plenum/base/timing.h"
-#include "plenum/solvers/springs/detail/steps.h"
+#include "plenum/solvers/springs/detail/implicit_part.h"
 #include "plenum/solvers/springs/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr std::size_t block = 4096;
-constexpr int newton_steps = 24;    // that a projection on strict constraints takes in a part short enough
-constexpr double tolerance = 1e-3;  // of lengths that are to be kept, as part of the shortest
+constexpr int newton_steps = 24;  // that a projection on strict constraints takes in a part short enough
 
 /// h F of the air on the right-hand side, and h B / 3 of each triangle on the diagonal of its corners: as if
 /// each third of a triangle met the air on its own, which is first order like the rest of the step.
@@ -96,7 +96,7 @@ bool follow_inertia(const Springs::Model& model, const Springs::State& state, Sp
   const double error =
       w.multipliers.project_positions(w.ahead, state.particles.inverse_mass, newton_steps, w.moved);
   for_all(x.size(), [&](std::size_t i) { w.towards[i] += w.moved[i] / h; });
-  return error <= tolerance * w.shortest_rod &&
+  return error <= strict_tolerance * w.shortest_rod &&
          mass_norm(model, state, w.moved) <= farthest_projection(model, state, w, h);
 }
 
@@ -219,19 +219,20 @@ void remove_friction(SpringsWorkspace& w) {
 
 /// Solves for state.velocity_change within pins, supports and `strict` constraints. Adds to `turns`.
 SolveReport solve_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-                       SpringsWorkspace& w, bool strict, double& turns) {
+                       SpringsWorkspace& w, Real h, bool strict, double& turns) {
   auto& change = state.velocity_change;
   const auto& v = state.particles.v;
   const auto& inverse_mass = state.particles.inverse_mass;
   // Held particles already have their velocity: it does not change.
   for (const Index i : model.pinned)
     if (inverse_mass[std::size_t(i)] == 0) change[std::size_t(i)].setZero();
-  // Turns that may come to other supports need no more digits than the signs that decide on them; the
-  // friction of a chain, which adds up along it, does.
+  // Turns that may come to other supports need no more digits than the signs that decide on them, beside
+  // weights; the friction of a chain, which adds up along it, does.
   const auto fine = double(params.tolerance);
-  const double rough = strict ? fine : std::max(fine, 0.1);
+  const double rough = strict ? 0 : 0.01 * double(h * params.gravity.norm()) * norm<Real>(model.mass);
   int iterations = 0;
   const bool chain = strict || w.chain;
+  const int most = chain ? 6 : 3;  // turns that find out which supports act; chains are cheap
   bool settled = w.supports.empty();
   for (int turn = 1;; ++turn) {
     ++turns;
@@ -241,7 +242,7 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
     guess_allowed(state, w, change, strict);
     add_friction(state, w);
     SolveReport solve = solve_linear(model, params, inverse_mass, w, flat(std::as_const(w.rhs)), flat(change),
-                                     settled ? fine : rough, strict ? &w.multipliers : nullptr);
+                                     fine, settled ? 0 : rough, strict ? &w.multipliers : nullptr);
     solve.iterations = iterations += solve.iterations;
     // What conjugate gradients have lost is worse than no answer.
     if (!strict && !(solve.residual <= 1)) {
@@ -253,30 +254,32 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
     if (w.supports.empty()) return solve;
     find_reactions(model, state, w, strict);
     remove_friction(w);
-    if (settled) return solve;
     for_all(v.size(), [&](std::size_t i) { w.reaction[i] = v[i] + change[i]; });
     // Friction of nets follows in the next steps, from what pressed in this one.
-    const SupportSet::Verdict verdict = w.supports.review(w.reaction, w.on_held, inverse_mass);
+    if (settled) {
+      // What only the last digits have let pass is held after all.
+      if (turn >= 2 * most || !w.supports.catch_passing(w.reaction)) return solve;
+      w.multipliers.confine(w.supports.held(), w.supports.free());
+      continue;
+    }
+    const bool last = turn + 1 >= most;
+    const SupportSet::Verdict verdict = w.supports.review(w.reaction, w.on_held, inverse_mass, last);
     const bool again = verdict == SupportSet::Verdict::unsettled ||
                        (verdict == SupportSet::Verdict::friction && (chain || turn == 1));
     w.multipliers.confine(w.supports.held(), w.supports.free());
-    settled = !again || turn + 1 >= most_turns(chain);
+    settled = !again || last;
     if (settled) w.supports.settle(w.reaction);
   }
 }
 
-/// Begins a part of the step, of length h, `elapsed` into it, with the supports that act in it.
-void rest(const Springs::State& state, const Springs::Params& params, SpringsWorkspace& w, Real elapsed,
-          Real h) {
+}  // namespace
+
+PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                      SpringsWorkspace& w, Real elapsed, Real h, bool strict, Report& report) {
   w.supports.begin(state.particles.x, state.particles.v, state.particles.inverse_mass, state.pressed,
                    params.gravity, elapsed, h, !w.multipliers.empty());
   w.multipliers.confine(w.supports.held(), w.supports.free());
-}
-
-/// The step, after follow_inertia() if `strict` constraints are part of it. False if those are not met;
-/// `stuck` if that is because their solve does not converge, which shorter steps do not mend.
-bool one_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-              SpringsWorkspace& w, Real h, bool strict, Report& report, bool* stuck = nullptr) {
+  if (strict && !follow_inertia(model, state, w, h)) return PartEnd::not_met;
   const std::size_t n = model.mass.size();
   // Named one by one: clang 14 captures no structured bindings.
   auto& x = state.particles.x;
@@ -311,7 +314,7 @@ bool one_step(const Springs::Model& model, Springs::State& state, const Springs:
   {
     const StageTimer timer(report.stages, "solve");
     double turns = 0;
-    solve = solve_step(model, state, params, w, strict, turns);
+    solve = solve_step(model, state, params, w, h, strict, turns);
     if (!w.supports.empty()) report.measure("turns", turns);
     // Constraints that contradict each other can leave the solve worse off than without it.
     if (!w.multipliers.empty() && !solve.converged() && !(solve.residual <= 1))
@@ -319,20 +322,19 @@ bool one_step(const Springs::Model& model, Springs::State& state, const Springs:
         if (inverse_mass[i] > 0)
           state.velocity_change[i] = strict ? Vec3(w.towards[i] - v[i]) : Vec3(h * params.gravity);
   }
-  if (stuck) *stuck = solve.status == SolveStatus::out_of_iterations;
   report.iterations += solve.iterations;
   report.measure("residual", solve.residual);
   if (solve.status == SolveStatus::out_of_iterations)
     report.warn("the linear solve ran out of iterations; raise max_iterations or tolerance");
   if (solve.status == SolveStatus::stagnated)
-    report.warn("the linear solve reached the limit of the precision; raise tolerance");
+    report.warn("the linear solve reached the limit of the precision; raise substeps or tolerance");
   if (solve.status == SolveStatus::indefinite || solve.status == SolveStatus::not_finite)
     report.warn("the linear solve broke down; raise substeps, or the masses of the lightest particles");
   const StageTimer timer(report.stages, "move");
   for_all(n, [&](std::size_t i) { v[i] += state.velocity_change[i]; });
   w.supports.finish(w.on_held, v);
   for_all(n, [&](std::size_t i) { x[i] += h * v[i]; });
-  if (!strict) return true;
+  if (!strict) return PartEnd::met;
   // The step ended on tangents to the constraints; the rest of the way is of second order.
   set_zero(flat(w.moved));
   const double farthest = farthest_projection(model, state, w, h);
@@ -343,167 +345,10 @@ bool one_step(const Springs::Model& model, Springs::State& state, const Springs:
     weight = 1 / (1 / weight + drag.trace() / 2);
   });
   const double error = w.multipliers.project_positions(x, w.filter_weight, 2 * newton_steps, w.moved);
-  const bool met = error <= tolerance * w.shortest_rod && mass_norm(model, state, w.moved) <= farthest;
+  const bool met = error <= strict_tolerance * w.shortest_rod && mass_norm(model, state, w.moved) <= farthest;
   axpy<Real>(1 / h, flat(std::as_const(w.moved)), flat(v));
-  return met;
-}
-
-/// The step where strict constraints cannot be met from where the net is: rods that are too short come apart
-/// freely, and those that would be too long are stiff springs, which in a whole step, of which h is a share,
-/// draw together by no more than a quarter of a length, until all can be met again.
-void give_way(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-              SpringsWorkspace& w, Real elapsed, Real h, Real share, Report& report) {
-  const auto& x = state.particles.x;
-  const auto& v = state.particles.v;
-  const std::vector<Real>& length = model.constraints.rod_length;
-  std::vector<Real>& stiffness = w.rod_stiffness;
-  std::fill(stiffness.begin(), stiffness.end(), Real(0));
-  if (!stiffness.empty()) w.system.set_turning(stiffness);
-  w.rod_rest = length;
-  // h^2 k is this many times the mass of the lighter end, so that conjugate gradients converge.
-  constexpr Real stiff = 1e4;
-  for (std::size_t r = 0; r < stiffness.size(); ++r) {
-    const auto i = std::size_t(model.constraints.rods[r][0]), j = std::size_t(model.constraints.rods[r][1]);
-    const Real inverse_mass = std::max(state.particles.inverse_mass[i], state.particles.inverse_mass[j]);
-    if (!(inverse_mass > 0)) continue;
-    const Vec3 d = x[j] - x[i];
-    const Real now = d.norm(), then = (d + h * (v[j] - v[i])).norm();
-    if (std::max(now, then) < Real(1 - tolerance) * length[r]) continue;
-    stiffness[r] = stiff / (inverse_mass * h * h * std::max(params.stiffness_scale, Real(1e-6)));
-    w.rod_rest[r] = std::max(length[r], now - share * length[r] / 4);
-  }
-  if (!stiffness.empty()) w.system.set_springs(stiffness, w.rod_rest);
-  w.wire_stiffness = stiff * w.heaviest / (h * h);
-  rest(state, params, w, elapsed, h);
-  one_step(model, state, params, w, h, false, report);
-  w.wire_stiffness = 0;
-  std::fill(stiffness.begin(), stiffness.end(), Real(0));
-  if (!stiffness.empty()) w.system.set_springs(stiffness, length);
-}
-
-/// The farthest turn [rad] of rods and of beads about their wires, as their velocities tell, in a step of h.
-double turn_ahead(const Springs::Model& model, const Springs::State& state, Real h) {
-  const auto& v = state.particles.v;
-  const ConstraintSet<Real>& set = model.constraints;
-  Real most = 0;
-  for (std::size_t r = 0; r < set.rods.size(); ++r) {
-    const Vec3 apart = v[std::size_t(set.rods[r][1])] - v[std::size_t(set.rods[r][0])];
-    most = std::max(most, h * apart.norm() / set.rod_length[r]);
-  }
-  for (std::size_t b = 0; b < set.beads.size(); ++b) {
-    const Wire<Real>& wire = set.wires[std::size_t(set.bead_wire[b])];
-    if (wire.shape != WireShape::line)
-      most = std::max(most, h * v[std::size_t(set.beads[b])].norm() / wire.radius);
-  }
-  return double(most);
-}
-
-/// The step with constraints kept by penalty. A stiff spring that turns by an angle t in a step leaves it
-/// along its tangent, longer by t^2/2, and is drawn back in the next with t/2 times the speed it turned at:
-/// it gains energy for t > 2, without end if it is stiff. The step is divided until nothing turns by more
-/// than a quarter of a radian by its speed at the start, and half of one by that at the end. A part that is
-/// so many times shorter than the one before would draw back as many times faster: it takes that share of the
-/// way.
-void penalty_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-                  SpringsWorkspace& w, Real h, Report& report) {
-  constexpr int most = 128;
-  constexpr double turn = 0.25;
-  const ConstraintSet<Real>& set = model.constraints;
-  w.rod_stiffness.assign(set.rods.size(), w.penalty_stiffness);
-  w.rod_rest = set.rod_length;
-  const auto draw = [&](Real share) {
-    if (set.rods.empty()) return;
-    for (std::size_t r = 0; r < set.rods.size(); ++r) {
-      const Vec3 d =
-          state.particles.x[std::size_t(set.rods[r][1])] - state.particles.x[std::size_t(set.rods[r][0])];
-      w.rod_rest[r] = d.norm() + share * (set.rod_length[r] - d.norm());
-    }
-    w.system.set_springs(w.rod_stiffness, share < 1 ? w.rod_rest : set.rod_length);
-  };
-  int parts = 0, pace = most;
-  bool fast = false;
-  for (int done = 0, size = most; done < most; done += size, ++parts, pace = std::max(size, pace / 2)) {
-    const auto part = [&](int of) { return h * static_cast<Real>(of) / most; };
-    while (done % (2 * size) == 0 && 2 * size <= most - done &&
-           turn_ahead(model, state, part(2 * size)) <= turn)
-      size *= 2;
-    while (size > 1 && !(turn_ahead(model, state, part(size)) <= turn)) size /= 2;
-    w.part_x = state.particles.x;
-    w.part_v = state.particles.v;
-    for (;; size /= 2) {
-      draw(Real(size) / Real(std::max(size, pace)));
-      rest(state, params, w, part(done), part(size));
-      one_step(model, state, params, w, part(size), false, report);
-      // By the velocities it ended with, which took it there.
-      const bool within = turn_ahead(model, state, part(size)) <= 2 * turn;
-      fast = fast || (size == 1 && !within);
-      if (within || size == 1) break;
-      state.particles.x = w.part_x;
-      state.particles.v = w.part_v;
-      set_zero(flat(state.velocity_change));
-    }
-    w.supports.accept(part(size), state.pressed);
-  }
-  if (parts > 1) draw(1);
-  if (fast)
-    report.warn(
-        "constraints kept by penalty turn too fast for the step; raise the sub-steps, or keep them by "
-        "multipliers");
-  report.measure("parts", parts);
-}
-
-}  // namespace
-
-void implicit_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-                         SpringsWorkspace& w, Real h, Report& report) {
-  if (w.multipliers.empty()) {
-    if (has_penalty(model, params)) {
-      penalty_step(model, state, params, w, h, report);
-      return;
-    }
-    rest(state, params, w, 0, h);
-    one_step(model, state, params, w, h, false, report);
-    w.supports.accept(h, state.pressed);
-    return;
-  }
-  // Newton's method must find its way back to the strict constraints from where inertia leads, and then from
-  // where the step does. A fast rope of many short rods bends within a few of them, and what is linear there
-  // ends soon: the step is divided by two, and again, until it does.
-  // From where they are not met, they are tried at once: rods that are too long for their place, or that two
-  // pins pull apart, are no matter of the step's length.
-  constexpr int most = 32;
-  int parts = 0, given_way = 0;
-  for (int done = 0, size = most; done < most; done += size, ++parts) {
-    const bool met = w.multipliers.largest_error(state.particles.x) <= tolerance * w.shortest_rod;
-    while (met && done % (2 * size) == 0 && 2 * size <= most - done) size *= 2;
-    if (!met) size = most - done;
-    const int least = met ? 1 : size;
-    const Real elapsed = h * static_cast<Real>(done) / most;
-    w.part_x = state.particles.x;
-    w.part_v = state.particles.v;
-    bool found = false, stuck = false;
-    for (;; size /= 2) {
-      const Real part = h * static_cast<Real>(size) / most;
-      rest(state, params, w, elapsed, part);
-      found = follow_inertia(model, state, w, part) && one_step(model, state, params, w, part, true, report);
-      if (found) break;
-      state.particles.x = w.part_x;
-      state.particles.v = w.part_v;
-      set_zero(flat(state.velocity_change));
-      if (size == least || stuck) break;
-    }
-    if (!found) {
-      ++given_way;
-      const Real share = static_cast<Real>(size) / most;
-      give_way(model, state, params, w, elapsed, share * h, share, report);
-    }
-    w.supports.accept(h * static_cast<Real>(size) / most, state.pressed);
-  }
-  if (given_way > 0)
-    report.warn(
-        "strict constraints gave way for a moment: they contradict each other, began off their lengths, or "
-        "move too fast; let pins come closer or raise the sub-steps");
-  report.measure("parts", parts);
+  if (met) return PartEnd::met;
+  return solve.status == SolveStatus::out_of_iterations ? PartEnd::stuck : PartEnd::not_met;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -15,6 +15,7 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr std::size_t block = 4096;
+constexpr int most_turns = 6;  // that find out which supports act
 
 /// What newton_minimize asks of the net.
 class NetPotential {
@@ -275,11 +276,15 @@ MinimizeReport minimize_step(const Springs::Model& model, Springs::State& state,
       for (const Index i : w.supports.held()) w.on_held.push_back(h * w.reaction[std::size_t(i)]);
       for (std::size_t i = 0; i < n; ++i) w.motion[i] = (x[i] - w.x0[i]) / h;
     }
-    if (settled) break;
-    const SupportSet::Verdict verdict = w.supports.review(w.motion, w.on_held, inverse_mass);
+    if (settled) {
+      if (turn < 2 * most_turns && w.supports.catch_passing(w.motion)) continue;
+      break;
+    }
+    const bool last = turn + 1 >= most_turns;
+    const SupportSet::Verdict verdict = w.supports.review(w.motion, w.on_held, inverse_mass, last);
     const bool again = verdict == SupportSet::Verdict::unsettled ||
                        (verdict == SupportSet::Verdict::friction && (w.chain || turn == 1));
-    settled = !again || turn + 1 >= most_turns(true);
+    settled = !again || last;
     if (settled) w.supports.settle(w.motion);
   }
   if (!w.supports.empty()) report.measure("turns", turn);

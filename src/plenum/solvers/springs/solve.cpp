@@ -60,7 +60,8 @@ void tell_of_supports(SpringsWorkspace& w) {
 
 SolveReport solve_linear(const Springs::Model& model, const Springs::Params& params,
                          std::span<const Real> inverse_mass, SpringsWorkspace& w, std::span<const Real> b,
-                         std::span<Real> x, double relative_tolerance, Multipliers<Real>* strict) {
+                         std::span<Real> x, double relative_tolerance, double absolute_tolerance,
+                         Multipliers<Real>* strict) {
   const auto hold = [&](std::span<Real> y) {
     for (const Index i : model.pinned)
       if (inverse_mass[std::size_t(i)] == 0) y[3 * i] = y[3 * i + 1] = y[3 * i + 2] = 0;
@@ -84,7 +85,9 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
     }
   };
   const Filter filter{hold, w.supports, strict};
-  SolveOptions options{.relative_tolerance = relative_tolerance, .max_iterations = params.max_iterations};
+  SolveOptions options{.relative_tolerance = relative_tolerance,
+                       .absolute_tolerance = absolute_tolerance,
+                       .max_iterations = params.max_iterations};
   const auto& matrix = w.system.matrix();
   if (strict) {
     // They converge in a few times the stiffest mode's share, or contradict each other.
@@ -99,7 +102,7 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
     const double whole = norm(flat(std::as_const(w.moved)));
     matrix.residual(b, std::span<const Real>(x), rest);
     hold(rest);
-    options.absolute_tolerance = rounding * (whole + norm(flat(std::as_const(w.moved))));
+    options.absolute_tolerance += rounding * (whole + norm(flat(std::as_const(w.moved))));
   }
   // A stiff light chain answers what is left of a residual by its weight alone: a thousandth of its springs'
   // forces would throw it about. It is cheap to leave nothing but rounding.

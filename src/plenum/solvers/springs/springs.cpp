@@ -104,8 +104,9 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   for (const Real length : model.constraints.rod_length)
     w.shortest_rod = std::min(w.shortest_rod, double(length));
   w.multipliers = penalty > 0 ? Multipliers<Real>() : Multipliers<Real>(n, model.constraints);
-  for (auto* vectors : {&w.moved, &w.ahead, &w.towards, &w.part_x, &w.part_v})
-    vectors->resize(w.multipliers.empty() ? 0 : n);
+  for (auto* vectors : {&w.moved, &w.ahead, &w.towards}) vectors->resize(w.multipliers.empty() ? 0 : n);
+  w.part_x.resize(n);
+  w.part_v.resize(n);
   w.rod_stiffness.resize(w.multipliers.empty() ? 0 : model.constraints.rods.size());
   if (!w.rod_stiffness.empty()) w.system.set_turning(w.rod_stiffness);
   w.penalty_stiffness = penalty;

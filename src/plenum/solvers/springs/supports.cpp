@@ -92,7 +92,7 @@ void SupportSet::begin(std::span<const Vec3> x, std::span<const Vec3> v, std::sp
       if (!firm_[s]) least_[s] -= n.dot(support.impulse) / share(Index(s));
       const bool pressing = gap <= still * h || (pressed[i] > 0 && n.dot(v[i] + h * gravity) < least_[s]);
       acts_[s] = pressing || n.dot(v[i]) < least_[s] ? Acts::yes : Acts::no;
-      if (acts_[s] == Acts::no) continue;
+      if (!acts(Index(s))) continue;
       if (!firm_[s]) {
         drag_along(Index(s), v[i], h * pressed[i]);
         continue;
@@ -140,8 +140,7 @@ void SupportSet::rebuild() {
     Normals normals;
     for (Index k = particle.first; k < particle.end; ++k) {
       const Index s = order_[std::size_t(k)];
-      if (acts_[std::size_t(s)] == Acts::yes && firm_[std::size_t(s)])
-        normals.add(supports_[std::size_t(s)].normal, s);
+      if (acts(s) && firm_[std::size_t(s)]) normals.add(supports_[std::size_t(s)].normal, s);
     }
     particle.held = -1;
     if (normals.count == 0) {
@@ -183,7 +182,7 @@ Vec3 SupportSet::divide(const Normals& normals, Vec3 impulse, With&& with) const
 }
 
 SupportSet::Verdict SupportSet::review(std::span<const Vec3> v, std::span<const Vec3> on_held,
-                                       std::span<const Real> inverse_mass) {
+                                       std::span<const Real> inverse_mass, bool last) {
   // By so much of itself the friction of what slides may be off.
   constexpr Real close = Real(0.1);
   bool unsettled = false, friction = false;
@@ -195,7 +194,7 @@ SupportSet::Verdict SupportSet::review(std::span<const Vec3> v, std::span<const 
       Real most = 0;
       const Vec3 across = divide(normals_[held], on_held[held], [&](std::size_t s, Real j) {
         most += supports_[s].friction * std::max(j, Real(0));
-        if (j >= -slack) return;
+        if (last || j >= -slack || acts_[s] == Acts::always) return;
         acts_[s] = Acts::released;
         unsettled = true;
       });
@@ -221,25 +220,41 @@ SupportSet::Verdict SupportSet::review(std::span<const Vec3> v, std::span<const 
     }
     for (Index k = particle.first; k < particle.end; ++k) {
       const auto s = std::size_t(order_[std::size_t(k)]);
-      const Support& support = supports_[s];
-      if (yields(Index(s))) {
-        const Real over = least_[s] - support.normal.dot(v[i]), had = drags_[s];
-        drag_along(Index(s), v[i], share(Index(s)) * over);
-        friction = friction || std::abs(drags_[s] - had) > close * std::max(drags_[s], had);
-        if (over < -slack_) {
-          acts_[s] = Acts::released;
-          unsettled = true;
-        }
-      }
-      if (acts_[s] != Acts::no || support.normal.dot(v[i]) >= least_[s] - slack_) continue;
-      acts_[s] = Acts::yes;
+      if (!yields(Index(s))) continue;
+      const Real over = least_[s] - supports_[s].normal.dot(v[i]), had = drags_[s];
+      drag_along(Index(s), v[i], share(Index(s)) * over);
+      friction = friction || std::abs(drags_[s] - had) > close * std::max(drags_[s], had);
+      if (last || over >= -slack_ || acts_[s] == Acts::always) continue;
+      acts_[s] = Acts::released;
       unsettled = true;
+    }
+  }
+  unsettled = hold_passing(v) || unsettled;
+  if (unsettled || friction) rebuild();
+  return unsettled ? Verdict::unsettled : friction ? Verdict::friction : Verdict::settled;
+}
+
+bool SupportSet::hold_passing(std::span<const Vec3> v) {
+  bool any = false;
+  for (Particle& particle : particles_) {
+    const Vec3& here = v[std::size_t(particle.sample)];
+    for (Index k = particle.first; k < particle.end; ++k) {
+      const auto s = std::size_t(order_[std::size_t(k)]);
+      const Support& support = supports_[s];
+      if (acts(Index(s)) || support.normal.dot(here) >= least_[s] - slack_) continue;
+      acts_[s] = acts_[s] == Acts::released ? Acts::always : Acts::yes;
+      any = true;
       if (!firm_[s]) continue;
       if (particle.friction == Friction::none && support.friction > 0) particle.friction = Friction::slides;
     }
   }
-  if (unsettled || friction) rebuild();
-  return unsettled ? Verdict::unsettled : friction ? Verdict::friction : Verdict::settled;
+  return any;
+}
+
+bool SupportSet::catch_passing(std::span<const Vec3> v) {
+  if (!hold_passing(v)) return false;
+  rebuild();
+  return true;
 }
 
 void SupportSet::settle(std::span<const Vec3> v) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,11 @@ class SupportSet {
   void take(std::span<Support> supports, std::span<const Vec3> x);
   void clear() { take({}, {}); }
   bool empty() const { return supports_.empty(); }
+  /// Whether any is of a body that its pushes move.
+  bool movable() const {
+    return std::any_of(supports_.begin(), supports_.end(),
+                       [](const Support& s) { return s.mass < std::numeric_limits<Real>::infinity(); });
+  }
 
   /// Which of them a part of the step is to act with that begins `elapsed` [s] into it at x, v [N] and takes
   /// h [s]: those that particles touch or would pass. `pressed` [N] N is
@@ -63,8 +69,14 @@ class SupportSet {
   /// Looks at what a solve has come to: velocities v [N] m/s, and impulses `on_held` [N s] on the held
   /// particles that keep them there. Releases what pulls, holds what would pass, lets slide what needs more
   /// friction than there is, and gives what slides the drag that at its slip is the friction of what
-  /// presses on it now.
-  Verdict review(std::span<const Vec3> v, std::span<const Vec3> on_held, std::span<const Real> inverse_mass);
+  /// presses on it now. What was released and would then pass is held for good: which of a stiff body's
+  /// supports push, rounding may decide. After the `last` solve but one nothing is released any more: what
+  /// pulls for a step sticks a little, what passes is crushed.
+  Verdict review(std::span<const Vec3> v, std::span<const Vec3> on_held, std::span<const Real> inverse_mass,
+                 bool last);
+  /// Looks once more at what the last solve has come to, v [N] m/s: holds what passes, and says whether any
+  /// does.
+  bool catch_passing(std::span<const Vec3> v);
   /// Calls with(particle, D [kg], j [N s]) for what slides and what pushes bodies along: its impulse is
   /// j - D v at the velocity v [m/s].
   template <class With>
@@ -123,7 +135,7 @@ class SupportSet {
 
  private:
   enum class Friction : char { none, sticks, slides };
-  enum class Acts : char { no, yes, released };
+  enum class Acts : char { no, yes, released, always };
   struct Particle {
     Index sample;
     Index first, end;  // in order_
@@ -142,9 +154,13 @@ class SupportSet {
     void add(const Vec3& n, Index from);
     Mat3 free() const;
   };
+  bool hold_passing(std::span<const Vec3> v);
   void rebuild();
   /// Whether a support acts whose body moves with the push.
-  bool yields(Index s) const { return acts_[std::size_t(s)] == Acts::yes && !firm_[std::size_t(s)]; }
+  bool acts(Index s) const {
+    return acts_[std::size_t(s)] == Acts::yes || acts_[std::size_t(s)] == Acts::always;
+  }
+  bool yields(Index s) const { return acts(s) && !firm_[std::size_t(s)]; }
   /// [kg] of the body that such a support has to push along.
   Real share(Index s) const {
     const Support& support = supports_[std::size_t(s)];

@@ -109,22 +109,17 @@ struct SpringsWorkspace {
   bool told_of_linear_steps = false;  ///< which strict constraints make minimizers take
 };
 
-/// Which supports act is settled in so many turns; what is not then, the next step settles. Chains, which are
-/// cheap, have more of them.
-constexpr int most_turns(bool chain) {
-  return chain ? 6 : 3;
-}
-
 /// Drags beyond so many times the system's own diagonal take away all but a hundredth of a slip.
 inline constexpr Real stiff_drag = 100;
 
 /// Solves A x = b from the guess x, with A the matrix of w.system, for the particles that are not held; the
-/// others keep their x (to a relative residual of `tolerance`), and so do the directions in which w.supports
-/// hold some. strict: constraints, prepared to filter, whose J x stays that of the guess; b is then met by x
-/// and forces of the constraints.
+/// others keep their x (to a relative residual of `tolerance` or an absolute one, whichever is met first),
+/// and so do the directions in which w.supports hold some. strict: constraints, prepared to filter, whose J x
+/// stays that of the guess; b is then met by x and forces of the constraints.
 SolveReport solve_linear(const Springs::Model& model, const Springs::Params& params,
                          std::span<const Real> inverse_mass, SpringsWorkspace& w, std::span<const Real> b,
-                         std::span<Real> x, double tolerance, Multipliers<Real>* strict = nullptr);
+                         std::span<Real> x, double tolerance, double absolute_tolerance = 0,
+                         Multipliers<Real>* strict = nullptr);
 
 /// The same for a w.chain without strict constraints, in double, to the precision; leaves x where that fails.
 SolveReport solve_chain(const Springs::Model& model, std::span<const Real> inverse_mass, SpringsWorkspace& w,

@@ -1,0 +1,23 @@
+#pragma once
+// A part of an implicit Euler step, linearized once.
+#include "plenum/solvers/springs/springs.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+struct SpringsWorkspace;
+
+/// Part of the shortest length to be kept within which strict constraints are met.
+inline constexpr double strict_tolerance = 1e-3;
+
+enum class PartEnd : char {
+  met,      ///< so are strict constraints, if they are part of it
+  not_met,  ///< those are not
+  stuck,    ///< nor are they, since their solve does not converge, which shorter parts do not mend
+};
+
+/// Takes the part of length h [s] that begins `elapsed` [s] into the step, with the supports that act in it;
+/// if `strict`, within the constraints of w.multipliers.
+PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                      SpringsWorkspace& w, Real elapsed, Real h, bool strict, Report& report);
+
+}  // namespace plenum::inline PLENUM_ABI

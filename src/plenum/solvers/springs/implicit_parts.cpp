@@ -1,0 +1,224 @@
+// Implicit Euler in as many parts as one linearization each can answer for (Baraff & Witkin 1998, "Large
+// steps in cloth simulation", section 6: a step that stretches too much is taken back and halved).
+#include <algorithm>
+
+#include "plenum/solvers/springs/detail/implicit_part.h"
+#include "plenum/solvers/springs/detail/steps.h"
+#include "plenum/solvers/springs/detail/workspace.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+constexpr std::size_t block = 4096;
+
+/// Takes a step in parts of `most`, most / 2, most / 4, ... of the smallest, each beginning at a multiple of
+/// its own size: the largest that fits(size) as the net moves now, and of which attempt(done, size) says that
+/// it did well; else it is taken back and halved. Returns how many there were.
+template <class Fits, class Attempt>
+int in_parts(int most, Springs::State& state, SpringsWorkspace& w, Real h, Fits&& fits, Attempt&& attempt) {
+  int parts = 0;
+  for (int done = 0, size = most; done < most; done += size, ++parts) {
+    while (done % (2 * size) == 0 && 2 * size <= most - done && fits(2 * size)) size *= 2;
+    while (size > 1 && !fits(size)) size /= 2;
+    w.part_x = state.particles.x;
+    w.part_v = state.particles.v;
+    while (!attempt(done, size) && size > 1) {
+      state.particles.x = w.part_x;
+      state.particles.v = w.part_v;
+      set_zero(flat(state.velocity_change));
+      size /= 2;
+    }
+    w.supports.accept(h * static_cast<Real>(size) / static_cast<Real>(most), state.pressed);
+  }
+  return parts;
+}
+
+/// By how much a straight step from `x` with velocities v makes springs longer than it was linearized to, as
+/// part of their rest length: t^2 / 2 for one that turns by t. The most of all, each weighted with what of it
+/// an implicit step would answer, k h^2 w / (1 + k h^2 w), w [1/kg] of its ends.
+Real turning_error(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
+                   std::span<const Real> inverse_mass, Real stiffness_scale, Real h) {
+  const Real hhk = h * h * stiffness_scale;
+  return ordered_reduce(
+      model.edges.size(), block, Real(0),
+      [&](std::size_t begin, std::size_t end) {
+        Real most = 0;
+        for (std::size_t e = begin; e < end; ++e) {
+          const auto i = std::size_t(model.edges[e][0]), j = std::size_t(model.edges[e][1]);
+          const Vec3 d = x[j] - x[i], move = h * (v[j] - v[i]);
+          const Real length = d.norm();
+          const Real stiff = hhk * model.stiffness[e] * (inverse_mass[i] + inverse_mass[j]);
+          const Real error = length > 0 ? (d + move).norm() - length - d.dot(move) / length : 0;
+          most = std::max(most, error / std::max(length, model.rest_length[e]) * stiff / (1 + stiff));
+        }
+        return most;
+      },
+      [](Real a, Real b) { return std::max(a, b); });
+}
+
+/// The step of a net of springs. One that turns by an angle t leaves its place along a tangent and is longer
+/// by t^2 / 2 then, and a stiff one would throw about what that stretches.
+void spring_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                 SpringsWorkspace& w, Real h, Report& report) {
+  // A body that the net pushes moves on after the step, not between its parts.
+  const int most = w.supports.movable() ? 1 : 8;
+  constexpr Real allowed = Real(0.05);  // a turn of 18 degrees
+  const auto part = [&](int of) { return h * static_cast<Real>(of) / static_cast<Real>(most); };
+  const auto fits_from = [&](std::span<const Vec3> x, int size) {
+    return turning_error(model, x, state.particles.v, state.particles.inverse_mass, params.stiffness_scale,
+                         part(size)) <= allowed;
+  };
+  const int parts = in_parts(
+      most, state, w, h, [&](int size) { return fits_from(state.particles.x, size); },
+      [&](int done, int size) {
+        implicit_part(model, state, params, w, part(done), part(size), false, report);
+        return fits_from(w.part_x, size);
+      });
+  report.measure("parts", parts);
+}
+
+/// The farthest turn [rad] of rods and of beads about their wires, as their velocities tell, in a step of h.
+double turn_ahead(const Springs::Model& model, const Springs::State& state, Real h) {
+  const auto& v = state.particles.v;
+  const ConstraintSet<Real>& set = model.constraints;
+  Real most = 0;
+  for (std::size_t r = 0; r < set.rods.size(); ++r) {
+    const Vec3 apart = v[std::size_t(set.rods[r][1])] - v[std::size_t(set.rods[r][0])];
+    most = std::max(most, h * apart.norm() / set.rod_length[r]);
+  }
+  for (std::size_t b = 0; b < set.beads.size(); ++b) {
+    const Wire<Real>& wire = set.wires[std::size_t(set.bead_wire[b])];
+    if (wire.shape != WireShape::line)
+      most = std::max(most, h * v[std::size_t(set.beads[b])].norm() / wire.radius);
+  }
+  return double(most);
+}
+
+/// The step with constraints kept by penalty. A rod that turns by t is drawn back in the next step with t/2
+/// times the speed it turned at: it gains energy for t > 2, without end if it is stiff. The step is divided
+/// until nothing turns by more than a quarter of a radian by its speed at the start, and half of one by that
+/// at the end. A part that is so many times shorter than the one before would draw back as many times faster:
+/// it takes that share of the way.
+void penalty_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                  SpringsWorkspace& w, Real h, Report& report) {
+  constexpr int most = 128;
+  constexpr double turn = 0.25;
+  const ConstraintSet<Real>& set = model.constraints;
+  w.rod_stiffness.assign(set.rods.size(), w.penalty_stiffness);
+  w.rod_rest = set.rod_length;
+  const auto draw = [&](Real share) {
+    if (set.rods.empty()) return;
+    for (std::size_t r = 0; r < set.rods.size(); ++r) {
+      const Vec3 d =
+          state.particles.x[std::size_t(set.rods[r][1])] - state.particles.x[std::size_t(set.rods[r][0])];
+      w.rod_rest[r] = d.norm() + share * (set.rod_length[r] - d.norm());
+    }
+    w.system.set_springs(w.rod_stiffness, share < 1 ? w.rod_rest : set.rod_length);
+  };
+  const auto part = [&](int of) { return h * static_cast<Real>(of) / static_cast<Real>(most); };
+  int pace = most, from = 0;
+  bool fast = false;
+  const int parts = in_parts(
+      most, state, w, h, [&](int size) { return turn_ahead(model, state, part(size)) <= turn; },
+      [&](int done, int size) {
+        if (done > from) pace = std::max(done - from, pace / 2);
+        from = done;
+        draw(Real(size) / Real(std::max(size, pace)));
+        implicit_part(model, state, params, w, part(done), part(size), false, report);
+        // By the velocities it ended with, which took it there.
+        const bool within = turn_ahead(model, state, part(size)) <= 2 * turn;
+        fast = fast || (size == 1 && !within);
+        return within;
+      });
+  if (parts > 1) draw(1);
+  if (fast)
+    report.warn(
+        "constraints kept by penalty turn too fast for the step; raise the sub-steps, or keep them by "
+        "multipliers");
+  report.measure("parts", parts);
+}
+
+/// The step where strict constraints cannot be met from where the net is: rods that are too short come apart
+/// freely, and those that would be too long are stiff springs, which in a whole step, of which h is a share,
+/// draw together by no more than a quarter of a length, until all can be met again.
+void give_way(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+              SpringsWorkspace& w, Real elapsed, Real h, Real share, Report& report) {
+  const auto& x = state.particles.x;
+  const auto& v = state.particles.v;
+  const std::vector<Real>& length = model.constraints.rod_length;
+  std::vector<Real>& stiffness = w.rod_stiffness;
+  std::fill(stiffness.begin(), stiffness.end(), Real(0));
+  if (!stiffness.empty()) w.system.set_turning(stiffness);
+  w.rod_rest = length;
+  // h^2 k is this many times the mass of the lighter end, so that conjugate gradients converge.
+  constexpr Real stiff = 1e4;
+  for (std::size_t r = 0; r < stiffness.size(); ++r) {
+    const auto i = std::size_t(model.constraints.rods[r][0]), j = std::size_t(model.constraints.rods[r][1]);
+    const Real inverse_mass = std::max(state.particles.inverse_mass[i], state.particles.inverse_mass[j]);
+    if (!(inverse_mass > 0)) continue;
+    const Vec3 d = x[j] - x[i];
+    const Real now = d.norm(), then = (d + h * (v[j] - v[i])).norm();
+    if (std::max(now, then) < Real(1 - strict_tolerance) * length[r]) continue;
+    stiffness[r] = stiff / (inverse_mass * h * h * std::max(params.stiffness_scale, Real(1e-6)));
+    w.rod_rest[r] = std::max(length[r], now - share * length[r] / 4);
+  }
+  if (!stiffness.empty()) w.system.set_springs(stiffness, w.rod_rest);
+  w.wire_stiffness = stiff * w.heaviest / (h * h);
+  implicit_part(model, state, params, w, elapsed, h, false, report);
+  w.wire_stiffness = 0;
+  std::fill(stiffness.begin(), stiffness.end(), Real(0));
+  if (!stiffness.empty()) w.system.set_springs(stiffness, length);
+}
+
+}  // namespace
+
+void implicit_euler_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                         SpringsWorkspace& w, Real h, Report& report) {
+  if (w.multipliers.empty()) {
+    if (has_penalty(model, params)) {
+      penalty_step(model, state, params, w, h, report);
+      return;
+    }
+    spring_step(model, state, params, w, h, report);
+    return;
+  }
+  // Newton's method must find its way back to the strict constraints from where inertia leads, and then from
+  // where the step does. A fast rope of many short rods bends within a few of them, and what is linear there
+  // ends soon: the step is divided by two, and again, until it does.
+  // From where they are not met, they are tried at once: rods that are too long for their place, or that two
+  // pins pull apart, are no matter of the step's length.
+  constexpr int most = 32;
+  int parts = 0, given_way = 0;
+  for (int done = 0, size = most; done < most; done += size, ++parts) {
+    const bool met = w.multipliers.largest_error(state.particles.x) <= strict_tolerance * w.shortest_rod;
+    while (met && done % (2 * size) == 0 && 2 * size <= most - done) size *= 2;
+    if (!met) size = most - done;
+    const int least = met ? 1 : size;
+    const Real elapsed = h * static_cast<Real>(done) / most;
+    w.part_x = state.particles.x;
+    w.part_v = state.particles.v;
+    PartEnd end = PartEnd::not_met;
+    for (;; size /= 2) {
+      const Real part = h * static_cast<Real>(size) / most;
+      end = implicit_part(model, state, params, w, elapsed, part, true, report);
+      if (end == PartEnd::met) break;
+      state.particles.x = w.part_x;
+      state.particles.v = w.part_v;
+      set_zero(flat(state.velocity_change));
+      if (size == least || end == PartEnd::stuck) break;
+    }
+    if (end != PartEnd::met) {
+      ++given_way;
+      const Real share = static_cast<Real>(size) / most;
+      give_way(model, state, params, w, elapsed, share * h, share, report);
+    }
+    w.supports.accept(h * static_cast<Real>(size) / most, state.pressed);
+  }
+  if (given_way > 0)
+    report.warn(
+        "strict constraints gave way for a moment: they contradict each other, began off their lengths, or "
+        "move too fast; let pins come closer or raise the sub-steps");
+  report.measure("parts", parts);
+}
+
+}  // namespace plenum::inline PLENUM_ABI
