@@ -120,15 +120,24 @@ TEST(SlowStartInside, ABodyHalfInATableIsLiftedOutOfItAndNotThrown) {
       const double before = net.centre().y();
       ASSERT_TRUE(scene.world.step_frame().ok);
       const double rise = net.centre().y() - before;
-      // What falls on a floor bounces under minimizations of what is so stiff at 30 Hz, inside or not.
-      const bool bounces = c.stiffness > 1e6;
-      if (sag < 0.01 && !bounces) EXPECT_LE(rise, double(push_out_speed) / c.fps + 1e-4) << f;
-      EXPECT_LE(net.centre().y(), start + way + (bounces ? 0.2 : 1e-3)) << f;
-      if (!bounces) EXPECT_LE(net.energy(), lifted + 0.01 * net.mass() * gravity * way) << f;
-      if (c.stiffness >= 1e3) EXPECT_LE(net.largest_strain(), 0.1) << f;
+      // Minimizations of what is so stiff that rounding of positions strains it have its energy in every
+      // step.
+      const bool rounded = c.stiffness > 1e6 && c.integrator != std::string("implicit_euler");
+      if (sag < 0.01 && !rounded) {
+        EXPECT_LE(rise, double(push_out_speed) / c.fps + 1e-4) << f;
+      }
+      EXPECT_LE(net.centre().y(), start + way + (rounded ? 0.02 : 1e-3)) << f;
+      if (!rounded) {
+        EXPECT_LE(net.energy(), lifted + 0.01 * net.mass() * gravity * way) << f;
+      }
+      if (c.stiffness >= 1e3) {
+        EXPECT_LE(net.largest_strain(), 0.1) << f;
+      }
     }
     // It rests on the table, where a soft one flows down from it.
-    if (c.stiffness >= 1e3) EXPECT_GE(net.lowest(), 0.9 - 1e-3);
+    if (c.stiffness >= 1e3) {
+      EXPECT_GE(net.lowest(), 0.9 - 1e-3);
+    }
   }
 }
 
@@ -145,7 +154,9 @@ TEST(SlowStartInside, AClothAllInsideAStoneIsLaidOverIt) {
       highest = std::max(highest, net.centre().y());
     }
     EXPECT_LE(highest, start + way + 1e-3);
-    if (c.stiffness < 1e6) EXPECT_LE(net.largest_strain(), 0.1);
+    if (c.stiffness < 1e6) {
+      EXPECT_LE(net.largest_strain(), 0.1);
+    }
     for (const Vec3& x : net.system.state.particles.x)
       EXPECT_GE((x - Vec3(0, 1, 0)).norm(), Real(0.6 + 0.99 * thickness));
   }

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "plenum/base/parallel.h"
-#include "plenum/coupling/bounce.h"
 #include "plenum/coupling/mobility.h"
 #include "plenum/geometry/shape.h"
+#include "plenum/state/bounce.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "plenum/base/parallel.h"
-#include "plenum/coupling/bounce.h"
 #include "plenum/geometry/shape.h"
+#include "plenum/state/bounce.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -61,7 +61,9 @@ std::optional<Support> support_of(const Samples& samples, std::size_t i, const S
   }
   const Real approach = -n.dot(v - support.velocity);
   if (support.gap > h * std::max(approach, Real(0)) + fall) return {};
-  if (bounces(approach, std::max(samples.restitution, body.restitution), h)) return {};
+  support.restitution = std::max(samples.restitution, body.restitution);
+  // What a body that yields bounces off is left to the contact after the step.
+  if (body.inverse_mass > 0 && bounces(approach, support.restitution, h)) return {};
   return support;
 }
 

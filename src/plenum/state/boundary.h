@@ -73,15 +73,16 @@ struct BodyImpulse {
 struct Support {
   Index sample;
   Index body;
-  Vec3 normal;    ///< unit, out of the solid
-  Vec3 point;     ///< [m] of the solid's surface, at the start of the step
-  Vec3 velocity;  ///< [m/s] of that point through the step
-  Real gap;       ///< [m] >= 0 left to the sample's own surface at the start of the step
-  Real friction;  ///< Coulomb coefficient of the pair
-  Real mass;      ///< [kg] that a push at the point meets, with all of its body; infinity: it does not yield
-  Index group;    ///< supports of one body have the same
-  bool yielded;   ///< whether the body was let move along with the push; else it stood still for it
-  Vec3 impulse;   ///< [N s] given to the sample by the end of the step
+  Vec3 normal;       ///< unit, out of the solid
+  Vec3 point;        ///< [m] of the solid's surface, at the start of the step
+  Vec3 velocity;     ///< [m/s] of that point through the step
+  Real gap;          ///< [m] >= 0 left to the sample's own surface at the start of the step
+  Real friction;     ///< Coulomb coefficient of the pair
+  Real restitution;  ///< in [0, 1], of the pair
+  Real mass;     ///< [kg] that a push at the point meets, with all of its body; infinity: it does not yield
+  Index group;   ///< supports of one body have the same
+  bool yielded;  ///< whether the body was let move along with the push; else it stood still for it
+  Vec3 impulse;  ///< [N s] given to the sample by the end of the step
 };
 
 /// Which samples hang together, so that one cannot be moved far without the others.

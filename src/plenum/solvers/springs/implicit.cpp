@@ -262,12 +262,11 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
       w.multipliers.confine(w.supports.held(), w.supports.free());
       continue;
     }
-    const bool last = turn + 1 >= most;
-    const SupportSet::Verdict verdict = w.supports.review(w.reaction, w.on_held, inverse_mass, last);
+    const SupportSet::Verdict verdict = w.supports.review(w.reaction, w.on_held, inverse_mass);
     const bool again = verdict == SupportSet::Verdict::unsettled ||
                        (verdict == SupportSet::Verdict::friction && (chain || turn == 1));
     w.multipliers.confine(w.supports.held(), w.supports.free());
-    settled = !again || last;
+    settled = !again || turn + 1 >= most;
     if (settled) w.supports.settle(w.reaction);
   }
 }

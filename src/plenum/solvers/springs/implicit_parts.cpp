@@ -60,6 +60,14 @@ Real turning_error(const Springs::Model& model, std::span<const Vec3> x, std::sp
 /// by t^2 / 2 then, and a stiff one would throw about what that stretches.
 void spring_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                  SpringsWorkspace& w, Real h, Report& report) {
+  // What bounces is flattened in the same step: one linearization would dent it by what is of second order,
+  // and a shorter step would throw back what struck, not the net.
+  w.supports.begin(state.particles.x, state.particles.v, state.particles.inverse_mass, state.pressed,
+                   params.gravity, 0, h, false);
+  if (w.supports.struck(h)) {
+    backward_euler_step(model, state, params, w, h, report);
+    return;
+  }
   // A body that the net pushes moves on after the step, not between its parts.
   const int most = w.supports.movable() ? 1 : 8;
   constexpr Real allowed = Real(0.05);  // a turn of 18 degrees
@@ -72,7 +80,9 @@ void spring_step(const Springs::Model& model, Springs::State& state, const Sprin
       most, state, w, h, [&](int size) { return fits_from(state.particles.x, size); },
       [&](int done, int size) {
         implicit_part(model, state, params, w, part(done), part(size), false, report);
-        return fits_from(w.part_x, size);
+        if (size > 1 && !fits_from(w.part_x, size)) return false;
+        bounce(model, state, params, w, w.part_x, w.part_v, part(size), report);
+        return true;
       });
   report.measure("parts", parts);
 }
@@ -128,6 +138,7 @@ void penalty_step(const Springs::Model& model, Springs::State& state, const Spri
         // By the velocities it ended with, which took it there.
         const bool within = turn_ahead(model, state, part(size)) <= 2 * turn;
         fast = fast || (size == 1 && !within);
+        if (within || size == 1) bounce(model, state, params, w, w.part_x, w.part_v, part(size), report);
         return within;
       });
   if (parts > 1) draw(1);

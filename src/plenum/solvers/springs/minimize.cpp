@@ -280,11 +280,10 @@ MinimizeReport minimize_step(const Springs::Model& model, Springs::State& state,
       if (turn < 2 * most_turns && w.supports.catch_passing(w.motion)) continue;
       break;
     }
-    const bool last = turn + 1 >= most_turns;
-    const SupportSet::Verdict verdict = w.supports.review(w.motion, w.on_held, inverse_mass, last);
+    const SupportSet::Verdict verdict = w.supports.review(w.motion, w.on_held, inverse_mass);
     const bool again = verdict == SupportSet::Verdict::unsettled ||
                        (verdict == SupportSet::Verdict::friction && (w.chain || turn == 1));
-    settled = !again || last;
+    settled = !again || turn + 1 >= most_turns;
     if (settled) w.supports.settle(w.motion);
   }
   if (!w.supports.empty()) report.measure("turns", turn);
@@ -308,6 +307,10 @@ MinimizeReport minimize_step(const Springs::Model& model, Springs::State& state,
     }
   });
   w.supports.finish(w.on_held, v);
+  if (w.supports.struck(h)) {
+    potential.assemble(x);
+    bounce(model, state, params, w, w.x0, w.v0, h, report);
+  }
   w.supports.accept(h, state.pressed);
   return result;
 }

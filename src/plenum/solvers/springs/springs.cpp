@@ -72,7 +72,8 @@ void Springs::Params::describe(Describer& d) {
     {.min = 1, .max = 10000, .doc = "of backward Euler: Newton steps or rounds of local_global"});
   d("thickness", thickness, {.unit = "m", .min = 0, .max = 10, .doc = "kept between the net and obstacles"});
   d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient against obstacles"});
-  d("restitution", restitution, {.min = 0, .max = 1, .doc = "of impacts on obstacles"});
+  d("restitution", restitution,
+    {.min = 0, .max = 1, .doc = "of impacts on obstacles, at most: implicit methods damp what bounces"});
   d("pins", pins, {.doc = "motions of pin groups 0, 1, ...", .max_count = 256});
 }
 

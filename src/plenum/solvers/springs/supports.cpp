@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "plenum/state/bounce.h"
+
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
@@ -56,6 +58,7 @@ void SupportSet::take(std::span<Support> supports, std::span<const Vec3> x) {
   }
   acts_.assign(supports.size(), Acts::no);
   least_.assign(supports.size(), 0);
+  approach_.assign(supports.size(), 0);
   given_.assign(supports.size(), Vec3::Zero());
   drags_.assign(supports.size(), 0);
   Index groups = 0;
@@ -89,8 +92,12 @@ void SupportSet::begin(std::span<const Vec3> x, std::span<const Vec3> v, std::sp
       const Vec3& n = support.normal;
       const Real gap = std::max(support.gap + n.dot(x[i] - start_[p] - elapsed * support.velocity), Real(0));
       least_[s] = n.dot(support.velocity) - gap / h;
+      // On the parabola that free flight in implicit steps keeps to (coupling/contact.cpp): v + h g / 2.
+      const Real weight = -n.dot(gravity), approach = n.dot(support.velocity - v[i]) + h / 2 * weight;
+      approach_[s] = std::sqrt(std::max(approach * std::abs(approach) + 2 * weight * gap, Real(0)));
       if (!firm_[s]) least_[s] -= n.dot(support.impulse) / share(Index(s));
-      const bool pressing = gap <= still * h || (pressed[i] > 0 && n.dot(v[i] + h * gravity) < least_[s]);
+      const bool pressing = gap <= still * h || ((pressed[i] > 0 || support.restitution > 0) &&
+                                                 n.dot(v[i] + h * gravity) < least_[s]);
       acts_[s] = pressing || n.dot(v[i]) < least_[s] ? Acts::yes : Acts::no;
       if (!acts(Index(s))) continue;
       if (!firm_[s]) {
@@ -182,7 +189,7 @@ Vec3 SupportSet::divide(const Normals& normals, Vec3 impulse, With&& with) const
 }
 
 SupportSet::Verdict SupportSet::review(std::span<const Vec3> v, std::span<const Vec3> on_held,
-                                       std::span<const Real> inverse_mass, bool last) {
+                                       std::span<const Real> inverse_mass) {
   // By so much of itself the friction of what slides may be off.
   constexpr Real close = Real(0.1);
   bool unsettled = false, friction = false;
@@ -194,7 +201,7 @@ SupportSet::Verdict SupportSet::review(std::span<const Vec3> v, std::span<const 
       Real most = 0;
       const Vec3 across = divide(normals_[held], on_held[held], [&](std::size_t s, Real j) {
         most += supports_[s].friction * std::max(j, Real(0));
-        if (last || j >= -slack || acts_[s] == Acts::always) return;
+        if (j >= -slack || acts_[s] == Acts::always) return;
         acts_[s] = Acts::released;
         unsettled = true;
       });
@@ -224,7 +231,7 @@ SupportSet::Verdict SupportSet::review(std::span<const Vec3> v, std::span<const 
       const Real over = least_[s] - supports_[s].normal.dot(v[i]), had = drags_[s];
       drag_along(Index(s), v[i], share(Index(s)) * over);
       friction = friction || std::abs(drags_[s] - had) > close * std::max(drags_[s], had);
-      if (last || over >= -slack_ || acts_[s] == Acts::always) continue;
+      if (over >= -slack_ || acts_[s] == Acts::always) continue;
       acts_[s] = Acts::released;
       unsettled = true;
     }
@@ -313,6 +320,52 @@ void SupportSet::finish(std::span<const Vec3> on_held, std::span<const Vec3> v) 
     }
     given_[first] += across;
   }
+}
+
+bool SupportSet::bounces_off(Index s, Real h) const {
+  return acts(s) && firm_[std::size_t(s)] &&
+         bounces(approach_[std::size_t(s)], supports_[std::size_t(s)].restitution, h);
+}
+
+bool SupportSet::struck(Real h) const {
+  for (std::size_t s = 0; s < supports_.size(); ++s)
+    if (bounces_off(Index(s), h)) return true;
+  return false;
+}
+
+void SupportSet::strike(std::span<const Vec3> v, const Vec3& gravity, Real h) {
+  for (Particle& particle : particles_) {
+    particle.friction = Friction::none;
+    const Vec3& here = v[std::size_t(particle.sample)];
+    for (Index k = particle.first; k < particle.end; ++k) {
+      const auto s = std::size_t(order_[std::size_t(k)]);
+      const Support& support = supports_[s];
+      acts_[s] = bounces_off(Index(s), h) ? Acts::yes : Acts::no;
+      least_[s] =
+          support.normal.dot(support.velocity - here - h / 2 * gravity) + support.restitution * approach_[s];
+    }
+  }
+  rebuild();
+}
+
+double SupportSet::work_of_motion() const {
+  double sum = 0;
+  for (std::size_t s = 0; s < supports_.size(); ++s) sum += double(given_[s].dot(supports_[s].velocity));
+  return sum;
+}
+
+double SupportSet::work_of_motion(std::span<const Vec3> on_held) const {
+  double sum = 0;
+  for (std::size_t held = 0; held < held_.size(); ++held)
+    divide(normals_[held], on_held[held],
+           [&](std::size_t s, Real j) { sum += double(j * supports_[s].normal.dot(supports_[s].velocity)); });
+  return sum;
+}
+
+void SupportSet::add_jump(std::span<const Vec3> on_held, Real share) {
+  for (std::size_t held = 0; held < held_.size(); ++held)
+    divide(normals_[held], on_held[held],
+           [&](std::size_t s, Real j) { given_[s] += share * j * supports_[s].normal; });
 }
 
 void SupportSet::accept(Real h, std::span<Real> pressed) {

@@ -70,10 +70,8 @@ class SupportSet {
   /// particles that keep them there. Releases what pulls, holds what would pass, lets slide what needs more
   /// friction than there is, and gives what slides the drag that at its slip is the friction of what
   /// presses on it now. What was released and would then pass is held for good: which of a stiff body's
-  /// supports push, rounding may decide. After the `last` solve but one nothing is released any more: what
-  /// pulls for a step sticks a little, what passes is crushed.
-  Verdict review(std::span<const Vec3> v, std::span<const Vec3> on_held, std::span<const Real> inverse_mass,
-                 bool last);
+  /// supports push, rounding may decide.
+  Verdict review(std::span<const Vec3> v, std::span<const Vec3> on_held, std::span<const Real> inverse_mass);
   /// Looks once more at what the last solve has come to, v [N] m/s: holds what passes, and says whether any
   /// does.
   bool catch_passing(std::span<const Vec3> v);
@@ -129,6 +127,18 @@ class SupportSet {
   double work(std::span<const Vec3> on_held, std::span<const Vec3> v) const;
   /// Ends a part with what is solved: finds the impulses at velocities v [N] m/s.
   void finish(std::span<const Vec3> on_held, std::span<const Vec3> v);
+  /// Whether any that acts was struck and bounces, in a part of h [s].
+  bool struck(Real h) const;
+  /// After finish(): lets act alone those solids that were struck and bounce, each with the jump of velocity
+  /// along its normal that takes what struck it to `restitution` times the speed it came with; held() and
+  /// target() are then of jumps. v [N] m/s is what the part of length h [s] ended with.
+  void strike(std::span<const Vec3> v, const Vec3& gravity, Real h);
+  /// [J] that the solids, as they move, gave with the impulses of the part.
+  double work_of_motion() const;
+  /// The same with impulses on_held [N s] on what strike() holds.
+  double work_of_motion(std::span<const Vec3> on_held) const;
+  /// Adds `share` of these to the impulses of the part.
+  void add_jump(std::span<const Vec3> on_held, Real share);
   /// Adds the impulses of the part of length h [s], now taken, to those of the supports, and keeps in
   /// `pressed` [N] the force [N] on each particle along the normals.
   void accept(Real h, std::span<Real> pressed);
@@ -154,6 +164,7 @@ class SupportSet {
     void add(const Vec3& n, Index from);
     Mat3 free() const;
   };
+  bool bounces_off(Index s, Real h) const;
   bool hold_passing(std::span<const Vec3> v);
   void rebuild();
   /// Whether a support acts whose body moves with the push.
@@ -186,6 +197,7 @@ class SupportSet {
   std::vector<Index> order_;        // of supports by particles
   std::vector<Acts> acts_;          // of supports
   std::vector<Real> least_;         // [m/s] of n . v, of supports
+  std::vector<Real> approach_;      // [m/s] at which each is met, of supports
   std::vector<std::uint8_t> firm_;  // of supports: the body is as if it did not yield
   std::vector<Real> drags_;         // [kg] of supports that are not
   std::vector<Index> sharers_;      // of groups: how many such act

@@ -23,6 +23,11 @@ void backward_euler_step(const Springs::Model& model, Springs::State& state, con
 void local_global_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                        SpringsWorkspace& w, Real h, Report& report);
 
+/// Lets what struck solids in the part of a step of length h [s] that began at x0, v0 [N] bounce: changes
+/// velocities alone. w.system has the part's matrix, w.supports its impulses.
+void bounce(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+            SpringsWorkspace& w, std::span<const Vec3> x0, std::span<const Vec3> v0, Real h, Report& report);
+
 /// Part of its rest volume that a tetrahedron keeps.
 inline constexpr Real least_volume = Real(0.2);
 

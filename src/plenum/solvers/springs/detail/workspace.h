@@ -65,6 +65,7 @@ struct SpringsWorkspace {
   };
   std::vector<WithoutFriction> without_friction;  ///< what was where their friction is in the system
   std::vector<Real> told;                         ///< [N] kg on the diagonal, as multigrid is to see it
+  std::vector<Vec3> jump;                         ///< [N] m/s of a bounce
   std::vector<Vec3> on_held;                      ///< N s, on what they hold
   SpringSystem<Real> system;
   Real stiffest = 0;                ///< [N/m] of its springs
