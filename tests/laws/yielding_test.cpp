@@ -66,7 +66,7 @@ TEST(SlowYielding, ABallThatFallsOnFramedClothIsCaughtAndThrownNoHigherThanItWas
       }
 }
 
-TEST(Yielding, ExplicitNetsThrowNoBallHigherThanItFell) {
+TEST(SlowYielding, ExplicitNetsThrowNoBallHigherThanItFell) {
   // They divide a frame into hundreds of parts, in each of which contact answers where the ball then is.
   const double fps = 30;
   for (const double density : {5.0, 50.0}) {

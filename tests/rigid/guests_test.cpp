@@ -327,7 +327,7 @@ Stage pile(int threads, double fps = 60) {
   return stage;
 }
 
-TEST(RigidGuests, TheHashIsTheSameForEveryThreadCount) {
+TEST(SlowRigidGuests, TheHashIsTheSameForEveryThreadCount) {
   const auto hash_of = [&](int threads) {
     Stage stage = pile(threads);
     stage.run(2);
@@ -337,7 +337,7 @@ TEST(RigidGuests, TheHashIsTheSameForEveryThreadCount) {
   for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(hash_of(threads), one) << threads;
 }
 
-TEST(RigidGuests, AResumedRunEndsAsAnUninterruptedOne) {
+TEST(SlowRigidGuests, AResumedRunEndsAsAnUninterruptedOne) {
   for (const double fps : {60.0, 24.0})  // at 24 a frame has two parts
     for (const double cut : {0.5, 1.5}) {
       Stage stage = pile(0, fps);
