@@ -20,8 +20,9 @@ struct Bounced {
   double rebound;  // [m] that it rose again, once
 };
 
-/// Drops a soft ball onto the floor, which moves at `floor_speed` [m/s] upward, and follows it as the floor sees it.
-/// Its energy never grows, that of the parabola that free flight in implicit steps keeps to, v + h g / 2 at x.
+/// Drops a soft ball onto the floor, which moves at `floor_speed` [m/s] upward, and follows it as the floor
+/// sees it. Its energy never grows, that of the parabola that free flight in implicit steps keeps to, v + h g
+/// / 2 at x.
 Bounced drop(Integrator integrator, double stiffness, double restitution, double floor_speed = 0) {
   SCOPED_TRACE(fmt::format("integrator {}, {} N/m, e = {}", int(integrator), stiffness, restitution));
   World world({.fps = Real(fps)});
@@ -58,7 +59,8 @@ Bounced drop(Integrator integrator, double stiffness, double restitution, double
     double sum = 0;
     for (std::size_t i = 0; i < x.size(); ++i)
       sum += double(ball.model.mass[i]) *
-             (0.5 * double((ball.state.particles.v[i] - Vec3(0, Real(floor_speed + gravity / fps / 2), 0)).squaredNorm()) +
+             (0.5 * double((ball.state.particles.v[i] - Vec3(0, Real(floor_speed + gravity / fps / 2), 0))
+                               .squaredNorm()) +
               gravity * (double(x[i].y()) - floor_speed * world.time()));
     for (std::size_t e = 0; e < ball.model.edges.size(); ++e) {
       const double stretch = double(Springs::strain(ball.model, ball.state, e) * ball.model.rest_length[e]);
@@ -80,14 +82,15 @@ Bounced drop(Integrator integrator, double stiffness, double restitution, double
 }
 
 TEST(SlowNetBounce, NeverMakesEnergy) {
-  for (const auto integrator : {Integrator::implicit_euler, Integrator::backward_euler, Integrator::local_global})
+  for (const auto integrator :
+       {Integrator::implicit_euler, Integrator::backward_euler, Integrator::local_global})
     for (const double stiffness : {1e3, 1e4, 1e5, 1e6})
       for (const double e : {0.5, 1.0}) drop(integrator, stiffness, e);
 }
 
 TEST(NetBounce, AStiffBallComesBackWithItsRestitution) {
-  // What is nearly rigid rises by e^2 of its fall at most. What its shape swings with is lost to backward Euler: not
-  // more than half.
+  // What is nearly rigid rises by e^2 of its fall at most. What its shape swings with is lost to backward
+  // Euler: not more than half.
   for (const auto integrator : {Integrator::implicit_euler, Integrator::backward_euler})
     for (const double floor_speed : {0.0, 0.5})
       for (const double e : {0.0, 0.8, 1.0}) {

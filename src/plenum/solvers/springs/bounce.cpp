@@ -1,8 +1,8 @@
-// Bounces of a net off solids. Particles that bounce one by one make energy in long steps: each is thrown against
-// springs that do not yield. Here all that struck jump at once, and the net with them, by the mass that an
-// impulse meets in an implicit step, M + h^2 K; with it Newton's restitution takes energy for every e <= 1, as it
-// does for rigid bodies without friction (Moreau 1988, "Unilateral contact and dry friction in finite freedom
-// dynamics"). What is not linear is bounded by the energy that there was.
+// Bounces of a net off solids. Particles that bounce one by one make energy in long steps: each is thrown
+// against springs that do not yield. Here all that struck jump at once, and the net with them, by the mass
+// that an impulse meets in an implicit step, M + h^2 K; with it Newton's restitution takes energy for every e
+// <= 1, as it does for rigid bodies without friction (Moreau 1988, "Unilateral contact and dry friction in
+// finite freedom dynamics"). What is not linear is bounded by the energy that there was.
 #include <cmath>
 
 #include "plenum/solvers/springs/detail/steps.h"
@@ -57,8 +57,8 @@ void bounce(const Springs::Model& model, Springs::State& state, const Springs::P
   matrix.residual(flat(std::as_const(w.rhs)), flat(std::as_const(jump)), flat(rest));
   std::swap(w.rhs, rest);
   set_zero(flat(rest));
-  const SolveReport solve = solve_linear(model, params, inverse_mass, w, flat(std::as_const(w.rhs)), flat(rest),
-                                         double(params.tolerance));
+  const SolveReport solve = solve_linear(model, params, inverse_mass, w, flat(std::as_const(w.rhs)),
+                                         flat(rest), double(params.tolerance));
   report.iterations += solve.iterations;
   if (!(solve.residual <= 1)) return;
   axpy<Real>(1, flat(std::as_const(rest)), flat(jump));
@@ -72,15 +72,17 @@ void bounce(const Springs::Model& model, Springs::State& state, const Springs::P
   const auto kinetic = [&](std::span<const Vec3> of, const Vec3& beside) {
     return 0.5 * mass_sum(model, inverse_mass, [&](std::size_t i) { return (of[i] + beside).squaredNorm(); });
   };
-  const double before = kinetic(v0, half) + w.system.energy(x0, params.stiffness_scale) +
-                        mass_sum(model, inverse_mass,
-                                 [&](std::size_t i) { return params.gravity.dot(x[i] - x0[i]); }) +
-                        w.supports.work_of_motion();
+  const double before =
+      kinetic(v0, half) + w.system.energy(x0, params.stiffness_scale) +
+      mass_sum(model, inverse_mass, [&](std::size_t i) { return params.gravity.dot(x[i] - x0[i]); }) +
+      w.supports.work_of_motion();
   const double now = kinetic(v, half) + w.system.energy(x, params.stiffness_scale);
-  const double along = mass_sum(model, inverse_mass, [&](std::size_t i) { return (v[i] + half).dot(jump[i]); }) -
-                       w.supports.work_of_motion(w.on_held);
+  const double along =
+      mass_sum(model, inverse_mass, [&](std::size_t i) { return (v[i] + half).dot(jump[i]); }) -
+      w.supports.work_of_motion(w.on_held);
   constexpr double rounding = 1e-5;
-  const auto share = static_cast<Real>(largest_share(kinetic(jump, Vec3::Zero()), along, now - before - rounding * std::abs(before)));
+  const auto share = static_cast<Real>(
+      largest_share(kinetic(jump, Vec3::Zero()), along, now - before - rounding * std::abs(before)));
   parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       if (inverse_mass[i] > 0) v[i] += share * jump[i];
