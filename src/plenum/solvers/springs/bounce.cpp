@@ -35,12 +35,12 @@ double largest_share(double a, double b, double c) {
 }  // namespace
 
 void bounce(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-            SpringsWorkspace& w, std::span<const Vec3> x0, std::span<const Vec3> v0, Real h, Report& report) {
+            SpringsWorkspace& w, std::span<const Vec3> x0, std::span<const Vec3> v0, Real h, double from_pins,
+            Report& report) {
   // Named one by one: clang 14 captures no structured bindings.
   const auto& x = state.particles.x;
   auto& v = state.particles.v;
   const auto& inverse_mass = state.particles.inverse_mass;
-  if (!w.multipliers.empty() || !w.supports.struck(h)) return;
   w.supports.strike(v, params.gravity, h);
   const std::size_t n = model.mass.size();
   w.reaction.resize(n);
@@ -75,15 +75,16 @@ void bounce(const Springs::Model& model, Springs::State& state, const Springs::P
   const double before =
       kinetic(v0, half) + w.system.energy(x0, params.stiffness_scale) +
       mass_sum(model, inverse_mass, [&](std::size_t i) { return params.gravity.dot(x[i] - x0[i]); }) +
-      w.supports.work_of_motion();
+      w.supports.work_of_motion() + from_pins;
   const double now = kinetic(v, half) + w.system.energy(x, params.stiffness_scale);
   const double along =
       mass_sum(model, inverse_mass, [&](std::size_t i) { return (v[i] + half).dot(jump[i]); }) -
-      w.supports.work_of_motion(w.on_held);
+      w.supports.work_of_motion(w.on_held) -
+      work_of_pins(model, inverse_mass, v, [&](std::size_t i) -> Vec3 { return -rest[i]; });
   constexpr double rounding = 1e-5;
   const auto share = static_cast<Real>(
       largest_share(kinetic(jump, Vec3::Zero()), along, now - before - rounding * std::abs(before)));
-  parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(jump.size(), block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       if (inverse_mass[i] > 0) v[i] += share * jump[i];
   });

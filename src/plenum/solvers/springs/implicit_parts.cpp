@@ -56,6 +56,23 @@ Real turning_error(const Springs::Model& model, std::span<const Vec3> x, std::sp
       [](Real a, Real b) { return std::max(a, b); });
 }
 
+/// Lets what struck solids in the part of length h that implicit_part() has just taken bounce. Pins feel what
+/// springs left of its system, without their own weight, drag and air.
+void bounce_after_part(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                       SpringsWorkspace& w, Real h, Report& report) {
+  if (!w.supports.struck(h)) return;
+  const auto& v = state.particles.v;
+  const bool air = has_air(model, params);
+  w.system.matrix().residual(flat(std::as_const(w.rhs)), flat(std::as_const(state.velocity_change)),
+                             flat(w.reaction));
+  const double work = work_of_pins(model, state.particles.inverse_mass, v, [&](std::size_t i) -> Vec3 {
+    Vec3 own = h * model.mass[i] * (params.gravity - params.point_damping * v[i]);
+    if (air) own += h * air_on(w, i);
+    return own - w.reaction[i];
+  });
+  bounce(model, state, params, w, w.part_x, w.part_v, h, work, report);
+}
+
 /// The step of a net of springs. One that turns by an angle t leaves its place along a tangent and is longer
 /// by t^2 / 2 then, and a stiff one would throw about what that stretches.
 void spring_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
@@ -81,7 +98,7 @@ void spring_step(const Springs::Model& model, Springs::State& state, const Sprin
       [&](int done, int size) {
         implicit_part(model, state, params, w, part(done), part(size), false, report);
         if (size > 1 && !fits_from(w.part_x, size)) return false;
-        bounce(model, state, params, w, w.part_x, w.part_v, part(size), report);
+        bounce_after_part(model, state, params, w, part(size), report);
         return true;
       });
   report.measure("parts", parts);
@@ -138,7 +155,7 @@ void penalty_step(const Springs::Model& model, Springs::State& state, const Spri
         // By the velocities it ended with, which took it there.
         const bool within = turn_ahead(model, state, part(size)) <= 2 * turn;
         fast = fast || (size == 1 && !within);
-        if (within || size == 1) bounce(model, state, params, w, w.part_x, w.part_v, part(size), report);
+        if (within || size == 1) bounce_after_part(model, state, params, w, part(size), report);
         return within;
       });
   if (parts > 1) draw(1);

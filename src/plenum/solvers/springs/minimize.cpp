@@ -91,6 +91,16 @@ class NetPotential {
     return solve.status != SolveStatus::not_finite;
   }
 
+  /// [J] that pins, moving at v [N] m/s, give in a step that ends at x.
+  double work_of_pins(std::span<const Vec3> x, std::span<const Vec3> v) {
+    w_.system.forces(x, {}, params_.stiffness_scale, 0, w_.reaction);
+    const bool with_damping = damped();
+    if (with_damping) find_damping(x);
+    return plenum::work_of_pins(model_, inverse_mass_, v, [&](std::size_t i) -> Vec3 {
+      return -h_ * (with_damping ? Vec3(w_.reaction[i] + w_.dissipation[i]) : w_.reaction[i]);
+    });
+  }
+
  private:
   double beads(std::span<const Vec3> x) const {
     double sum = 0;
@@ -309,7 +319,7 @@ MinimizeReport minimize_step(const Springs::Model& model, Springs::State& state,
   w.supports.finish(w.on_held, v);
   if (w.supports.struck(h)) {
     potential.assemble(x);
-    bounce(model, state, params, w, w.x0, w.v0, h, report);
+    bounce(model, state, params, w, w.x0, w.v0, h, potential.work_of_pins(x, v), report);
   }
   w.supports.accept(h, state.pressed);
   return result;

@@ -24,9 +24,11 @@ void local_global_step(const Springs::Model& model, Springs::State& state, const
                        SpringsWorkspace& w, Real h, Report& report);
 
 /// Lets what struck solids in the part of a step of length h [s] that began at x0, v0 [N] bounce: changes
-/// velocities alone. w.system has the part's matrix, w.supports its impulses.
+/// velocities alone. w.system has the part's matrix, w.supports its impulses; pins, as they move, gave
+/// `from_pins` [J] in it. To be called if w.supports.struck(h).
 void bounce(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-            SpringsWorkspace& w, std::span<const Vec3> x0, std::span<const Vec3> v0, Real h, Report& report);
+            SpringsWorkspace& w, std::span<const Vec3> x0, std::span<const Vec3> v0, Real h, double from_pins,
+            Report& report);
 
 /// Part of its rest volume that a tetrahedron keeps.
 inline constexpr Real least_volume = Real(0.2);

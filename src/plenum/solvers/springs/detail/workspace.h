@@ -157,6 +157,16 @@ inline bool has_penalty(const Springs::Model& model, const Springs::Params& para
   return params.constraints == Springs::Constraints::penalty && !model.constraints.empty();
 }
 
+/// [J] that held particles give, as they move at v [N] m/s, with impulse_of(i) [N s] of what holds each.
+template <class Impulse>
+double work_of_pins(const Springs::Model& model, std::span<const Real> inverse_mass, std::span<const Vec3> v,
+                    Impulse&& impulse_of) {
+  double sum = 0;
+  for (const Index p : model.pinned)
+    if (const auto i = std::size_t(p); inverse_mass[i] == 0) sum += double(impulse_of(i).dot(v[i]));
+  return sum;
+}
+
 /// Calls add(particle, C, gradient) for both constraints of every bead on its wire.
 template <class Add>
 void for_each_bead_constraint(const Springs::Model& model, std::span<const Vec3> x, Add&& add) {

@@ -1,0 +1,76 @@
+// Bounces of nets in their own steps, off a level floor that is offered as a support.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "springs/nets.h"
+
+namespace plenum { namespace {
+
+using test::Net;
+using Integrator = Springs::Integrator;
+constexpr Real dt = Real(1) / 60;
+constexpr std::array implicit_methods = {Integrator::implicit_euler, Integrator::backward_euler,
+                                         Integrator::local_global};
+
+/// The support of one particle by a floor at `height` [m] that moves up at `speed` [m/s] and gives back all
+/// of what strikes it.
+Support floor_under(const Net& net, Index particle, Real height, Real speed = 0) {
+  Support support{};
+  support.sample = particle;
+  support.normal = Vec3(0, 1, 0);
+  support.point = Vec3(0, height, 0);
+  support.velocity = Vec3(0, speed, 0);
+  support.gap = std::max(net.state.particles.x[std::size_t(particle)].y() - height, Real(0));
+  support.restitution = 1;
+  support.mass = std::numeric_limits<Real>::infinity();
+  support.impulse.setZero();
+  return support;
+}
+
+/// How high [m] above the floor a mass bounces that falls on a spring from a pin. Pin and floor go up at
+/// `speed`.
+double rebound(Integrator integrator, double speed) {
+  SpringsPart part;
+  part.type = SpringsPart::Type::points;
+  part.points = {Vec3(0, 2, 0), Vec3(0, Real(1.5), 0)};
+  part.springs = {Index2(0, 1)};
+  part.mass = 1;
+  part.structural_stiffness = 20;
+  part.damping_time = 0;
+  part.velocity = Vec3(0, Real(speed), 0);
+  part.pins = {{.indices = {0}}};
+  Net net = test::net_of(part);
+  Springs::Params params{.integrator = integrator};
+  params.pins.resize(1);
+  bool fell = false;
+  Real last = 2, high = 0;
+  for (int k = 0; k < 60; ++k) {
+    const Real floor = 1 + Real(speed) * Real(k) * dt;
+    std::array support = {floor_under(net, 1, floor, Real(speed))};
+    Springs::rest_on(net.workspace, support);
+    params.pins[0].offset = Vec3(0, Real(speed) * Real(k + 1) * dt, 0);
+    net.step(params, dt);
+    const Real now = net.state.particles.x[1].y() - floor - Real(speed) * dt;
+    EXPECT_GT(now, Real(-1e-3));
+    if (now > last) fell = true;
+    last = now;
+    if (fell) high = std::max(high, now);
+  }
+  return double(high);
+}
+
+TEST(SpringsBounce, DoesNotDependOnTheMotionOfAllThatItMeets) {
+  // Pins that move up as fast as the floor does give the net work, as the floor does.
+  for (const Integrator integrator : implicit_methods) {
+    const double still = rebound(integrator, 0);
+    EXPECT_GT(still, 0.2);
+    for (const double speed : {-3.0, -1.0, 1.0, 3.0})
+      EXPECT_NEAR(rebound(integrator, speed), still, 1e-3)
+          << names_of(integrator)[std::size_t(integrator)] << " " << speed;
+  }
+}
+
+}}  // namespace plenum
