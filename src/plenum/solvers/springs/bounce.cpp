@@ -60,7 +60,12 @@ void bounce(const Springs::Model& model, Springs::State& state, const Springs::P
   const SolveReport solve = solve_linear(model, params, inverse_mass, w, flat(std::as_const(w.rhs)),
                                          flat(rest), double(params.tolerance));
   report.iterations += solve.iterations;
-  if (!(solve.residual <= 1)) return;
+  if (!(solve.residual <= 1)) {
+    report.warn(
+        "a net that struck a solid does not bounce, since the solve for it failed; raise max_iterations or "
+        "substeps");
+    return;
+  }
   axpy<Real>(1, flat(std::as_const(rest)), flat(jump));
   set_zero(flat(w.rhs));
   matrix.residual(flat(std::as_const(w.rhs)), flat(std::as_const(jump)), flat(rest));
