@@ -81,13 +81,16 @@ bool line_search(Objective& objective, std::span<const T> d, double slope, std::
 
 }  // namespace minimize_detail
 
+/// Vectors of scratch that newton_minimize takes.
+inline constexpr std::size_t newton_vectors = 4;
+
 /// Minimizes from x, in place, by Newton's method. Source: Nocedal & Wright 2006, algorithm 3.2. A direction
 /// that does not descend is replaced by the negative gradient. Allocates nothing once the workspace has
 /// grown.
 template <class T, class Objective>
 MinimizeReport newton_minimize(Objective& objective, std::span<T> x, MinimizeWorkspace<T>& work,
                                const MinimizeOptions& options = {}) {
-  work.prepare(x.size(), 4);
+  work.prepare(x.size(), newton_vectors);
   const std::span<T> g = work[0], d = work[1], trial = work[2], g_trial = work[3];
   MinimizeReport report;
   report.value = objective.value(std::span<const T>(x));

@@ -42,9 +42,6 @@ void bounce(const Springs::Model& model, Springs::State& state, const Springs::P
   auto& v = state.particles.v;
   const auto& inverse_mass = state.particles.inverse_mass;
   w.supports.strike(v, params.gravity, h);
-  const std::size_t n = model.mass.size();
-  w.reaction.resize(n);
-  w.jump.resize(n);
   std::vector<Vec3>&jump = w.jump, &rest = w.reaction;
 
   // A (jump + y) = 0 but for what struck.

@@ -396,17 +396,20 @@ std::size_t Springs::memory(const Spec& spec) {
 
 std::size_t Springs::scratch_memory(const Spec& spec, const Params& params) {
   // Bytes for each spring, of which cloth has six a particle. Two blocks of a row with its index, padded, and
-  // a sixth of two copies of the state, three vectors and a mass, which the world keeps; a
+  // a sixth of two copies of the state, three vectors and a mass, which the world keeps; a sixth of
+  // twelve vectors that implicit methods have ready for a step that bounces; a
   // triangular factor beside its matrix; a hierarchy whose coarser matrices are denser than they are small;
   // and the factor of a scalar matrix in double precision with its fill-in, which grows with the number of
   // particles hardly for cloth under nested dissection (George 1973), by n^(1/3) in bodies.
   constexpr std::size_t row = 8 * sizeof(Real) + 18 + (2 * 10 * sizeof(Real)) / 6;
+  constexpr std::size_t bounces = 36 * sizeof(Real) / 6;
   const bool prefactored = params.integrator == Integrator::local_global;
   const bool solves = !prefactored && is_implicit(params.integrator);
   std::size_t bytes = 0;
   for (const SpringsPart& part : spec.parts) {
     const std::size_t edges = edges_of(part);
     bytes += edges * row;
+    if (is_implicit(params.integrator)) bytes += edges * bounces;
     if (solves && params.preconditioner == Preconditioner::incomplete_cholesky)
       bytes += edges * (130 * sizeof(Real) / sizeof(float));
     if (solves && params.preconditioner == Preconditioner::multigrid)

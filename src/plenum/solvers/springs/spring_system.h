@@ -30,6 +30,7 @@ class SpringSystem {
     spread(rest_length, rest_length_);
     spread(damping, damping_);
     damped_ = std::any_of(damping.begin(), damping.end(), [](U c) { return c != U(0); });
+    components_.resize((damped_ ? 6 : 3) * static_cast<std::size_t>(matrix_.pattern().num_slices()) * width);
   }
 
   Matrix& matrix() { return matrix_; }
@@ -151,7 +152,6 @@ class SpringSystem {
   template <bool damped>
   void spread_components(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v) {
     const std::size_t padded = static_cast<std::size_t>(matrix_.pattern().num_slices()) * width;
-    components_.resize(std::max(components_.size(), (damped ? 6 : 3) * padded));
     T* const soa = components_.data();
     parallel_for(x.size(), 8192, [=](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i)

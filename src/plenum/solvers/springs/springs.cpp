@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "plenum/integrate/minimize.h"
 #include "plenum/math/pose.h"
 #include "plenum/solvers/springs/detail/steps.h"
 #include "plenum/solvers/springs/detail/workspace.h"
@@ -79,6 +80,14 @@ void Springs::Params::describe(Describer& d) {
 
 namespace {
 
+/// Makes room for a step that bounces, by backward Euler (implicit_parts.cpp), so that the first one to do so
+/// does not allocate.
+void make_room_to_bounce(std::size_t n, SpringsWorkspace& w) {
+  for (auto* vectors : {&w.reaction, &w.jump, &w.target, &w.motion, &w.dissipation}) vectors->resize(n);
+  w.flat_mass.resize(3 * n);
+  w.integrator.prepare(3 * n, newton_vectors);
+}
+
 /// Lays the workspace out for the model if it is not.
 SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& model,
                           const Springs::Params& params) {
@@ -152,11 +161,13 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
   Report report;
   if (!(dt > 0) || model.mass.empty()) return report;
   SpringsWorkspace& w = prepare(workspace, model, params);
+  if (is_implicit(params.integrator) && w.multipliers.empty()) make_room_to_bounce(model.mass.size(), w);
   w.x0 = state.particles.x;
   w.v0 = state.particles.v;
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);
+  w.on_held.reserve(w.offered.size());
   w.supports.take(std::exchange(w.offered, {}), state.particles.x);
   switch (params.integrator) {
     case Integrator::implicit_euler:

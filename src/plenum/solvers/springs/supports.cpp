@@ -56,6 +56,11 @@ void SupportSet::take(std::span<Support> supports, std::span<const Vec3> x) {
     }
     ++particles_.back().end;
   }
+  // How many of them come to act changes from part to part.
+  held_.reserve(particles_.size());
+  free_.reserve(particles_.size());
+  target_.reserve(particles_.size());
+  normals_.reserve(particles_.size());
   acts_.assign(supports.size(), Acts::no);
   least_.assign(supports.size(), 0);
   approach_.assign(supports.size(), 0);
