@@ -91,9 +91,9 @@ TEST(SpringsBounce, TheFirstBounceAllocatesNothing) {
     Net net = falling_body();
     const Springs::Params params{.integrator = integrator};
     const auto& x = net.state.particles.x;
-    const auto lowest = Index(std::min_element(x.begin(), x.end(), [](const Vec3& a, const Vec3& b) {
-                                return a.y() < b.y();
-                              }) - x.begin());
+    const auto lowest = Index(
+        std::min_element(x.begin(), x.end(), [](const Vec3& a, const Vec3& b) { return a.y() < b.y(); }) -
+        x.begin());
     const auto step_on = [&](Real height) {
       std::array support = {floor_under(net, lowest, height)};
       Springs::rest_on(net.workspace, support);
@@ -107,9 +107,9 @@ TEST(SpringsBounce, TheFirstBounceAllocatesNothing) {
 }
 
 TEST(SpringsBounce, OneThatIsLeftOutIsTold) {
-  // Two pairs of masses fall, of which the lower ones strike: a light pair with much to solve for, and a heavy
-  // one with little, which the first step of conjugate gradients throws far beyond the solution. (The points
-  // between keep the net from being a chain, which is solved exactly.)
+  // Two pairs of masses fall, of which the lower ones strike: a light pair with much to solve for, and a
+  // heavy one with little, which the first step of conjugate gradients throws far beyond the solution. (The
+  // points between keep the net from being a chain, which is solved exactly.)
   SpringsPart light, heavy;
   light.type = heavy.type = SpringsPart::Type::points;
   light.points = heavy.points = {Vec3(0, 0, 0), Vec3(1, 1, 0), Vec3(1, 1, 1), Vec3(0, 1, 0)};
@@ -121,8 +121,7 @@ TEST(SpringsBounce, OneThatIsLeftOutIsTold) {
   Springs::build({.parts = {light, heavy}}, net.model, net.state);
   std::array supports = {floor_under(net, 0, Real(-0.01)), floor_under(net, 4, Real(-0.01))};
   Springs::rest_on(net.workspace, supports);
-  const Report report =
-      net.step({.preconditioner = Springs::Preconditioner::none, .max_iterations = 1}, dt);
+  const Report report = net.step({.preconditioner = Springs::Preconditioner::none, .max_iterations = 1}, dt);
   std::string all;
   for (const Report::Warning& warning : report.warnings()) all += std::string(warning.text) + "\n";
   EXPECT_NE(all.find("a net that struck a solid does not bounce"), std::string::npos) << all;
