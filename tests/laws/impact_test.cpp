@@ -201,6 +201,7 @@ struct Driven {
   double stiffness = 1e6, friction = 0.3, fps = 30;
   int cells = 30;
   double speed = 20, way = 10;
+  int substeps = 1;
 };
 
 const std::vector<SpringsPin> by_corners = {{.where = SpringsPin::Where::corners}};
@@ -216,7 +217,7 @@ struct Drive {
 };
 
 Drive drive(const Driven& d) {
-  World world({.fps = Real(d.fps)});
+  World world({.fps = Real(d.fps), .substeps = d.substeps});
   Obstacle::Model solid;
   Obstacle::State at;
   Obstacle::build({.parts = {{.shape = Obstacle::Kind::sphere, .radius = Real(ball_radius)}}}, solid, at);
@@ -321,6 +322,25 @@ TEST(SlowImpact, ABallOfUnboundedForceIsLetThroughClothOfOtherCellsAndSteps) {
     expect_let_through({by_corners, stiffness, 0.3, 60, 30});
     expect_let_through({all_around, stiffness, 0.3, 60, 20});
   }
+}
+
+/// What the world says of a ball that is driven through cloth with this tear_strain.
+std::string said_of(double tear_strain, int substeps) {
+  Drive run = drive({.pins = by_corners, .stiffness = 1e3, .cells = 20, .substeps = substeps});
+  run.cloth->parameters.tear_strain = Real(tear_strain);
+  std::string all;
+  while (run.world.time() < 0.4)
+    for (const Report& system : run.world.step_frame().systems)
+      for (const auto& warning : system.warnings()) all += std::string(warning.text) + "\n";
+  return all;
+}
+
+TEST(Impact, WhoseNetTearsIsNotToldToLetItTear) {
+  EXPECT_NE(said_of(0, 1).find("let through; slow it down, or let the net tear\n"), std::string::npos);
+  EXPECT_NE(said_of(1.9, 1).find("let through; slow it down, let the net tear sooner, or raise substeps\n"),
+            std::string::npos);
+  EXPECT_EQ(said_of(1.9, 2), "");
+  EXPECT_EQ(said_of(1, 1), "");
 }
 
 TEST(SlowImpact, WhatDrawsClothOutSlowlyIsNotLetThrough) {

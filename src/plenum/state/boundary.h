@@ -120,6 +120,8 @@ class Boundary {
     static_cast<void>(most);
     out.clear();
   }
+  /// Whether its links tear between steps where they are drawn out far.
+  virtual bool tears() const { return false; }
   /// Which of its samples hang together.
   virtual void find_pieces(Pieces& out) const { out.clear(); }
   virtual void absorb(std::span<const SampleImpulse> impulses) { static_cast<void>(impulses); }

@@ -156,6 +156,12 @@ class SystemOf final : public System, private Boundary {
     if constexpr (requires { S::find_overdrawn(model, state, most, out); })
       S::find_overdrawn(model, state, most, out);
   }
+  bool tears() const override {
+    if constexpr (requires { S::tears(parameters); })
+      return S::tears(parameters);
+    else
+      return false;
+  }
   void find_pieces(Pieces& out) const override {
     out.clear();
     if constexpr (requires { S::find_pieces(model, state, out); }) S::find_pieces(model, state, out);

@@ -255,8 +255,12 @@ bool World::let_through(System& system, Real s1, bool overtaken, Report& report)
   }
   if (moved > 0)
     report.warn(
-        "a fast solid drew a net out to three times its length, and was let through; slow it down, or "
-        "let the net tear");
+        a->tears()
+            ? "a fast solid drew a net out to three times its length before it tore, and was let through; "
+              "slow "
+              "it down, let the net tear sooner, or raise substeps"
+            : "a fast solid drew a net out to three times its length, and was let through; slow it down, or "
+              "let the net tear");
   return moved > 0;
 }
 

@@ -204,6 +204,7 @@ struct Springs {
   static Samples samples(const Model& model, const State& state, const Params& params,
                          const Workspace& workspace);
   static void find_overdrawn(const Model& model, const State& state, Real most, std::vector<Index>& out);
+  static bool tears(const Params& params) { return params.tear_strain > 0; }
   static void find_pieces(const Model& model, const State& state, Pieces& out);
   static void absorb(const Model& model, State& state, std::span<const SampleImpulse> impulses);
   static bool takes_supports(const Params& params) { return is_implicit(params.integrator); }
