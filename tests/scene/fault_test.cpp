@@ -220,13 +220,45 @@ TEST_F(Fault, PinsThatHoldNothingAreRefused) {
   EXPECT_EQ(complaint(R"("where": "box", "box_min": [0, 10, 0], "box_max": [2, 9, 0])"),
             key + ".box_min: must not be greater than box_max in any direction: [0, 10, 0]");
   EXPECT_EQ(complaint(""), key + ".indices: names no particle; list those to be held");
+  EXPECT_EQ(complaint(R"("where": "all", "group": 1)"), "");
+  EXPECT_EQ(complaint(R"("indices": [2], "group": 1)"),
+            key +
+                ": holds no particle that pins before it do not hold already; put it before them, hold other "
+                "particles, or leave it out");
+}
+
+TEST_F(Fault, MotionsOfPinsThatThereAreNotAreRefused) {
+  const auto complaint = [](const std::string& pins, const std::string& params, const std::string& path) {
+    return house_complaint(
+        R"({"type": "springs", "name": "n", "model": {"parts": [{"pins": [)" + pins +
+        R"(]}]}, "params": {"pins": [)" + params + "]}" +
+        (path.empty() ? ""
+                      : R"(, "keyframes": [{"path": ")" + path + R"(", "times": [0], "values": [true]}])") +
+        "}");
+  };
+  const std::string left = R"({"where": "left"})", right = R"({"where": "right", "group": 2})";
+  const std::string both = left + ", " + right;
+  EXPECT_EQ(complaint(both, "{}, {}, {\"released\": true}", ""), "");
+  EXPECT_EQ(complaint(both, "{}, {}, {}, {}", "pins[2].released"), "");
+  EXPECT_EQ(complaint("", "{}", ""), "");
+  EXPECT_EQ(complaint(both, "{}, {\"offset\": [0, 1, 0]}", ""),
+            "s.json:1: systems[0].params.pins[1]: moves nothing, since no pin is of group 1; give pins this "
+            "group, or move one that they are of: 0, 2");
+  EXPECT_EQ(
+      complaint("", "{\"released\": true}", ""),
+      "s.json:1: systems[0].params.pins[0]: moves nothing, since no pin is of group 0; give a part pins "
+      "of this group");
+  EXPECT_EQ(complaint(right, "{}, {}, {}", "pins[1].released"),
+            "s.json:1: n.pins[1].released: moves nothing, since no pin is of group 1; give pins this group, "
+            "or move one that they are of: 2");
 }
 
 TEST_F(Fault, KeyframesOfEntriesThatAreNotThereAreRefused) {
   const auto complaint = [](const std::string& path, const std::string& pins) {
     return house_complaint(
-        R"({"type": "springs", "name": "n", "model": {"parts": [{}]}, "params": {"pins": [)" + pins +
-        R"(]}, "keyframes": [{"path": ")" + path + R"(", "times": [0], "values": [[0, 1, 0]]}]})");
+        R"({"type": "springs", "name": "n", "model": {"parts": [{"pins": [{"where": "all", "group": 1}]}]}, )"
+        R"("params": {"pins": [)" +
+        pins + R"(]}, "keyframes": [{"path": ")" + path + R"(", "times": [0], "values": [[0, 1, 0]]}]})");
   };
   const std::string key = "s.json:1: systems[0].keyframes[0].path: ";
   const auto missing = [&](const std::string& path) {

@@ -36,12 +36,12 @@ concept Buildable = Solver<S> && Described<typename S::Spec> &&
 
 // What a solver may offer besides; World looks for each. Some have no concept: remedy_of_small_steps says
 // what to do about a max_dt that divides steps into many, as a clause; doubts(model) gives what the user
-// should know of a model that was taken nevertheless, as clauses with their remedies; tetrahedra(model) shows
+// should know of a model that was taken nevertheless, as clauses with their remedies; moves_nothing(model,
+// path), what is wrong with keyframes of a parameter that cannot have an effect; tetrahedra(model) shows
 // those of exports; find_pieces(model, state, out), which samples hang together; tears(params), whether they
-// come apart where they are drawn out far; place(model, state, params)
-// puts what parameters place (obstacles) where they say before the first step; check(model, state) throws
-// Error if stored fields of a checkpoint do not fit together. Without it no array but those of edges may
-// change its length.
+// come apart where they are drawn out far; place(model, state, params) puts what parameters place (obstacles)
+// where they say before the first step; check(model, state) throws Error if stored fields of a checkpoint do
+// not fit together. Without it no array but those of edges may change its length.
 
 /// Samples of its surface after a step, and what to do with impulses on them.
 template <class S>

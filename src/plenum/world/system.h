@@ -1,8 +1,11 @@
 #pragma once
 // A solver with its data, behind the only virtual interface of the house.
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include "plenum/base/error.h"
 #include "plenum/state/solver.h"
 #include "plenum/state/tetrahedra.h"
 
@@ -22,6 +25,11 @@ class System {
   virtual const char* remedy_of_small_steps() const { return "weaken its forces or raise the masses"; }
   /// What the user should know of the model, clauses with their remedies.
   virtual std::span<const std::string> doubts() const { return {}; }
+  /// What is wrong with keyframes of the parameter at `path`, if they cannot have an effect.
+  virtual std::optional<Problem> moves_nothing(std::string_view path) const {
+    static_cast<void>(path);
+    return {};
+  }
   virtual bool edit() { return false; }        ///< changes the model between steps
   virtual void fields(FieldVisitor&) = 0;      ///< of the state
   virtual void model_fields(FieldVisitor&) {}  ///< what edits change in the model
@@ -70,6 +78,12 @@ class SystemOf final : public System, private Boundary {
       return S::remedy_of_small_steps;
     else
       return System::remedy_of_small_steps();
+  }
+  std::optional<Problem> moves_nothing(std::string_view path) const override {
+    if constexpr (requires { S::moves_nothing(model, path); })
+      return S::moves_nothing(model, path);
+    else
+      return {};
   }
   std::span<const std::string> doubts() const override {
     if constexpr (requires { S::doubts(model); })

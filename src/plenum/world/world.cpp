@@ -99,6 +99,10 @@ void World::add_keyframes(const std::string& system, Keyframes keyframes) {
               Problem{.key = system + "." + keyframes.path,
                       .what = "keyframe times must rise",
                       .value = fmt::format("{} after {}", keyframes.times[k], keyframes.times[k - 1])});
+      if (std::optional<Problem> idle = systems_[i]->moves_nothing(keyframes.path)) {
+        idle->key = system + "." + keyframes.path;
+        throw Error(*idle);
+      }
       if (leaf.is_discrete()) keyframes.interpolation = Keyframes::Interpolation::step;
       tracks_.push_back({i, leaf, std::move(keyframes)});
       if (frame_ == 0) {  // the first picture shows the first keyframe

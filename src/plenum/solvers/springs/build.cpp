@@ -1,8 +1,11 @@
 // Making nets: the generators.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/lattice.h"
@@ -282,14 +285,20 @@ class Builder {
     for (std::size_t p = 0; p < part_.pins.size(); ++p) {
       const SpringsPin& pin = part_.pins[p];
       const std::string key = fmt::format("{}.pins[{}]", key_, p);
+      bool any = false;
       for (const Index i : selected(pin, key)) {
         const Index particle = base_ + i;
         if (s_.particles.inverse_mass[std::size_t(particle)] == 0) continue;  // by an earlier pin
+        any = true;
         m_.pinned.push_back(particle);
         m_.pin_group.push_back(Index(pin.group));
         m_.pin_position.push_back(s_.particles.x[std::size_t(particle)]);
         s_.particles.inverse_mass[std::size_t(particle)] = 0;
       }
+      if (!any)
+        throw Error(Problem{.key = key,
+                            .what = "holds no particle that pins before it do not hold already",
+                            .remedy = "put it before them, hold other particles, or leave it out"});
     }
   }
 
@@ -381,7 +390,50 @@ class Builder {
   Springs::Part made_;
 };
 
+/// What is wrong with moving pins of a group if `groups`, those that pins are of, sorted, lack it.
+std::optional<Problem> lacking(const std::vector<Index>& groups, Index group) {
+  if (std::binary_search(groups.begin(), groups.end(), group)) return {};
+  Problem problem{.what = fmt::format("moves nothing, since no pin is of group {}", group)};
+  if (groups.empty())
+    problem.remedy = "give a part pins of this group";
+  else
+    problem.remedy = fmt::format("give pins this group, or move one that they are of: {}",
+                                 fmt::join(groups.begin(), groups.end(), ", "));
+  return problem;
+}
+
+/// Sorts numbers and leaves one of each.
+void make_set(std::vector<Index>& numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+}
+
 }  // namespace
+
+void Springs::check(const Spec& spec, const Params& params) {
+  std::vector<Index> groups;
+  for (const SpringsPart& part : spec.parts)
+    for (const SpringsPin& pin : part.pins) groups.push_back(Index(pin.group));
+  make_set(groups);
+  for (std::size_t g = 0; g < params.pins.size(); ++g) {
+    const PinMotion& motion = params.pins[g];
+    if (motion.offset == Vec3::Zero() && motion.rotation == Vec3::Zero() && !motion.released) continue;
+    if (std::optional<Problem> problem = lacking(groups, Index(g))) {
+      problem->key = fmt::format("params.pins[{}]", g);
+      throw Error(*problem);
+    }
+  }
+}
+
+std::optional<Problem> Springs::moves_nothing(const Model& model, std::string_view path) {
+  constexpr std::string_view pins = "pins[";
+  if (!path.starts_with(pins)) return {};
+  Index group = 0;
+  std::from_chars(path.data() + pins.size(), path.data() + path.size(), group);
+  std::vector<Index> groups = model.pin_group;
+  make_set(groups);
+  return lacking(groups, group);
+}
 
 std::size_t Springs::memory(const Spec& spec) {
   std::size_t bytes = 0;

@@ -95,7 +95,7 @@ void SpringsPart::describe(Describer& d) {
   d("rotation", rotation,
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
   d("velocity", velocity, {.unit = "m/s", .min = -1e5, .max = 1e5, .doc = "at the start"});
-  d("pins", pins, {.doc = "particles that are held"});
+  d("pins", pins, {.doc = "particles that are held, each by the first pin that names it"});
   d("wires", wires, {.doc = "curves that particles slide on"});
 }
 

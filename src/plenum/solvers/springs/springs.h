@@ -8,9 +8,12 @@
 // simulation of mass-spring systems" (its tangent and its local/global form).
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "plenum/base/error.h"
 #include "plenum/elements/constraint.h"
 #include "plenum/elements/curl_noise.h"
 #include "plenum/geometry/embedding.h"
@@ -181,6 +184,10 @@ struct Springs {
   static void build(const Spec& spec, Model& model, State& state);
   /// Checks a model that was made or changed by hand (throws Error) and recomputes its bounds.
   static void update(Model& model);
+  /// Throws Error if params move pins of a group that none is of.
+  static void check(const Spec& spec, const Params& params);
+  /// What is wrong with keyframes of the parameter at this path, which move pins of a group that none is of.
+  static std::optional<Problem> moves_nothing(const Model& model, std::string_view path);
   /// Throws Error if arrays that checkpoints hold do not fit together.
   static void check(const Model& model, const State& state);
 
