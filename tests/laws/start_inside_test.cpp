@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "plenum/coupling/depenetration.h"
 #include "plenum/scene/scene.h"
@@ -116,6 +117,11 @@ TEST(SlowStartInside, ABodyHalfInATableIsLiftedOutOfItAndNotThrown) {
     // What it sags by under its own weight, which it may do faster than it is pushed: a column of eight
     // cells.
     const double sag = net.mass() * gravity / c.stiffness;
+    // Where it sags by cells, those it lies on are flat and turn what they bear aside: twice its weight, as
+    // it comes down at once, on a cap of height sag / 2, by cells of its mean spring.
+    const double cell = double(net.system.model.reach),
+                 contacts = std::numbers::pi * 0.3 * sag / (cell * cell);
+    const double bulge = sag > cell ? 2 * sag / (contacts * cell) : 0;
     for (int f = 0; f < 2 * c.fps; ++f) {
       const double before = net.centre().y();
       ASSERT_TRUE(scene.world.step_frame().ok);
@@ -131,7 +137,7 @@ TEST(SlowStartInside, ABodyHalfInATableIsLiftedOutOfItAndNotThrown) {
         EXPECT_LE(net.energy(), lifted + 0.01 * net.mass() * gravity * way) << f;
       }
       if (c.stiffness >= 1e3) {
-        EXPECT_LE(net.largest_strain(), 0.1) << f;
+        EXPECT_LE(net.largest_strain(), 0.1 + bulge) << f;
       }
     }
     // It rests on the table, where a soft one flows down from it.

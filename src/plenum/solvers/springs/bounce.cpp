@@ -50,7 +50,7 @@ void bounce(const Springs::Model& model, Springs::State& state, const Springs::P
   const auto held = w.supports.held();
   const auto target = w.supports.target();
   for (std::size_t k = 0; k < held.size(); ++k) jump[std::size_t(held[k])] = target[k];
-  const auto& matrix = w.system.matrix();
+  const NetMatrix matrix = w.matrix();
   matrix.residual(flat(std::as_const(w.rhs)), flat(std::as_const(jump)), flat(rest));
   std::swap(w.rhs, rest);
   set_zero(flat(rest));
@@ -75,10 +75,10 @@ void bounce(const Springs::Model& model, Springs::State& state, const Springs::P
     return 0.5 * mass_sum(model, inverse_mass, [&](std::size_t i) { return (of[i] + beside).squaredNorm(); });
   };
   const double before =
-      kinetic(v0, half) + w.system.energy(x0, params.stiffness_scale) +
+      kinetic(v0, half) + elastic_energy(w, x0, params.stiffness_scale) +
       mass_sum(model, inverse_mass, [&](std::size_t i) { return params.gravity.dot(x[i] - x0[i]); }) +
       w.supports.work_of_motion() + from_pins;
-  const double now = kinetic(v, half) + w.system.energy(x, params.stiffness_scale);
+  const double now = kinetic(v, half) + elastic_energy(w, x, params.stiffness_scale);
   const double along =
       mass_sum(model, inverse_mass, [&](std::size_t i) { return (v[i] + half).dot(jump[i]); }) -
       w.supports.work_of_motion(w.on_held) -

@@ -461,6 +461,9 @@ std::size_t Springs::scratch_memory(const Spec& spec, const Params& params) {
   for (const SpringsPart& part : spec.parts) {
     const std::size_t edges = edges_of(part);
     bytes += edges * row;
+    // A body's tetrahedra, five for six springs: what they resist with, and all that could be flat.
+    if (part.type == SpringsPart::Type::soft_body)
+      bytes += edges * 5 * (2 * sizeof(Index4) + 2 * sizeof(Index) + 16 * sizeof(Real)) / 6;
     if (is_implicit(params.integrator)) bytes += edges * bounces;
     if (solves && params.preconditioner == Preconditioner::incomplete_cholesky)
       bytes += edges * (130 * sizeof(Real) / sizeof(float));

@@ -52,6 +52,7 @@ Real stable_step(const Springs::Model& model, const Springs::Params& params, dou
 void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
                  const Springs::Params& params, SpringsWorkspace& w) {
   w.system.forces(x, v, params.stiffness_scale, damping_factor(params), w.rhs);
+  w.volumes.add_forces(x, w.rhs);
   if (has_air(model, params)) {
     blow(model, x, v, params, w);
     parallel_for(model.mass.size(), block, [&](std::size_t begin, std::size_t end) {
@@ -118,7 +119,8 @@ void free_acceleration(const Springs::Model& model, const Springs::State& state,
   });
 }
 
-/// The step, however long it is. Returns what it leaves of constraints that it puts back [m].
+/// The step, however long it is, with the tetrahedra that w.volumes has found. Returns what it leaves of
+/// constraints that it puts back [m].
 double one_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                 SpringsWorkspace& w, Real h, Report& report) {
   // Named one by one: clang 14 captures no structured bindings.
@@ -196,7 +198,7 @@ double one_step(const Springs::Model& model, Springs::State& state, const Spring
 /// its length only if it turns by less than a right angle; a quarter of a radian keeps whips' energy to some
 /// per cent (a test). Beyond twice that, the step is divided again.
 constexpr double most_turn = 0.25;  // [rad] of a rod, by its motion and acceleration at the start
-constexpr double safety = 0.5;      // of the stable step, as tensions change within it
+constexpr double safety = 0.5;      // of the stable step, as tensions and volumes change within it
 constexpr double tolerance = 1e-3;  // of lengths that are to be kept, as part of the shortest
 constexpr double loose = 0.1;       // the same, where stabilization lets them drift
 constexpr int most_parts = 1024;    // of a step
@@ -288,13 +290,13 @@ class EnergyBound {
     // Explicit Euler's positions are where they were half a step ago: from rest, they stay for a step.
     const Real lead = params.integrator == Integrator::explicit_euler ? h / 2 : Real(0);
     for (std::size_t i = 0; i < x.size(); ++i) w.ahead[i] = w.part_x[i] + lead * w.part_v[i];
-    double work = w.system.energy(w.ahead, params.stiffness_scale) - double(h) * power_;
+    double work = elastic_energy(w, w.ahead, params.stiffness_scale) - double(h) * power_;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const Vec3 to = x[i] + lead * v[i];
       w.moved[i] = to - w.ahead[i];
       w.ahead[i] = to;
     }
-    work -= w.system.energy(w.ahead, params.stiffness_scale);
+    work -= elastic_energy(w, w.ahead, params.stiffness_scale);
     std::fill(w.ahead.begin(), w.ahead.end(), params.gravity);
     work += mass_dot(model, state, w.ahead, w.moved);
     if (has_air(model, params))
@@ -389,12 +391,38 @@ bool put_back(Springs::State& state, SpringsWorkspace& w, double close, bool div
   return off <= close;
 }
 
+/// The step of a net without strict constraints. Tetrahedra that are flat, or become so, are stiffer than
+/// stable_step() knows of, and their stiffness ends at once where they are flat no more: what it allows is
+/// divided while there are any, until `safety` is left to the step that would be stable.
+void step_with_volumes(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                       SpringsWorkspace& w, Real h, Report& report) {
+  constexpr double most = 64;
+  // Named one by one: clang 14 captures no structured bindings.
+  const auto& x = state.particles.x;
+  const auto& v = state.particles.v;
+  int parts = 0;
+  for (Real left = h; left > 0; ++parts) {
+    w.volumes.find(x, v, left);
+    double divide = 1;
+    if (w.volumes.num_found() > 0) {
+      const double bound = w.volumes.frequency_bound(x, state.particles.inverse_mass, w.base);
+      const double allowed = std::min(double(left), double(stable_step(model, params)));
+      const double stable = safety * double(stable_step(model, params, bound));
+      divide = std::clamp(std::ceil(allowed / stable), 1.0, most);
+    }
+    const Real part = left / static_cast<Real>(divide);
+    one_step(model, state, params, w, part, report);
+    left = divide > 1 ? left - part : Real(0);
+  }
+  report.measure("parts", parts);
+}
+
 }  // namespace
 
 void explicit_net_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                        SpringsWorkspace& w, Real h, Report& report) {
   if (w.multipliers.empty()) {
-    one_step(model, state, params, w, h, report);
+    step_with_volumes(model, state, params, w, h, report);
     return;
   }
   // Named one by one: clang 14 captures no structured bindings.
@@ -415,6 +443,7 @@ void explicit_net_step(const Springs::Model& model, Springs::State& state, const
   for (int done = 0, size = most_parts; done < most_parts; done += size, ++parts) {
     w.integrator.prepare(3 * x.size(), 1);
     const std::span<Vec3> a = as_vectors(w.integrator[0]);
+    w.volumes.find(x, v, h * static_cast<Real>(size) / most_parts);
     free_acceleration(model, state, params, w, x, v, a);
     EnergyBound bound(model, state, w, a);
     const double limit = constrained_limit(model, state, params, w, a);
@@ -429,6 +458,7 @@ void explicit_net_step(const Springs::Model& model, Springs::State& state, const
     bool found = false;
     for (;; size /= 2) {
       const Real part = h * static_cast<Real>(size) / most_parts;
+      w.volumes.find(x, v, part);
       found = one_step(model, state, params, w, part, report) <= close && !turned_too_far(model, w.part_x, x);
       const bool surged = found && bound.exceeded(model, state, params, w, part);
       if (found && (bounded || (surged && size == 1))) bound.enforce(state, w);

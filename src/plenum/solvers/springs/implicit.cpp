@@ -188,7 +188,7 @@ void guess_allowed(const Springs::State& state, SpringsWorkspace& w, std::span<V
 void find_reactions(const Springs::Model& model, const Springs::State& state, SpringsWorkspace& w,
                     bool strict) {
   w.reaction.resize(model.mass.size());
-  w.system.matrix().residual(flat(std::as_const(w.rhs)), flat(state.velocity_change), flat(w.reaction));
+  w.matrix().residual(flat(std::as_const(w.rhs)), flat(state.velocity_change), flat(w.reaction));
   for (const Index i : model.pinned)
     if (state.particles.inverse_mass[std::size_t(i)] == 0) w.reaction[std::size_t(i)].setZero();
   if (strict) w.multipliers.filter_dual(w.reaction);
@@ -286,12 +286,14 @@ PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const 
   const auto& inverse_mass = state.particles.inverse_mass;
   {
     const StageTimer timer(report.stages, "assemble");
+    w.volumes.find(x, v, h);
     if (strict) look_ahead(model, state, params, w, h);
     parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) w.base[i] = model.mass[i] * (1 + h * params.point_damping);
     });
     const Real limit = largest_stiffness(w, h);
     w.system.assemble(x, v, w.base, h, params.stiffness_scale, damping_factor(params), w.rhs, limit);
+    w.volumes.assemble(x, v, h, limit, w.system.matrix(), w.rhs);
     if (w.stiffest * params.stiffness_scale > limit)
       report.warn(
           "springs stiffer than the precision can tell at this step act a little softer; raise substeps");

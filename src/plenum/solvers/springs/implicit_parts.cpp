@@ -63,8 +63,8 @@ void bounce_after_part(const Springs::Model& model, Springs::State& state, const
   if (!w.supports.struck(h)) return;
   const auto& v = state.particles.v;
   const bool air = has_air(model, params);
-  w.system.matrix().residual(flat(std::as_const(w.rhs)), flat(std::as_const(state.velocity_change)),
-                             flat(w.reaction));
+  w.matrix().residual(flat(std::as_const(w.rhs)), flat(std::as_const(state.velocity_change)),
+                      flat(w.reaction));
   const double work = work_of_pins(model, state.particles.inverse_mass, v, [&](std::size_t i) -> Vec3 {
     Vec3 own = h * model.mass[i] * (params.gravity - params.point_damping * v[i]);
     if (air) own += h * air_on(w, i);

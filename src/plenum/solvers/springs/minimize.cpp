@@ -26,7 +26,7 @@ class NetPotential {
 
   double value(std::span<const Real> flat_x) {
     const std::span<const Vec3> x = as_vectors(flat_x);
-    double sum = w_.system.energy(x, params_.stiffness_scale);
+    double sum = elastic_energy(w_, x, params_.stiffness_scale);
     if (damped()) {
       find_damping(x);
       sum -=
@@ -39,13 +39,15 @@ class NetPotential {
     return sum + beads(x);
   }
 
-  /// Energy of springs and penalties alone [J].
-  double energy(std::span<const Vec3> x) { return w_.system.energy(x, params_.stiffness_scale) + beads(x); }
+  /// Energy of springs, tetrahedra and penalties alone [J].
+  double energy(std::span<const Vec3> x) { return elastic_energy(w_, x, params_.stiffness_scale) + beads(x); }
 
   void gradient(std::span<const Real> flat_x, std::span<Real> flat_g) {
     const std::span<const Vec3> x = as_vectors(flat_x);
     const std::span<Vec3> g = as_vectors(flat_g);
     w_.system.forces(x, {}, params_.stiffness_scale, 0, g);
+    w_.volumes.find(x);
+    w_.volumes.add_forces(x, g);
     const bool with_damping = damped();
     if (with_damping) find_damping(x);
     if (has_penalty(model_, params_))
@@ -69,6 +71,8 @@ class NetPotential {
       for (std::size_t i = begin; i < end; ++i) w_.base[i] = w_.flat_mass[3 * i];
     });
     w_.system.assemble(x, {}, w_.base, h_, params_.stiffness_scale, damping_factor(params_), {});
+    w_.volumes.find(x);
+    w_.volumes.assemble(x, {}, h_, std::numeric_limits<Real>::max(), w_.system.matrix(), {});
     if (has_penalty(model_, params_))
       for_each_bead_constraint(model_, x, [&](std::size_t i, Real, const Vec3& gradient) {
         w_.system.matrix().add_diagonal(
@@ -94,6 +98,8 @@ class NetPotential {
   /// [J] that pins, moving at v [N] m/s, give in a step that ends at x.
   double work_of_pins(std::span<const Vec3> x, std::span<const Vec3> v) {
     w_.system.forces(x, {}, params_.stiffness_scale, 0, w_.reaction);
+    w_.volumes.find(x);
+    w_.volumes.add_forces(x, w_.reaction);
     const bool with_damping = damped();
     if (with_damping) find_damping(x);
     return plenum::work_of_pins(model_, inverse_mass_, v, [&](std::size_t i) -> Vec3 {

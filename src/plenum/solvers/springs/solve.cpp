@@ -89,6 +89,7 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
                        .absolute_tolerance = absolute_tolerance,
                        .max_iterations = params.max_iterations};
   const auto& matrix = w.system.matrix();
+  const NetMatrix whole_matrix = w.matrix();
   if (strict) {
     // They converge in a few times the stiffest mode's share, or contradict each other.
     options.max_iterations = std::min(options.max_iterations, 300);
@@ -100,7 +101,7 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
     copy(b, rest);
     hold(rest);
     const double whole = norm(flat(std::as_const(w.moved)));
-    matrix.residual(b, std::span<const Real>(x), rest);
+    whole_matrix.residual(b, std::span<const Real>(x), rest);
     hold(rest);
     options.absolute_tolerance += rounding * (whole + norm(flat(std::as_const(w.moved))));
   }
@@ -116,23 +117,23 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
     case Springs::Preconditioner::jacobi:
       find_diagonal(w, inverse_mass.size());
       w.jacobi.update(w.diagonal);
-      return pcg<Real>(matrix, w.jacobi, b, x, w.pcg, options, filter);
+      return pcg<Real>(whole_matrix, w.jacobi, b, x, w.pcg, options, filter);
     case Springs::Preconditioner::block_jacobi:
       w.block_jacobi.update(matrix);
-      return pcg<Real>(matrix, w.block_jacobi, b, x, w.pcg, options, filter);
+      return pcg<Real>(whole_matrix, w.block_jacobi, b, x, w.pcg, options, filter);
     case Springs::Preconditioner::incomplete_cholesky:
       if (!w.incomplete_cholesky)
         w.incomplete_cholesky = std::make_unique<IncompleteCholesky<Real>>(matrix.pattern());
       w.incomplete_cholesky->update(matrix);
-      return pcg<Real>(matrix, *w.incomplete_cholesky, b, x, w.pcg, options, filter);
+      return pcg<Real>(whole_matrix, *w.incomplete_cholesky, b, x, w.pcg, options, filter);
     case Springs::Preconditioner::multigrid: {
       NetMultigrid<Real>& multigrid = multigrid_of(model, inverse_mass, w);
       if (!w.supports.empty()) tell_of_supports(w);
       multigrid.update(matrix, std::span<const Real>(w.supports.empty() ? w.base : w.told));
-      return pcg<Real>(matrix, multigrid, b, x, w.pcg, options, filter);
+      return pcg<Real>(whole_matrix, multigrid, b, x, w.pcg, options, filter);
     }
   }
-  return pcg<Real>(matrix, IdentityPreconditioner{}, b, x, w.pcg, options, filter);
+  return pcg<Real>(whole_matrix, IdentityPreconditioner{}, b, x, w.pcg, options, filter);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -123,8 +123,7 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   w.multigrid.reset();
   w.incomplete_cholesky.reset();
   w.chain_factors.reset();
-  w.flat.reserve(model.tetrahedra.size());
-  w.inverted.reserve(model.tetrahedra.size());
+  w.volumes.lay_out(model);
   w.x0.resize(n);
   w.v0.resize(n);
   w.base.resize(n);
@@ -169,6 +168,8 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
   move_pins(model, state, params, dt);
   w.on_held.reserve(w.offered.size());
   w.supports.take(std::exchange(w.offered, {}), state.particles.x);
+  // What tears may turn inside out: its springs no longer say where its particles belong.
+  w.volumes.set_scale(params.tear_strain == 0 ? params.stiffness_scale : Real(0));
   switch (params.integrator) {
     case Integrator::implicit_euler:
       implicit_euler_step(model, state, params, w, dt, report);
@@ -194,11 +195,7 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
         report.warn("unstable: the step exceeds max_dt; raise the sub-steps or lower the stiffness");
   }
   w.supports.clear();
-  // What tears may turn inside out: its springs no longer say where its particles belong.
-  if (!model.tetrahedra.empty() && params.tear_strain == 0) {
-    const StageTimer timer(report.stages, "move");
-    report.measure("inverted", static_cast<double>(undo_inversion(model, state, w)));
-  }
+  if (!model.tetrahedra.empty()) report.measure("flat", static_cast<double>(w.volumes.num_found()));
   if (!w.multipliers.empty()) {
     const double error = w.multipliers.largest_error(state.particles.x);
     report.measure("constraint_error", error, "m");

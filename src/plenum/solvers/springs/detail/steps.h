@@ -30,10 +30,4 @@ void bounce(const Springs::Model& model, Springs::State& state, const Springs::P
             SpringsWorkspace& w, std::span<const Vec3> x0, std::span<const Vec3> v0, Real h, double from_pins,
             Report& report);
 
-/// Part of its rest volume that a tetrahedron keeps.
-inline constexpr Real least_volume = Real(0.2);
-
-/// Pushes apart the tetrahedra that are flatter than that, or inverted; returns how many there were.
-std::size_t undo_inversion(const Springs::Model& model, Springs::State& state, SpringsWorkspace& w);
-
 }  // namespace plenum::inline PLENUM_ABI

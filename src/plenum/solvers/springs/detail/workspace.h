@@ -12,6 +12,7 @@
 #include "plenum/linear/jacobi.h"
 #include "plenum/linear/multigrid.h"
 #include "plenum/linear/pcg.h"
+#include "plenum/solvers/springs/detail/least_volumes.h"
 #include "plenum/solvers/springs/multipliers.h"
 #include "plenum/solvers/springs/spring_system.h"
 #include "plenum/solvers/springs/springs.h"
@@ -68,8 +69,10 @@ struct SpringsWorkspace {
   std::vector<Vec3> jump;                         ///< [N] m/s of a bounce
   std::vector<Vec3> on_held;                      ///< N s, on what they hold
   SpringSystem<Real> system;
-  Real stiffest = 0;                ///< [N/m] of its springs
-  Real heaviest = 0;                ///< [kg] of the particles
+  LeastVolumes volumes;
+  NetMatrix matrix() const { return {system.matrix(), volumes}; }  ///< of both
+  Real stiffest = 0;                                               ///< [N/m] of its springs
+  Real heaviest = 0;                                               ///< [kg] of the particles
   double stiffness_norm = 0;        ///< [N/m] root of the sum of squares, once for each end of its springs
   double damping_norm = 0;          ///< [N s/m] the same of their damping
   double shortest_rod = 1;          ///< [m], at most 1
@@ -78,8 +81,6 @@ struct SpringsWorkspace {
   std::vector<Real> filter_weight;  ///< [N] 1/kg, of the matrix' diagonal
   std::vector<Vec3> x0;             ///< [N] m at the start of the step
   std::vector<Vec3> v0;             ///< [N] m/s there
-  std::vector<char> flat;           ///< [K] whether each tetrahedron is too flat
-  std::vector<Index> inverted;      ///< those that are
   std::vector<Real> base;           ///< [N] kg on the diagonal
   std::vector<Real> diagonal;       ///< [3 N] of the matrix, for Jacobi
   std::vector<Vec3> rhs;            ///< [N]
@@ -113,7 +114,7 @@ struct SpringsWorkspace {
 /// Drags beyond so many times the system's own diagonal take away all but a hundredth of a slip.
 inline constexpr Real stiff_drag = 100;
 
-/// Solves A x = b from the guess x, with A the matrix of w.system, for the particles that are not held; the
+/// Solves A x = b from the guess x, with A = w.matrix(), for the particles that are not held; the
 /// others keep their x (to a relative residual of `tolerance` or an absolute one, whichever is met first),
 /// and so do the directions in which w.supports hold some. strict: constraints, prepared to filter, whose J x
 /// stays that of the guess; b is then met by x and forces of the constraints.
@@ -126,7 +127,7 @@ SolveReport solve_linear(const Springs::Model& model, const Springs::Params& par
 SolveReport solve_chain(const Springs::Model& model, std::span<const Real> inverse_mass, SpringsWorkspace& w,
                         std::span<const Real> b, std::span<Real> x, int max_iterations);
 
-/// w.rhs = forces of springs, air and penalties at (x, v) [N].
+/// w.rhs = forces of springs, air, penalties, and of tetrahedra that w.volumes found, at (x, v) [N].
 void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
                  const Springs::Params& params, SpringsWorkspace& w);
 
@@ -134,6 +135,12 @@ void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span
 /// its damping ratio c / (2 sqrt(k m)).
 inline Real damping_factor(const Springs::Params& params) {
   return params.damping_scale * std::sqrt(params.stiffness_scale);
+}
+
+/// Energy of springs and tetrahedra [J]; makes w.volumes find those that are flat at x.
+inline double elastic_energy(SpringsWorkspace& w, std::span<const Vec3> x, Real stiffness_scale) {
+  w.volumes.find(x);
+  return w.system.energy(x, stiffness_scale) + w.volumes.energy(x);
 }
 
 /// Whether air pushes on anything.
