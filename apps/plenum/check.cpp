@@ -133,7 +133,7 @@ int check(const CheckOptions& options) {
                                 .key = fmt::format("{}: {}[{}]", frame->not_finite.system,
                                                    frame->not_finite.field, frame->not_finite.index),
                                 .what = "is not finite after the first frame",
-                                .remedy = NotFinite::remedy});
+                                .remedy = frame->not_finite.remedy()});
   }
   found.print(options.scene, options.json);
   return found.problems.empty() ? 0 : 1;

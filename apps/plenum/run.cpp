@@ -47,7 +47,7 @@ nlohmann::ordered_json json_of(const Report& report) {
   nlohmann::ordered_json j = {{"substeps", report.substeps}, {"iterations", report.iterations}};
   for (const Report::Measure& m : report.measures())
     j["measures"][m.name] = {{"value", m.value}, {"unit", m.unit}};
-  for (const Report::Warning& w : report.warnings()) j["warnings"][w.text] = w.count;
+  for (const Report::Warning& w : report.warnings()) j["warnings"][w.sentence()] = w.count;
   for (const StageTimes::Stage& s : report.stages.stages()) j["milliseconds"][s.name] = s.milliseconds;
   return j;
 }
@@ -59,9 +59,12 @@ struct Totals {
   double milliseconds = 0;
   int frames = 0;
 
-  void add(const FrameReport& frame) {
+  void add_systems(const FrameReport& frame) {
     systems.resize(frame.systems.size());
     for (std::size_t i = 0; i < systems.size(); ++i) systems[i].add(frame.systems[i]);
+  }
+  void add(const FrameReport& frame) {
+    add_systems(frame);
     world.add(frame.stages);
     milliseconds += frame.milliseconds;
     ++frames;
@@ -210,6 +213,10 @@ int run(const RunOptions& options) {
       progress.update(static_cast<int>(world.frame()) - first, last.milliseconds);
     }
   }
+  if (!last.ok) totals.add_systems(last);
+  std::vector<Warning> warnings = remarks;
+  append_warnings(totals.systems, world, warnings);
+  print(warnings);
   if (!last.ok) {
     make_folder(folder);
     const std::string good = folder + "/last_good.plenum";
@@ -224,9 +231,6 @@ int run(const RunOptions& options) {
   if (exporter) written.push_back(exporter->finish());
   if (options.checkpoint_every > 0 && fs::exists(checkpoint))
     written.push_back(fmt::format("checkpoint       {}", checkpoint));
-  std::vector<Warning> warnings = remarks;
-  append_warnings(totals.systems, world, warnings);
-  print(warnings);
   if (!options.quiet && !options.json) {
     for (const std::string& line : written) fmt::print("{}\n", line);
     if (!writes && options.movie.empty())

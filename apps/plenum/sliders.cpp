@@ -109,7 +109,7 @@ PanelActions panel(Scene& scene, const PanelState& state) {
         ImGui::TextDisabled("%s %.4g %s", m.name, m.value, m.unit);
       for (const StageTimes::Stage& t : report.stages.stages())
         ImGui::TextDisabled("%s %.2f ms", t.name, t.milliseconds);
-      for (const Report::Warning& w : report.warnings()) ImGui::TextWrapped("%s", w.text);
+      for (const Report::Warning& w : report.warnings()) ImGui::TextWrapped("%s", w.sentence().c_str());
     }
     for (const Leaf& leaf : leaves_of([&](Describer& d) { system.params(d); })) leaf_widget(leaf);
     ImGui::PopItemWidth();

@@ -28,13 +28,17 @@ std::vector<Warning> first_warnings(const World& world) {
     const double parts = limit > 0 ? std::ceil(h / limit) : std::numeric_limits<double>::infinity();
     if (parts < many) continue;
     const double allowed = std::min(parts, double(settings.max_substeps));
+    std::string too_few;
+    if (parts > allowed) {
+      too_few = ", as many as world.max_substeps allows";
+      if (std::isfinite(parts)) too_few += fmt::format(" and fewer than the {:.0f} that it needs", parts);
+    }
     warnings.push_back(
         {world.system(i).name(),
          fmt::format(
              "each step of {:.3g} s is divided into {:.0f}{}, because its method is stable up to {:.2g} s "
              "only; {}",
-             h, allowed, parts > allowed ? ", as many as world.max_substeps allows and too few" : "", limit,
-             world.system(i).remedy_of_small_steps())});
+             h, allowed, too_few, limit, world.system(i).remedy_of_small_steps())});
   }
   return warnings;
 }
@@ -42,7 +46,7 @@ std::vector<Warning> first_warnings(const World& world) {
 void append_warnings(std::span<const Report> reports, const World& world, std::vector<Warning>& warnings) {
   for (std::size_t i = 0; i < reports.size(); ++i)
     for (const Report::Warning& w : reports[i].warnings())
-      warnings.push_back({world.system(i).name(), w.text, w.count});
+      warnings.push_back({world.system(i).name(), w.sentence(), w.count});
 }
 
 std::vector<Warning> remarks_of(const FrameReport& report, const World& world) {

@@ -1,7 +1,10 @@
 #pragma once
 // What a step did, in a fixed size.
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "plenum/base/real.h"
@@ -19,6 +22,10 @@ struct Report {
   struct Warning {
     const char* text = nullptr;
     std::int64_t count = 0;
+    std::int64_t needed = 0;  ///< the most that it asks for of what there is too little of; 0: no such figure
+    std::string sentence() const {
+      return needed > 0 ? std::string(text) + " (" + std::to_string(needed) + " needed)" : text;
+    }
   };
 
   int substeps = 0;    ///< the step was divided into, to honour max_dt
@@ -33,11 +40,11 @@ struct Report {
         return;
       }
   }
-  void warn(const char* text, std::int64_t count = 1) {
+  void warn(const char* text, std::int64_t count = 1, std::int64_t needed = 0) {
     if (count <= 0) return;
     for (Warning& w : warnings_)
       if (!w.text || std::string_view(w.text) == text) {
-        w = {text, w.count + count};
+        w = {text, w.count + count, std::max(w.needed, needed)};
         return;
       }
   }
@@ -63,7 +70,7 @@ struct Report {
     iterations += later.iterations;
     stages.add(later.stages);
     for (const Measure& m : later.measures()) measure(m.name, m.value, m.unit);
-    for (const Warning& w : later.warnings()) warn(w.text, w.count);
+    for (const Warning& w : later.warnings()) warn(w.text, w.count, w.needed);
   }
 
  private:

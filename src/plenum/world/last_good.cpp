@@ -95,9 +95,14 @@ void for_each_field(std::span<const std::unique_ptr<System>> systems, F&& f) {
 
 }  // namespace
 
+std::string NotFinite::remedy() const {
+  return warned.empty() ? "raise world.substeps, or look for an input that is out of proportion"
+                        : "it had warned: " + warned;
+}
+
 std::string NotFinite::sentence() const {
   return fmt::format("{}: {}[{}] is not finite; the world was put back to its last good frame; {}", system,
-                     field, index, remedy);
+                     field, index, remedy());
 }
 
 bool all_finite(std::span<const std::unique_ptr<System>> systems, NotFinite& where) {

@@ -15,8 +15,8 @@ namespace plenum::inline PLENUM_ABI {
 struct NotFinite {
   std::string system, field;
   std::size_t index = 0;
-  static constexpr const char* remedy =
-      "raise world.substeps, or look for an input that is out of proportion";
+  std::string warned = {};  ///< the last that its system warned of in that frame; empty: of nothing
+  std::string remedy() const;
   std::string sentence() const;
 };
 

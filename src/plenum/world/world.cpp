@@ -407,13 +407,10 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
   const bool keyframed = apply_keyframes(i, end);
   if (keyframed) limit = std::min(limit, system.max_dt());
   int parts = 1;
+  double wanted = 1;
   if (h > limit) {
-    const double wanted = limit > 0 ? std::ceil(static_cast<double>(h) / static_cast<double>(limit)) : 1e9;
+    wanted = limit > 0 ? std::ceil(static_cast<double>(h) / static_cast<double>(limit)) : 1e9;
     parts = static_cast<int>(std::min(wanted, static_cast<double>(settings_.max_substeps)));
-    if (wanted > settings_.max_substeps)
-      report.systems[i].warn(
-          "unstable: max_dt asks for more sub-steps than world.max_substeps; raise it, weaken forces or "
-          "raise masses");
   }
   const int fast = contact_parts(system, h, report.systems[i]);
   parts = std::max(parts, fast);
@@ -443,6 +440,12 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
     look_for_failure(i, i + 1);
     look_for_failure(0, systems_.size());
   }
+  // The last word, after what the system says of each part: it knows the figure.
+  if (wanted > settings_.max_substeps)
+    report.systems[i].warn(
+        "unstable: max_dt asks for more sub-steps than world.max_substeps; raise it, weaken forces or raise "
+        "masses",
+        1, static_cast<std::int64_t>(std::min(wanted, 1e15)));
 }
 
 void World::substep(Real h, double end, FrameReport& report) {
@@ -533,6 +536,10 @@ FrameReport World::step_frame() {
     } else {
       failed_ = true;
       if (settings_.keep_last_good) report.not_finite = first_to_fail(report.not_finite);
+      for (std::size_t i = 0; i < systems_.size(); ++i)
+        if (const auto warnings = report.systems[i].warnings();
+            systems_[i]->name() == report.not_finite.system && !warnings.empty())
+          report.not_finite.warned = warnings.back().sentence();
     }
   });
   report.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
