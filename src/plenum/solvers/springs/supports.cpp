@@ -128,10 +128,8 @@ void SupportSet::begin(std::span<const Vec3> x, std::span<const Vec3> v, std::sp
 }
 
 Vec3 SupportSet::friction_of(const Particle& particle, const Vec3& slip) {
-  Vec3 dragged = slip;
-  if (particle.push != Vec3::Zero())
-    dragged -= slip.dot(particle.push) / particle.push.squaredNorm() * particle.push;
-  return particle.push - particle.drag * dragged;
+  const Vec3 along = along_push(particle);
+  return particle.push - particle.drag * (slip - slip.dot(along) * along);
 }
 
 void SupportSet::slide(Particle& particle, const Vec3& slip, bool ends, Real most) const {

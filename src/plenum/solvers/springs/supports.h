@@ -84,7 +84,8 @@ class SupportSet {
       const auto held = std::size_t(p.held);
       const Vec3& ground = supports_[std::size_t(normals_[held].support[0])].velocity;
       Mat3 drag = p.drag * free_[held];
-      if (p.push != Vec3::Zero()) drag -= p.drag / p.push.squaredNorm() * p.push * p.push.transpose();
+      const Vec3 along = along_push(p);
+      drag -= p.drag * along * along.transpose();
       with(p.sample, drag, Vec3(p.push + drag * ground));
     }
     for (const Particle& p : particles_)
@@ -201,6 +202,8 @@ class SupportSet {
   std::vector<std::uint8_t> firm_;  // of supports: the body is as if it did not yield
   std::vector<Real> drags_;         // [kg] of supports that are not
   std::vector<Index> sharers_;      // of groups: how many such act
+  /// Unit vector of the push, however small that is; zero if there is none.
+  static Vec3 along_push(const Particle& particle) { return particle.push.stableNormalized(); }
   static Vec3 friction_of(const Particle& particle, const Vec3& slip);
   void slide(Particle& particle, const Vec3& slip, bool ends, Real most) const;
   std::vector<Real> pressed_;        // [N s] along the normals in this part, by particles_
