@@ -201,7 +201,7 @@ struct Driven {
   double stiffness = 1e6, friction = 0.3, fps = 30;
   int cells = 30;
   double speed = 20, way = 10;
-  int substeps = 1;
+  int substeps = 1, max_substeps = 1000;
 };
 
 const std::vector<SpringsPin> by_corners = {{.where = SpringsPin::Where::corners}};
@@ -217,7 +217,7 @@ struct Drive {
 };
 
 Drive drive(const Driven& d) {
-  World world({.fps = Real(d.fps), .substeps = d.substeps});
+  World world({.fps = Real(d.fps), .substeps = d.substeps, .max_substeps = d.max_substeps});
   Obstacle::Model solid;
   Obstacle::State at;
   Obstacle::build({.parts = {{.shape = Obstacle::Kind::sphere, .radius = Real(ball_radius)}}}, solid, at);
@@ -324,15 +324,34 @@ TEST(SlowImpact, ABallOfUnboundedForceIsLetThroughClothOfOtherCellsAndSteps) {
   }
 }
 
-/// What the world says of a ball that is driven through cloth with this tear_strain.
-std::string said_of(double tear_strain, int substeps) {
-  Drive run = drive({.pins = by_corners, .stiffness = 1e3, .cells = 20, .substeps = substeps});
-  run.cloth->parameters.tear_strain = Real(tear_strain);
+/// What the world says of a ball that is driven through cloth, each once a frame.
+std::string said_of(Drive run) {
   std::string all;
   while (run.world.time() < 0.4)
     for (const Report& system : run.world.step_frame().systems)
-      for (const auto& warning : system.warnings()) all += std::string(warning.text) + "\n";
+      for (const auto& warning : system.warnings()) all += warning.sentence() + "\n";
   return all;
+}
+/// The same of cloth with this tear_strain.
+std::string said_of(double tear_strain, int substeps) {
+  Drive run = drive({.pins = by_corners, .stiffness = 1e3, .cells = 20, .substeps = substeps});
+  run.cloth->parameters.tear_strain = Real(tear_strain);
+  return said_of(std::move(run));
+}
+
+TEST(Impact, PartsThatMaxSubstepsForbidsAreTold) {
+  // Ten parts for each cell of 0.1 m that the ball goes, 0.67 m in a step.
+  const auto drive_within = [](int parts) {
+    return said_of(drive({.pins = by_corners, .stiffness = 1e3, .cells = 20, .max_substeps = parts}));
+  };
+  const std::string told = "meet too fast for contact to follow within world.max_substeps; raise it";
+  EXPECT_EQ(drive_within(80).find(told), std::string::npos);
+  const std::string said = drive_within(20);
+  ASSERT_NE(said.find(told), std::string::npos) << said;
+  const std::string rest = said.substr(said.find(told));
+  const int needed = std::stoi(rest.substr(rest.find('(') + 1));
+  EXPECT_GT(needed, 20);
+  EXPECT_LE(needed, 80);
 }
 
 TEST(Impact, WhoseNetTearsIsNotToldToLetItTear) {

@@ -228,6 +228,20 @@ TEST(StartInside, ItIsToldOnceWithTheRemedy) {
   EXPECT_TRUE(resumed.world.step_frame().remarks.empty());
 }
 
+TEST(StartInside, OfSeveralSolidsNoneIsNamed) {
+  Scene scene = load_scene_text(R"({"systems": [
+      {"type": "obstacle", "name": "stones", "model": {"parts": [
+        {"shape": "sphere", "radius": 0.5}, {"shape": "sphere", "radius": 0.5, "position": [3, 0, 0]},
+        {"shape": "sphere", "radius": 0.5, "position": [6, 0, 0]}]}},
+      {"type": "particles", "name": "dust", "model": {"positions": [[3, 0, 0], [6, 0, 0]]}}]})",
+                                "stones.json");
+  const FrameReport first = scene.world.step_frame();
+  ASSERT_EQ(first.remarks.size(), 1u);
+  EXPECT_EQ(first.remarks[0].text.find("2 particles start up to 0.5 m deep inside 2 solids of stones, and"),
+            0u)
+      << first.remarks[0].text;
+}
+
 TEST(StartInside, ItHashesTheSameForEveryThreadCountAndAfterARestart) {
   const auto run = [](int threads, int restart) {
     Scene scene = scene_of(table, ball(1e3), "implicit_euler", 60, threads);

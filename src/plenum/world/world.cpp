@@ -311,8 +311,9 @@ void World::look_inside(FrameReport& report) {
           *std::max_element(found.begin(), found.end(),
                             [](const Inside& one, const Inside& other) { return one.depth < other.depth; });
       const std::string& name = systems_[k]->name();
-      const std::string solid =
-          b->bodies().size() == 1 ? name : fmt::format("solid {} of {}", deepest.body, name);
+      const std::string solid = b->bodies().size() == 1 ? name
+                                : found.size() == 1     ? fmt::format("solid {} of {}", deepest.body, name)
+                                                        : fmt::format("{} solids of {}", found.size(), name);
       report.remarks.push_back(
           {i, fmt::format("{} particle{} start{} up to {:.2g} m deep inside {}, and will be pushed out at no "
                           "more than {:g} m/s; move the particles or {}",
@@ -396,6 +397,11 @@ int World::contact_parts(System& system, Real h, Report& report) {
   const double wanted = std::ceil(turns * static_cast<double>(longest) / static_cast<double>(reach));
   if (wanted > most)
     report.warn("a net and a solid meet too fast for contact to follow; raise substeps or slow them down");
+  else if (wanted > settings_.max_substeps)
+    report.warn(
+        "a net and a solid meet too fast for contact to follow within world.max_substeps; raise it or slow "
+        "them down",
+        1, static_cast<std::int64_t>(wanted));
   return static_cast<int>(
       std::clamp(wanted, 1.0, static_cast<double>(std::min(most, settings_.max_substeps))));
 }
