@@ -242,6 +242,27 @@ TEST(StartInside, OfSeveralSolidsNoneIsNamed) {
       << first.remarks[0].text;
 }
 
+TEST(StartInside, AClothAcrossAThinPlateGoesToOneSide) {
+  // A row of particles is in the middle of a plate of 2 cm, no deeper in it than they keep from solids. Half
+  // of the cloth was drawn to either side, and the links between to twice their length.
+  Scene scene = scene_of(
+      obstacle("plate", R"({"shape": "box", "half_extents": [0.01, 1, 1], "position": [0, 1, 0]})"),
+      R"({"type": "cloth", "position": [0, 1.1, 0], "size_x": 0.8, "size_z": 0.8, "cells_x": 40, "cells_z": 40,
+          "structural_stiffness": 1e6, "shear_stiffness": 3e5})",
+      "implicit_euler", 30);
+  const Net net(scene);
+  EXPECT_EQ(scene.world.step_frame().remarks.size(), 1u);
+  double strain = net.largest_strain();
+  for (int f = 0; f < 20; ++f) {
+    ASSERT_TRUE(scene.world.step_frame().ok);
+    strain = std::max(strain, net.largest_strain());
+  }
+  EXPECT_LT(strain, 0.1);
+  const auto& x = net.system.state.particles.x;
+  const auto right = std::count_if(x.begin(), x.end(), [](const Vec3& here) { return here.x() > 0; });
+  EXPECT_TRUE(right == 0 || std::size_t(right) == x.size()) << right;
+}
+
 TEST(StartInside, ItHashesTheSameForEveryThreadCountAndAfterARestart) {
   const auto run = [](int threads, int restart) {
     Scene scene = scene_of(table, ball(1e3), "implicit_euler", 60, threads);

@@ -34,6 +34,8 @@ void find_inside(const Boundary& a, const Boundary& b, std::vector<Inside>& out)
   for (std::size_t k = 0; k < bodies.size(); ++k) {
     const SolidBody& body = bodies[k];
     const Aabb bounds = body.shape->bounds(body.pose);
+    // Nothing is deeper in a plate than half of its thickness.
+    const Real quarter = body.shape->bounds().size().minCoeff() / 4;
     const Inside found = ordered_reduce(
         samples.x.size(), samples_per_block, Inside{Index(k)},
         [&](std::size_t begin, std::size_t end) {
@@ -42,7 +44,7 @@ void find_inside(const Boundary& a, const Boundary& b, std::vector<Inside>& out)
             if (!(samples.inverse_mass[i] > 0) || !bounds.contains(samples.x[i])) continue;
             const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
             const Real depth = -body.shape->signed_distance(body.pose.to_local(samples.x[i])).distance;
-            if (!(depth > std::max(radius, Real(1e-4)))) continue;
+            if (!(depth > std::max(std::min(radius, quarter), Real(1e-4)))) continue;
             ++part.samples;
             part.depth = std::max(part.depth, depth);
           }

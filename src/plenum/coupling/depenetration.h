@@ -20,7 +20,7 @@ struct Inside {
 };
 
 /// Appends to `out` the bodies of `b`, where they are now, that have samples of `a` inside of them deeper
-/// than what samples keep from solids.
+/// than what samples keep from solids, or than a quarter of the body's least extent.
 void find_inside(const Boundary& a, const Boundary& b, std::vector<Inside>& out);
 
 /// A sample that starts a step inside of a body which it is pushed out of.
