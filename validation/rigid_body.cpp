@@ -95,6 +95,22 @@ void slide_to_roll(Rows& rows) {
   });
 }
 
+/// The acceleration of a block down `what`, with mu 0.3: from rest, by the velocity [m/s] that
+/// after_a_second(dt, block, degrees) takes it to.
+template <class After>
+void block_down(Rows& rows, const std::string& what, After&& after_a_second) {
+  at_both_steps(rows, 1.0 / 600, [&](double dt, auto&& row) {
+    constexpr double degrees = 30, angle = degrees * pi / 180;
+    BodySpec block =
+        box(Vec3::Constant(Real(0.1)), Vec3(Real(0.1 * std::sin(angle)), Real(0.1 * std::cos(angle)), 0));
+    block.rotation = Vec3(0, 0, Real(-degrees));
+    block.friction = Real(0.3);
+    const double a = after_a_second(dt, block, degrees).template cast<double>().dot(down(angle));
+    const double reference = expected("block_slope_acceleration", "a (m/s^2)");
+    row("block down " + what + ", mu 0.3: acceleration", a, reference, 0.01 * reference, "m/s^2");
+  });
+}
+
 void slopes(Rows& rows) {
   at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
     const double angle = 20 * pi / 180;
@@ -105,17 +121,10 @@ void slopes(Rows& rows) {
     const double reference = expected("sphere_rolling_incline", "a/(g sin th)");
     row("sphere rolling down 20 degrees: part of g sin(th)", part, reference, 0.005 * reference, "1");
   });
-  at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
-    const double angle = 30 * pi / 180;
-    BodySpec block =
-        box(Vec3::Constant(Real(0.1)), Vec3(Real(0.1 * std::sin(angle)), Real(0.1 * std::cos(angle)), 0));
-    block.rotation = Vec3(0, 0, -30);
-    block.friction = Real(0.3);
-    RigidScene scene({.bodies = {slope(angle, 0.3), block}});
+  block_down(rows, "30 degrees", [](double dt, const BodySpec& block, double degrees) -> Vec3 {
+    RigidScene scene({.bodies = {slope(degrees * pi / 180, 0.3), block}});
     for (double t = 0; t < 1 - dt / 2; t += dt) scene.step(dt);
-    const double a = scene.state.frames.v[1].cast<double>().dot(down(angle));
-    const double reference = expected("block_slope_acceleration", "a (m/s^2)");
-    row("block down 30 degrees, mu 0.3: acceleration", a, reference, 0.01 * reference, "m/s^2");
+    return scene.state.frames.v[1];
   });
   for (const double friction : {0.5, 0.49}) {
     const double angle = std::atan(0.5) - (friction == 0.5 ? 1e-4 : 0);
@@ -233,18 +242,10 @@ void on_obstacles(Rows& rows) {
     row("block at 2 m/s on an obstacle, mu 0.3: stops after", scene.bodies->state.frames.x[0].x(), reference,
         0.01 * reference, "m");
   });
-  at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
-    const double angle = 30 * pi / 180;
-    BodySpec block =
-        box(Vec3::Constant(Real(0.1)), Vec3(Real(0.1 * std::sin(angle)), Real(0.1 * std::cos(angle)), 0));
-    block.rotation = Vec3(0, 0, -30);
-    block.friction = Real(0.3);
-    OnObstacle scene(dt, block, 30);
+  block_down(rows, "an obstacle of 30 degrees", [](double dt, const BodySpec& block, double degrees) -> Vec3 {
+    OnObstacle scene(dt, block, degrees);
     scene.run(1);
-    const double a = scene.bodies->state.frames.v[0].cast<double>().dot(down(angle));
-    const double reference = expected("block_slope_acceleration", "a (m/s^2)");
-    row("block down an obstacle of 30 degrees, mu 0.3: acceleration", a, reference, 0.01 * reference,
-        "m/s^2");
+    return scene.bodies->state.frames.v[0];
   });
   at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
     // A floor that moves on at 2 m/s drags the block along, which falls back by as much as it would slide.
