@@ -7,6 +7,7 @@
 #include "plenum/base/error.h"
 #include "plenum/geometry/shape.h"
 #include "plenum/io/checkpoint.h"
+#include "support/count_allocations.h"
 #include "test_solver.h"
 
 namespace plenum { namespace {
@@ -218,6 +219,31 @@ FrameReport fail_in_contact(bool dust_fails, bool dust_is_listed_first, int subs
   poison(0);
   EXPECT_EQ(world.hash(), good);
   return report;
+}
+
+TEST(World, ContactsAreBookedWithoutAllocations) {
+  if (!plenum_test::can_count_allocations) GTEST_SKIP() << "allocations are counted elsewhere";
+  // A frame allocates its report, whatever the number of sub-steps in which the pair meets.
+  const auto allocations_of_a_frame = [](int substeps) {
+    World world({.substeps = substeps, .threads = 1});
+    Orbits::State dust;
+    dust.particles.resize(1);
+    auto& grains = world.add<Orbits>("dust", {}, dust, {.stiffness = 0});
+    auto& ball = world.add<Ball>("ball", {}, {});
+    long count = 0;
+    for (int f = 0; f < 4; ++f) {
+      ball.state.v.setZero();
+      grains.state.particles.x[0] = ball.state.x + Vec3(0, Real(0.501), 0);
+      grains.state.particles.v[0] = Vec3(0, -1, 0);
+      FrameReport report;
+      count = plenum_test::count_allocations([&] { report = world.step_frame(); });
+      EXPECT_TRUE(report.ok);
+      // This ball has no body before its first step.
+      EXPECT_EQ(report.contacts > 0, f > 0);
+    }
+    return count;
+  };
+  EXPECT_EQ(allocations_of_a_frame(8), allocations_of_a_frame(1));
 }
 
 TEST(World, TheSystemThatFailedFirstIsNamedThoughContactSpreadsIt) {

@@ -153,6 +153,15 @@ bool World::is_moved(std::size_t system, const std::string& path) const {
                      [&](const Track& track) { return track.system == system && track.leaf.path == path; });
 }
 
+LedgerEntry& World::booked(const System& from, const System& to) {
+  const std::pair pair(from.name(), to.name());
+  if (auto met = met_.extract(pair)) {
+    met.mapped() = {};
+    ledger_.insert(std::move(met));
+  }
+  return ledger_[pair];
+}
+
 void World::touch(System& system, Real h, Real s0, Real s1, FrameReport& report) {
   Boundary* const a = system.boundary();
   if (!a || a->samples().x.empty()) return;
@@ -163,7 +172,7 @@ void World::touch(System& system, Real h, Real s0, Real s1, FrameReport& report)
     const std::size_t k = static_cast<std::size_t>(&other - systems_.data());
     const ContactResult result = contact(*a, *b, h, s0, s1, contact_, depenetration_.buried_in(k));
     report.contacts += result.contacts;
-    if (result.contacts > 0) ledger_[{other->name(), system.name()}].add(result.ledger);
+    if (result.contacts > 0) booked(*other, system).add(result.ledger);
   }
 }
 
@@ -203,7 +212,7 @@ void World::return_supports(const System& system, Real lead, FrameReport& report
     if (s + 1 < supports_.size() && supporters_[s + 1] == supporters_[s]) continue;
     System& supporter = *systems_[supporters_[s]];
     report.contacts += sum.transfers;
-    if (sum.transfers > 0) ledger_[{supporter.name(), system.name()}].add(sum);
+    if (sum.transfers > 0) booked(supporter, system).add(sum);
     supporter.boundary()->absorb(reactions_);
     sum = {};
     reactions_.clear();
@@ -243,7 +252,7 @@ void World::return_pushes(const System& system, std::span<const BodyImpulse> pus
     }
     if (reactions_.empty()) continue;
     report.contacts += sum.transfers;
-    ledger_[{systems_[k]->name(), system.name()}].add(sum);
+    booked(*systems_[k], system).add(sum);
     systems_[k]->boundary()->absorb(reactions_);
   }
 }
@@ -354,7 +363,7 @@ void World::push_out(System& system, FrameReport& report) {
     LedgerEntry sum;
     for (const BodyImpulse& r : reactions) sum.book(r.point, -r.impulse);
     report.contacts += sum.transfers;
-    ledger_[{systems_[k]->name(), system.name()}].add(sum);
+    booked(*systems_[k], system).add(sum);
     systems_[k]->boundary()->absorb(reactions);
   }
 }
@@ -461,6 +470,7 @@ void World::substep(Real h, double end, FrameReport& report) {
       for (std::size_t owner = 0; owner < systems_.size(); ++owner)
         if (Boundary* const boundary = systems_[owner]->boundary(); boundary && systems_[owner] != system)
           medium->immerse(owner, boundary->samples(), h);
+  met_.merge(ledger_);
   ledger_.clear();
   // Solids go first, wherever the scene names them: contact needs to know where they have gone. Those that
   // meet others' solids need to know it of these.
@@ -478,7 +488,7 @@ void World::substep(Real h, double end, FrameReport& report) {
       for (std::size_t owner = 0; owner < systems_.size(); ++owner)
         if (Boundary* const boundary = systems_[owner]->boundary(); boundary && systems_[owner] != system) {
           const LedgerEntry entry = immersion_reaction(*medium, owner, *boundary, immersion_);
-          if (entry.transfers > 0) ledger_[{system->name(), systems_[owner]->name()}].add(entry);
+          if (entry.transfers > 0) booked(*system, *systems_[owner]).add(entry);
         }
   const StageTimer timer(report.stages, "edit");
   for (auto& system : systems_) system->edit();

@@ -139,11 +139,14 @@ class World {
   Hash128 hash();
 
   /// Sums of what contacts gave to the samples of each (from, to) pair in the last substep.
-  const std::map<std::pair<std::string, std::string>, LedgerEntry>& ledger() const { return ledger_; }
+  using Ledger = std::map<std::pair<std::string, std::string>, LedgerEntry>;
+  const Ledger& ledger() const { return ledger_; }
 
  private:
   struct Track;
   void substep(Real h, double end, FrameReport& report);
+  /// The entry of ledger_ for what `from` gives to `to`.
+  LedgerEntry& booked(const System& from, const System& to);
   void touch(System& system, Real h, Real s0, Real s1, FrameReport& report);
   /// Tells a system what its samples rest on in a step to come, and books what that gave them after it.
   void offer_supports(System& system, Real h, Real s0, Real s1, FrameReport& report);
@@ -217,7 +220,8 @@ class World {
   bool looked_inside_ = false;
   Depenetration depenetration_;
   ImmersionWorkspace immersion_;
-  std::map<std::pair<std::string, std::string>, LedgerEntry> ledger_;
+  Ledger ledger_;
+  Ledger met_;  // pairs that met before, whose places in memory those of ledger_ take
   LastGood last_good_;
   struct Search {
     bool found = false;
