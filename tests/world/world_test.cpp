@@ -238,8 +238,8 @@ TEST(World, ContactsAreBookedWithoutAllocations) {
       FrameReport report;
       count = plenum_test::count_allocations([&] { report = world.step_frame(); });
       EXPECT_TRUE(report.ok);
-      // This ball has no body before its first step.
-      EXPECT_EQ(report.contacts > 0, f > 0);
+      if (f == 0) continue;  // this ball has no body before its first step
+      EXPECT_GT(report.contacts, 0u);
     }
     return count;
   };
