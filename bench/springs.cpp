@@ -14,6 +14,7 @@
 namespace plenum::bench { namespace {
 
 constexpr Real dt = Real(1) / 60;
+constexpr Real no_limit = std::numeric_limits<Real>::max();
 constexpr int steps = 120;
 
 /// 10 x 10 m of n x n particles, 0.2 kg/m^2, flat and horizontal, two corners pinned, no air.
@@ -89,8 +90,8 @@ void measure_assembly(Session& session, const Net& net) {
                             std::span<const Real>(net.model.damping));
   std::vector<Vec3> rhs(n);
   const auto& particles = net.state.particles;
-  const double seconds =
-      Session::best_of(20, [&] { system.assemble(particles.x, particles.v, net.model.mass, dt, 1, 1, rhs); });
+  const double seconds = Session::best_of(
+      20, [&] { system.assemble(particles.x, particles.v, net.model.mass, dt, 1, 1, rhs, no_limit, dt); });
   // A slot: stiffness, rest length, damping read; four numbers written, which the cache reads first. A row:
   // x, v and mass read; six numbers of the diagonal and three of the right-hand side written.
   const double slot = (3 + 2 * 4) * sizeof(Real), row = (7 + 2 * 9) * sizeof(Real);
@@ -154,7 +155,7 @@ void compare_with_eigen(Session& session, const Net& net) {
                             std::span<const Real>(net.model.damping));
   const auto& particles = net.state.particles;
   std::vector<Vec3> rhs(n);
-  system.assemble(particles.x, particles.v, net.model.mass, dt, 1, 1, rhs);
+  system.assemble(particles.x, particles.v, net.model.mass, dt, 1, 1, rhs, no_limit, dt);
   const auto& matrix = system.matrix();
   std::vector<Eigen::Triplet<Real>> triplets;
   const auto add = [&](Index i, Index j, const Mat3& block) {

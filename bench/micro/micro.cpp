@@ -96,7 +96,8 @@ struct Cloth {
     assemble();
   }
   void assemble() {
-    system.assemble(state.particles.x, state.particles.v, model.mass, Real(1) / 60, 1, 1, rhs);
+    system.assemble(state.particles.x, state.particles.v, model.mass, Real(1) / 60, 1, 1, rhs,
+                    std::numeric_limits<Real>::max(), Real(1) / 60);
   }
 };
 

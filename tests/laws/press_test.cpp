@@ -14,8 +14,7 @@ namespace plenum { namespace {
 TEST(Press, ABoxThatIsHeldUnderAPlateComesToRest) {
   for (const char* integrator : {"implicit_euler", "backward_euler", "local_global"}) {
     SCOPED_TRACE(integrator);
-    Scene scene = load_scene_text(
-        fmt::format(R"({{"world": {{"fps": 30}}, "systems": [
+    Scene scene = load_scene_text(fmt::format(R"({{"world": {{"fps": 30}}, "systems": [
             {{"type": "obstacle", "name": "floor", "model": {{"parts": [{{"shape": "plane"}}]}}}},
             {{"type": "obstacle", "name": "plate",
               "model": {{"parts": [{{"shape": "box", "half_extents": [0.5, 0.1, 0.5]}}]}},
@@ -26,8 +25,8 @@ TEST(Press, ABoxThatIsHeldUnderAPlateComesToRest) {
                                      "mesh": {{"shape": "box", "half_extents": [0.25, 0.25, 0.25],
                                                "cells_x": 4, "cells_y": 4, "cells_z": 4}}}}]}},
               "params": {{"integrator": "{}"}}}}]}})",
-                    integrator),
-        "press.json");
+                                              integrator),
+                                  "press.json");
     scene.world.set_threads(1);
     auto& net = dynamic_cast<SystemOf<Springs>&>(*scene.world.find("net"));
     double flat = 0;
@@ -41,8 +40,9 @@ TEST(Press, ABoxThatIsHeldUnderAPlateComesToRest) {
         top = std::max(top, double(net.state.particles.x[i].y()));
       }
       for (std::size_t e = 0; e < net.model.edges.size(); ++e)
-        held += 0.5 * double(net.model.stiffness[e]) *
-                std::pow(double(Springs::strain(net.model, net.state, e)) * double(net.model.rest_length[e]), 2);
+        held +=
+            0.5 * double(net.model.stiffness[e]) *
+            std::pow(double(Springs::strain(net.model, net.state, e)) * double(net.model.rest_length[e]), 2);
       if (f < 60) continue;
       EXPECT_LT(top, 0.36);
       // Slower than a hundredth of what the springs' energy would make it.

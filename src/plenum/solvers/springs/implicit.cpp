@@ -292,8 +292,14 @@ PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const 
       for (std::size_t i = begin; i < end; ++i) w.base[i] = model.mass[i] * (1 + h * params.point_damping);
     });
     const Real limit = largest_stiffness(w, h);
-    w.system.assemble(x, v, w.base, h, params.stiffness_scale, damping_factor(params), w.rhs, limit);
-    w.volumes.assemble(x, v, h, limit, w.system.matrix(), w.rhs);
+    w.rigid.find(x, v, model.mass, inverse_mass, w.supports);
+    w.rigid.take_from(x, v, w.deviation);
+    // Where strict constraints give way or bodies yield, after the step, all stretch is counted as tension:
+    // it damps what no shorter part could take back.
+    const Real travelled = w.multipliers.empty() && !w.supports.movable() ? h : Real(0);
+    w.system.assemble(x, w.deviation, w.base, h, params.stiffness_scale, damping_factor(params), w.rhs, limit,
+                      travelled);
+    w.volumes.assemble(x, w.deviation, h, limit, w.system.matrix(), w.rhs);
     if (w.stiffest * params.stiffness_scale > limit)
       report.warn(
           "springs stiffer than the precision can tell at this step act a little softer; raise substeps");
@@ -301,6 +307,7 @@ PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const 
       for (std::size_t i = begin; i < end; ++i)
         w.rhs[i] += h * model.mass[i] * (params.gravity - params.point_damping * v[i]);
     });
+    w.rigid.add_centrifugal(x, model.mass, h, w.rhs);
     if (has_air(model, params)) add_air(model, state, params, w, h);
     const Real wire = has_penalty(model, params) ? params.penalty_stiffness : w.wire_stiffness;
     if (wire > 0 && !strict)
@@ -334,7 +341,9 @@ PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const 
   const StageTimer timer(report.stages, "move");
   for_all(n, [&](std::size_t i) { v[i] += state.velocity_change[i]; });
   w.supports.finish(w.on_held, v);
-  for_all(n, [&](std::size_t i) { x[i] += h * v[i]; });
+  w.rigid.find(x, v, model.mass, inverse_mass, w.supports);
+  w.rigid.take_from(x, v, w.deviation);
+  w.rigid.advance(x, v, model.mass, inverse_mass, h);
   if (!strict) return PartEnd::met;
   // The step ended on tangents to the constraints; the rest of the way is of second order.
   set_zero(flat(w.moved));

@@ -89,12 +89,20 @@ void spring_step(const Springs::Model& model, Springs::State& state, const Sprin
   const int most = w.supports.movable() ? 1 : 8;
   constexpr Real allowed = Real(0.05);  // a turn of 18 degrees
   const auto part = [&](int of) { return h * static_cast<Real>(of) / static_cast<Real>(most); };
+  constexpr Real farthest = Real(0.5);  // a piece turns in one [rad]
   const auto fits_from = [&](std::span<const Vec3> x, int size) {
-    return turning_error(model, x, state.particles.v, state.particles.inverse_mass, params.stiffness_scale,
+    return part(size) * w.rigid.fastest() <= farthest &&
+           turning_error(model, x, w.deviation, state.particles.inverse_mass, params.stiffness_scale,
                          part(size)) <= allowed;
   };
   const int parts = in_parts(
-      most, state, w, h, [&](int size) { return fits_from(state.particles.x, size); },
+      most, state, w, h,
+      [&](int size) {
+        w.rigid.find(state.particles.x, state.particles.v, model.mass, state.particles.inverse_mass,
+                     w.supports);
+        w.rigid.take_from(state.particles.x, state.particles.v, w.deviation);
+        return fits_from(state.particles.x, size);
+      },
       [&](int done, int size) {
         implicit_part(model, state, params, w, part(done), part(size), false, report);
         if (size > 1 && !fits_from(w.part_x, size)) return false;

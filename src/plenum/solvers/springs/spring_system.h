@@ -43,42 +43,62 @@ class SpringSystem {
   /// with K the projected tangents (spring.h), C = sum of c n n^T, f the forces of stretch and damping. The
   /// dependence of the damping force on x is left out: it is not symmetric (Choi & Ko 2002, "Stable but
   /// responsive cloth", section 4.2). Springs stiffer than `limit` [N/m] act as if they had that stiffness.
-  /// K holds the stiffness of set_turning() too. x, v [N]; base [N]; b [N] out.
+  /// K holds the stiffness of set_turning() too.
+  ///
+  /// A spring under tension T resists turning with T / l = k (l - l0) / l. But one that turns by t along a
+  /// straight way is longer by t^2 / 2 then, which the next solve takes back: that is no tension, and would
+  /// hold on to whatever is stiff and turns. So l - l0 counts for as much of it as the last solve left of the
+  /// stretch that it found, both known from where the springs were if they moved with v for a time
+  /// `travelled` [s]; 0: all of it. x, v [N]; base [N]; b [N] out.
   void assemble(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, std::span<const T> base, T h,
                 T stiffness_scale, T damping_scale, std::span<Vector3<T>> b,
-                T limit = std::numeric_limits<T>::max()) {
+                T limit = std::numeric_limits<T>::max(), T travelled = T(0)) {
     const T *const k = stiffness_.data(), *const l0 = rest_length_.data(), *const c = damping_.data();
     const T hk = h * stiffness_scale, hhk = h * hk, hc = h * damping_scale;
     // Of the scaled stiffness; without a limit, nothing that overflows.
     constexpr T none = std::numeric_limits<T>::max();
     const T stiffest =
         stiffness_scale > T(1) || limit < stiffness_scale * none ? limit / stiffness_scale : none;
-    const auto assemble_with = [&](auto turning) {
-      matrix_.assemble_springs(x, v, base, b,
-                               [=](std::size_t s, T d0, T d1, T d2, T v0, T v1, T v2) -> SpringTerm<T> {
-                                 const T inverse = inverse_length(d0 * d0 + d1 * d1 + d2 * d2);
-                                 const T across = T(1) - l0[s] * inverse, clamped = std::max(T(0), across);
-                                 const T ks = std::min(k[s], stiffest);
-                                 const T a = hhk * ks * clamped + h * h * turning(s),
-                                         along = hhk * ks * (T(1) - clamped) + hc * c[s];
-                                 const T scale = std::sqrt(along) * inverse;
-                                 const T w0 = scale * d0, w1 = scale * d1, w2 = scale * d2;
-                                 // h f + h^2 K (v_j - v_i): the stretch, and everything that acts along v_j -
-                                 // v_i.
-                                 const T pull = hk * ks * across, slide = w0 * v0 + w1 * v1 + w2 * v2;
-                                 return {a,
-                                         w0,
-                                         w1,
-                                         w2,
-                                         pull * d0 + a * v0 + slide * w0,
-                                         pull * d1 + a * v1 + slide * w1,
-                                         pull * d2 + a * v2 + slide * w2};
-                               });
+    const auto assemble_with = [&](auto turning, auto moved) {
+      matrix_.assemble_springs(
+          x, v, base, b, [=](std::size_t s, T d0, T d1, T d2, T v0, T v1, T v2) -> SpringTerm<T> {
+            const T inverse = inverse_length(d0 * d0 + d1 * d1 + d2 * d2);
+            const T across = T(1) - l0[s] * inverse;
+            T tight = std::max(T(0), across);
+            if constexpr (decltype(moved)::value) {
+              // What the last solve left of the stretch that it found, and that much of today's, is tension.
+              const T q0 = d0 - travelled * v0, q1 = d1 - travelled * v1, q2 = d2 - travelled * v2;
+              const T before = inverse_length(q0 * q0 + q1 * q1 + q2 * q2);
+              const T found = T(1) - l0[s] * before;
+              const T left = (q0 * d0 + q1 * d1 + q2 * d2) * before * before - l0[s] * before;
+              tight *= found > T(0) ? std::min(std::max(left / found, T(0)), T(1)) : T(1);
+            }
+            const T ks = std::min(k[s], stiffest);
+            const T a = hhk * ks * tight + h * h * turning(s), along = hhk * ks * (T(1) - tight) + hc * c[s];
+            const T scale = std::sqrt(along) * inverse;
+            const T w0 = scale * d0, w1 = scale * d1, w2 = scale * d2;
+            // h f + h^2 K (v_j - v_i): the stretch, and everything that acts along v_j -
+            // v_i.
+            const T pull = hk * ks * across, slide = w0 * v0 + w1 * v1 + w2 * v2;
+            return {a,
+                    w0,
+                    w1,
+                    w2,
+                    pull * d0 + a * v0 + slide * w0,
+                    pull * d1 + a * v1 + slide * w1,
+                    pull * d2 + a * v2 + slide * w2};
+          });
+    };
+    const auto with_moved = [&](auto turning) {
+      if (travelled > T(0))
+        assemble_with(turning, std::true_type{});
+      else
+        assemble_with(turning, std::false_type{});
     };
     if (turning_.empty())
-      assemble_with([](std::size_t) { return T(0); });
+      with_moved([](std::size_t) { return T(0); });
     else
-      assemble_with([turning = turning_.data()](std::size_t s) { return turning[s]; });
+      with_moved([turning = turning_.data()](std::size_t s) { return turning[s]; });
   }
 
   /// Sets the stiffness against turning [N/m] >= 0 of the last edges, as many as there are numbers: it acts

@@ -88,6 +88,30 @@ void make_room_to_bounce(std::size_t n, SpringsWorkspace& w) {
   w.integrator.prepare(3 * n, newton_vectors);
 }
 
+/// of [N] = the piece that each particle hangs together with by springs and rods, from 0; returns how many
+/// there are.
+Index number_pieces(const Springs::Model& model, std::vector<Index>& of) {
+  of.resize(model.mass.size());
+  std::iota(of.begin(), of.end(), 0);
+  // Every particle points to one before it, or to itself: the first of its piece.
+  const auto first = [&](Index i) {
+    while (of[std::size_t(i)] != i) i = of[std::size_t(i)] = of[std::size_t(of[std::size_t(i)])];
+    return i;
+  };
+  const auto join = [&](std::span<const Index2> pairs) {
+    for (const Index2& e : pairs) {
+      const Index a = first(e[0]), b = first(e[1]);
+      of[std::size_t(std::max(a, b))] = std::min(a, b);
+    }
+  };
+  join(model.edges);
+  join(model.constraints.rods);
+  Index count = 0;
+  for (std::size_t i = 0; i < of.size(); ++i)
+    of[i] = of[i] == Index(i) ? count++ : of[std::size_t(of[i])];  // which has its number already
+  return count;
+}
+
 /// Lays the workspace out for the model if it is not.
 SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& model,
                           const Springs::Params& params) {
@@ -117,6 +141,13 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   for (auto* vectors : {&w.moved, &w.ahead, &w.towards}) vectors->resize(w.multipliers.empty() ? 0 : n);
   w.part_x.resize(n);
   w.part_v.resize(n);
+  w.deviation.resize(n);
+  w.rigid = RigidMotions();
+  if (w.multipliers.empty()) {
+    std::vector<Index> piece_of;
+    number_pieces(model, piece_of);
+    w.rigid = RigidMotions(piece_of, model.constraints.beads, model.pinned);
+  }
   w.rod_stiffness.resize(w.multipliers.empty() ? 0 : model.constraints.rods.size());
   if (!w.rod_stiffness.empty()) w.system.set_turning(w.rod_stiffness);
   w.penalty_stiffness = penalty;
@@ -374,34 +405,9 @@ void Springs::find_overdrawn(const Model& model, const State& state, Real most, 
 }
 
 void Springs::find_pieces(const Model& model, const State& state, Pieces& out) {
-  const std::size_t n = model.mass.size();
-  out.of.resize(n);
-  std::iota(out.of.begin(), out.of.end(), 0);
-  // Every particle points to one before it, or to itself: the first of its piece.
-  const auto first = [&](Index i) {
-    while (out.of[std::size_t(i)] != i)
-      i = out.of[std::size_t(i)] = out.of[std::size_t(out.of[std::size_t(i)])];
-    return i;
-  };
-  const auto join = [&](std::span<const Index2> pairs) {
-    for (const Index2& e : pairs) {
-      const Index a = first(e[0]), b = first(e[1]);
-      out.of[std::size_t(std::max(a, b))] = std::min(a, b);
-    }
-  };
-  join(model.edges);
-  join(model.constraints.rods);
-  out.held.clear();
-  for (std::size_t i = 0; i < n; ++i) {
-    const Index to = out.of[i];  // which has its number already, if it is not this one
-    if (to != Index(i)) {
-      out.of[i] = out.of[std::size_t(to)];
-      continue;
-    }
-    out.of[i] = Index(out.held.size());
-    out.held.push_back(0);
-  }
-  for (std::size_t i = 0; i < n; ++i)
+  const Index count = number_pieces(model, out.of);
+  out.held.assign(std::size_t(count), 0);
+  for (std::size_t i = 0; i < model.mass.size(); ++i)
     if (state.particles.inverse_mass[i] == 0) out.held[std::size_t(out.of[i])] = 1;
   for (const Index i : model.constraints.beads) out.held[std::size_t(out.of[std::size_t(i)])] = 1;
 }

@@ -14,6 +14,7 @@
 #include "plenum/linear/pcg.h"
 #include "plenum/solvers/springs/detail/least_volumes.h"
 #include "plenum/solvers/springs/multipliers.h"
+#include "plenum/solvers/springs/rigid_motion.h"
 #include "plenum/solvers/springs/spring_system.h"
 #include "plenum/solvers/springs/springs.h"
 #include "plenum/solvers/springs/supports.h"
@@ -56,6 +57,8 @@ struct SpringsWorkspace {
   std::vector<Vec3> ahead;           ///< [N] m where implicit steps are linearized for constraints
   std::vector<Vec3> towards;         ///< [N] m/s that leads there
   std::vector<Vec3> part_x, part_v;  ///< [N] m, m/s where a part of the step began
+  RigidMotions rigid;                ///< of its pieces
+  std::vector<Vec3> deviation;       ///< [N] m/s, of the velocities from those
   std::span<Support> offered;        ///< for the step to come
   SupportSet supports;               ///< those of the step that goes on
   std::vector<Vec3> reaction;        ///< [N] N s of them, and scratch

@@ -1,0 +1,258 @@
+#include "plenum/solvers/springs/rigid_motion.h"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <limits>
+
+#include "plenum/integrate/free_rotation.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+/// How much of the turning's energy the rest of the motion may have, before the frame's share of it begins
+/// to fade, and where it has faded.
+constexpr double rigid_share = 0.25;
+/// Extents and velocities of pins below so much of the piece's are rounding.
+constexpr double rounding = 1e-3;
+/// Principal moments of inertia below so much of the largest are those of a line about itself.
+constexpr double slender = 1e-6;
+
+Matrix3<double> inertia(const Matrix3<double>& second_moment) {
+  return second_moment.trace() * Matrix3<double>::Identity() - second_moment;
+}
+
+using Principal = Eigen::SelfAdjointEigenSolver<Matrix3<double>>;
+
+Principal principal(const Matrix3<double>& symmetric) {
+  Principal solver;
+  solver.computeDirect(symmetric);
+  return solver;
+}
+
+/// I^-1 L, without what would turn a line about itself.
+Vector3<double> spin_of(const Principal& inertia, const Vector3<double>& momentum) {
+  Vector3<double> spin = Vector3<double>::Zero();
+  for (int k = 0; k < 3; ++k) {
+    if (!(inertia.eigenvalues()[k] > slender * inertia.eigenvalues()[2])) continue;
+    const Vector3<double> axis = inertia.eigenvectors().col(k);
+    spin += axis.dot(momentum) / inertia.eigenvalues()[k] * axis;
+  }
+  return spin;
+}
+
+/// What is left of a share that fades as `part` grows from 0 to the most.
+double fade(double part, double most) {
+  return std::clamp(1 - part / most, 0.0, 1.0);
+}
+
+}  // namespace
+
+void RigidMotions::Sums::add(double m, const V& r, const V& v) {
+  weight += m;
+  energy += 0.5 * m * v.squaredNorm();
+  moment += m * r;
+  momentum += m * v;
+  angular_momentum += m * r.cross(v);
+  second_moment += (m * r) * r.transpose();
+  outer += (m * v) * r.transpose();
+}
+
+void RigidMotions::Sums::move_to(const V& r, const V& v) {
+  energy += 0.5 * weight * v.squaredNorm() - momentum.dot(v);
+  angular_momentum += weight * r.cross(v) - moment.cross(v) - r.cross(momentum);
+  second_moment += weight * r * r.transpose() - r * moment.transpose() - moment * r.transpose();
+  momentum -= weight * v;
+  moment -= weight * r;
+}
+
+RigidMotions::RigidMotions(std::span<const Index> piece_of, std::span<const Index> guided,
+                           std::span<const Index> pinned)
+    : of_(piece_of.begin(), piece_of.end()), pinned_(pinned.begin(), pinned.end()) {
+  Index count = 0;
+  for (const Index piece : of_) count = std::max(count, piece + 1);
+  frames_.resize(std::size_t(count));
+  body_.resize(frames_.size());
+  pins_.resize(frames_.size());
+  for (std::size_t i = of_.size(); i-- > 0;) frames_[std::size_t(of_[i])].first = Index(i);
+  for (const Index i : guided) frames_[std::size_t(of_[std::size_t(i)])].guided = true;
+}
+
+void RigidMotions::find_spin(Frame& frame, const Sums& body, const Sums& pins) {
+  frame.spin.setZero();
+  frame.axis.setZero();
+  frame.angular_momentum = body.angular_momentum;
+  if (pins.weight > 0) {
+    const double extent = body.second_moment.trace() / body.weight, speed = body.energy / body.weight;
+    constexpr double small = rounding * rounding;
+    if (pins.energy > small * speed * pins.weight) return;  // they turn it themselves
+    const Principal scatter = principal(pins.second_moment / pins.weight);
+    if (scatter.eigenvalues()[1] > small * extent) return;
+    if (scatter.eigenvalues()[2] > small * extent) frame.axis = scatter.eigenvectors().col(2);
+  }
+  const M moments = inertia(body.second_moment);
+  if (frame.axis != V::Zero()) {
+    const double about = frame.axis.dot(moments * frame.axis);
+    if (about > 0) frame.spin = frame.axis.dot(body.angular_momentum) / about * frame.axis;
+  } else {
+    frame.spin = spin_of(principal(moments), body.angular_momentum);
+  }
+  const double turning = 0.5 * frame.spin.dot(moments * frame.spin);
+  frame.spin *= turning > 0 ? fade(body.energy - turning, rigid_share * turning) : 0.0;
+}
+
+void RigidMotions::find(std::span<const Vec3> x, std::span<const Vec3> v, std::span<const Real> mass,
+                        std::span<const Real> inverse_mass, const SupportSet& supports) {
+  if (frames_.empty()) return;
+  const auto frame_of = [&](std::size_t i) -> Frame& { return frames_[std::size_t(of_[i])]; };
+  std::fill(body_.begin(), body_.end(), Sums{});
+  std::fill(pins_.begin(), pins_.end(), Sums{});
+  // About a point of the piece itself, so that nothing cancels far from the origin.
+  const auto relative = [&](std::size_t i) -> V {
+    return (x[i] - x[std::size_t(frame_of(i).first)]).cast<double>();
+  };
+  for (std::size_t i = 0; i < of_.size(); ++i)
+    body_[std::size_t(of_[i])].add(double(mass[i]), relative(i), v[i].cast<double>());
+  for (const Index pin : pinned_) {
+    const auto i = std::size_t(pin);
+    if (inverse_mass[i] == 0) pins_[std::size_t(of_[i])].add(1, relative(i), v[i].cast<double>());
+  }
+  for (std::size_t p = 0; p < frames_.size(); ++p) {
+    Frame& frame = frames_[p];
+    Sums &body = body_[p], &pins = pins_[p];
+    frame.spin.setZero();
+    if (frame.guided) continue;
+    const Sums& held = pins.weight > 0 ? pins : body;
+    const V centre = held.moment / held.weight, velocity = held.momentum / held.weight;
+    body.move_to(centre, velocity);
+    pins.move_to(centre, velocity);
+    frame.centre = x[std::size_t(frame.first)].cast<double>() + centre;
+    frame.velocity = velocity;
+    find_spin(frame, body, pins);
+  }
+  // What supports hold would pass them if it went with a frame that does not roll on them.
+  const auto held = supports.held();
+  const auto free = supports.free();
+  for (Sums& sums : pins_) sums.energy = 0;
+  for (std::size_t k = 0; k < held.size(); ++k) {
+    const auto i = std::size_t(held[k]);
+    const Frame& frame = frame_of(i);
+    const V off = v[i].cast<double>() - frame.velocity - frame.spin.cross(x[i].cast<double>() - frame.centre);
+    double& most = pins_[std::size_t(of_[i])].energy;
+    most = std::max(most, (off - free[k].cast<double>() * off).squaredNorm());
+  }
+  for (std::size_t p = 0; p < frames_.size(); ++p) {
+    V& spin = frames_[p].spin;
+    if (spin == V::Zero() || pins_[p].energy == 0) continue;
+    const double mean = spin.dot(inertia(body_[p].second_moment) * spin) / body_[p].weight;
+    spin *= fade(pins_[p].energy, rigid_share * mean);
+  }
+  for (std::size_t p = 0; p < frames_.size(); ++p) {
+    Frame& frame = frames_[p];
+    frame.spin_rate.setZero();
+    if (frame.spin == V::Zero() || frame.axis != V::Zero()) continue;
+    const M moments = inertia(body_[p].second_moment);
+    frame.spin_rate = spin_of(principal(moments), (moments * frame.spin).cross(frame.spin));
+  }
+}
+
+bool RigidMotions::any() const {
+  return std::any_of(frames_.begin(), frames_.end(), [](const Frame& f) { return f.spin != V::Zero(); });
+}
+
+Real RigidMotions::fastest() const {
+  double most = 0;
+  for (const Frame& frame : frames_) most = std::max(most, frame.spin.norm());
+  return static_cast<Real>(most);
+}
+
+void RigidMotions::take_from(std::span<const Vec3> x, std::span<const Vec3> v, std::span<Vec3> u) const {
+  if (!any()) {
+    std::copy(v.begin(), v.end(), u.begin());
+    return;
+  }
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const Frame& frame = frames_[std::size_t(of_[i])];
+    u[i] = v[i] - frame.spin.cross(x[i].cast<double>() - frame.centre).cast<Real>();
+  }
+}
+
+void RigidMotions::add_centrifugal(std::span<const Vec3> x, std::span<const Real> mass, Real h,
+                                   std::span<Vec3> impulse) const {
+  if (!any()) return;
+  for (std::size_t i = 0; i < impulse.size(); ++i) {
+    const Frame& frame = frames_[std::size_t(of_[i])];
+    const V r = x[i].cast<double>() - frame.centre;
+    impulse[i] -=
+        h * mass[i] * (frame.spin.cross(frame.spin.cross(r)) + frame.spin_rate.cross(r)).cast<Real>();
+  }
+}
+
+void RigidMotions::advance(std::span<Vec3> x, std::span<Vec3> v, std::span<const Real> mass,
+                           std::span<const Real> inverse_mass, Real h) {
+  const auto step = double(h);
+  // The second-order part of a turn so small is lost in the positions' own rounding.
+  const double least = 2 * std::sqrt(double(std::numeric_limits<Real>::epsilon())) / step;
+  for (Frame& frame : frames_)
+    if (frame.spin.norm() < least) frame.spin.setZero();
+  const auto frame_of = [&](std::size_t i) -> const Frame* {
+    const Frame* const frame = frames_.empty() ? nullptr : &frames_[std::size_t(of_[i])];
+    return frame && frame->spin != V::Zero() ? frame : nullptr;
+  };
+  const auto place = [&](const Frame& frame, std::size_t i) -> V {
+    return x[i].cast<double>() - frame.centre;
+  };
+  const auto within = [&](const Frame& frame, std::size_t i) -> V {
+    return v[i].cast<double>() - frame.velocity - frame.spin.cross(place(frame, i));
+  };
+  if (any()) {
+    // In the frame, before it has turned.
+    std::fill(body_.begin(), body_.end(), Sums{});
+    for (std::size_t i = 0; i < of_.size(); ++i)
+      if (const Frame* const frame = frame_of(i)) {
+        const V u = within(*frame, i);
+        body_[std::size_t(of_[i])].add(double(mass[i]), place(*frame, i) + step * u, u);
+      }
+    for (std::size_t p = 0; p < frames_.size(); ++p)
+      if (frames_[p].spin != V::Zero()) find_turn(frames_[p], body_[p], step);
+  }
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const Frame* const frame = frame_of(i);
+    if (!frame || inverse_mass[i] == 0) {
+      x[i] += h * v[i];
+      continue;
+    }
+    // Coriolis' force turns what moves within the frame twice as far back as the frame turns.
+    const V u = within(*frame, i);
+    const V r = frame->turn * (place(*frame, i) + step * u);
+    x[i] = (frame->centre + step * frame->velocity + r).cast<Real>();
+    v[i] = (frame->velocity + frame->spin_after.cross(r) + frame->turn.transpose() * u).cast<Real>();
+  }
+}
+
+void RigidMotions::find_turn(Frame& frame, const Sums& then, double h) {
+  const M moments = inertia(then.second_moment);
+  const Principal axes = principal(moments);
+  if (frame.axis != V::Zero()) {
+    frame.turn = rotation_by(V(h * frame.spin)).normalized().toRotationMatrix();
+  } else {
+    M directions = axes.eigenvectors();
+    if (directions.determinant() < 0) directions.col(2) = -directions.col(2);
+    const Quaternion<double> before(directions);
+    Quaternion<double> after = before;
+    V spin = frame.spin;
+    rotate_freely<double>(after, axes.eigenvalues().cwiseMax(slender * axes.eigenvalues()[2]), spin, h);
+    frame.turn = (after * before.conjugate()).normalized().toRotationMatrix();
+  }
+  // The frame has what angular momentum the motion within leaves: sum of m (R r) x (R^T u) from that of m u
+  // r.
+  const M& turn = frame.turn;
+  const M of = turn.transpose() * then.outer * turn.transpose();
+  const V within(of(2, 1) - of(1, 2), of(0, 2) - of(2, 0), of(1, 0) - of(0, 1));
+  const V left = frame.angular_momentum - within;
+  frame.spin_after = frame.axis != V::Zero()
+                         ? V(frame.axis.dot(left) / frame.axis.dot(moments * frame.axis) * frame.axis)
+                         : V(turn * spin_of(axes, turn.transpose() * left));
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,76 @@
+#pragma once
+// How the pieces of a net move as if each were rigid, so that a step may turn them along arcs.
+#include <span>
+#include <vector>
+
+#include "plenum/solvers/springs/supports.h"
+#include "plenum/state/boundary.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// The rigid part of the motion of each piece: that of a body of its mass, momentum and angular momentum.
+///
+/// A step along tangents makes what turns by an angle t longer by t^2 / 2, which stiff springs then undo at
+/// the cost of the turning itself. So positions follow the tangents of what is left of the motion in a frame
+/// that moves with the piece, and the frame turns as a free body does. Source: Terzopoulos & Witkin 1988,
+/// "Physically based models with rigid and deformable components", sections 3 and 4. A piece that is pinned
+/// at a point or along a line turns about that, and one that is pinned otherwise does not. Where the motion
+/// is not that of a rigid body the frame's share of it fades out: what is soft is left to the tangents.
+class RigidMotions {
+ public:
+  RigidMotions() = default;
+  /// Of pieces that hang together. Those with beads are `guided` and do not turn; `pinned` may be held.
+  RigidMotions(std::span<const Index> piece_of, std::span<const Index> guided, std::span<const Index> pinned);
+
+  /// Finds the motions of particles at x [N] m with velocities v [N] m/s. Those that `supports` hold are to
+  /// move within what these leave free.
+  void find(std::span<const Vec3> x, std::span<const Vec3> v, std::span<const Real> mass,
+            std::span<const Real> inverse_mass, const SupportSet& supports);
+  /// Whether any piece turns.
+  bool any() const;
+  /// The fastest spin [rad/s].
+  Real fastest() const;
+  /// u [N] = v less the turning, m/s.
+  void take_from(std::span<const Vec3> x, std::span<const Vec3> v, std::span<Vec3> u) const;
+  /// Adds what turns velocities with the frames, to impulse [N] N s on each particle: centrifugal forces,
+  /// less what of them turns a body as a whole.
+  void add_centrifugal(std::span<const Vec3> x, std::span<const Real> mass, Real h,
+                       std::span<Vec3> impulse) const;
+  /// Moves x and v, of which the motions have been found, on by h [s]; held particles along their velocities.
+  /// Keeps momentum, and the angular momentum of what is free to turn.
+  void advance(std::span<Vec3> x, std::span<Vec3> v, std::span<const Real> mass,
+               std::span<const Real> inverse_mass, Real h);
+
+ private:
+  using V = Vector3<double>;
+  using M = Matrix3<double>;
+  /// Sums over some particles, about a point.
+  struct Sums {
+    double weight = 0, energy = 0;
+    V moment = V::Zero(), momentum = V::Zero(), angular_momentum = V::Zero();
+    M second_moment = M::Zero(), outer = M::Zero();
+    void add(double m, const V& r, const V& v);
+    void move_to(const V& r, const V& v);
+  };
+  struct Frame {
+    Index first = 0;  ///< one of its particles
+    bool guided = false;
+    V centre = V::Zero();            ///< [m] of mass, or of the pins
+    V velocity = V::Zero();          ///< [m/s] there
+    V axis = V::Zero();              ///< the only one about which it may turn, or zero
+    V spin = V::Zero();              ///< [rad/s]
+    V angular_momentum = V::Zero();  ///< [kg m^2/s] about the centre
+    M turn = M::Identity();          ///< in a step
+    V spin_rate = V::Zero();         ///< [rad/s^2] of a free body
+    V spin_after = V::Zero();
+  };
+  static void find_spin(Frame& frame, const Sums& body, const Sums& pins);
+  static void find_turn(Frame& frame, const Sums& body, double h);
+
+  std::vector<Index> of_;      // [N] piece of each particle
+  std::vector<Index> pinned_;  // particles
+  std::vector<Frame> frames_;
+  std::vector<Sums> body_, pins_;
+};
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,170 @@
+// Stiff nets turn as rigid bodies do, in steps as long as a frame.
+#include <gtest/gtest.h>
+
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+
+#include "plenum/geometry/shapes.h"
+#include "plenum/solvers/springs/springs.h"
+
+namespace plenum { namespace {
+
+using Vector = Vector3<double>;
+constexpr double gravity = 9.81, h = 1.0 / 30;
+
+struct Net {
+  Springs::Model model;
+  Springs::State state;
+  Springs::Workspace workspace;
+  explicit Net(const SpringsPart& part) { Springs::build({.parts = {part}}, model, state); }
+  Report step(const Springs::Params& params) {
+    return Springs::step(model, state, params, workspace, static_cast<Real>(h));
+  }
+  double mass(std::size_t i) const { return double(model.mass[i]); }
+  Vector x(std::size_t i) const { return state.particles.x[i].cast<double>(); }
+  Vector v(std::size_t i) const { return state.particles.v[i].cast<double>(); }
+  std::size_t size() const { return model.mass.size(); }
+  double kinetic_energy() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < size(); ++i)
+      if (state.particles.inverse_mass[i] > 0) sum += 0.5 * mass(i) * v(i).squaredNorm();
+    return sum;
+  }
+  /// About the origin.
+  Vector angular_momentum() const {
+    Vector sum = Vector::Zero();
+    for (std::size_t i = 0; i < size(); ++i) sum += mass(i) * x(i).cross(v(i));
+    return sum;
+  }
+  double strain() const {
+    double most = 0;
+    for (std::size_t e = 0; e < model.edges.size(); ++e)
+      most = std::max(most, std::abs(double(Springs::strain(model, state, e))));
+    return most;
+  }
+};
+
+/// A box of springs, 0.9 m long and 0.3 m thick, from the origin along x.
+SpringsPart bar(double stiffness) {
+  SpringsPart part;
+  part.type = SpringsPart::Type::soft_body;
+  part.mesh = box_mesh(Vec3(Real(0.45), Real(0.15), Real(0.15)));
+  part.spacing = Real(0.1);
+  part.structural_stiffness = Real(stiffness);
+  part.position = Vec3(Real(0.45), 0, 0);
+  return part;
+}
+
+TEST(Turning, ABarHungAtAnEdgeSwingsAsAPhysicalPendulumHoweverStiff) {
+  // From level, its energy is m g (fall of its centre of mass) = I w^2 / 2 about the edge. Torque and turn
+  // are those of symplectic Euler, whose energy is off by h/2 (torque w), and back at both ends of the swing
+  // (Hairer, Lubich & Wanner 2006, Geometric numerical integration, IX.1).
+  for (const double stiffness : {1e5, 1e6, 1e7}) {
+    SpringsPart part = bar(stiffness);
+    const Real edge = Real(-0.15), near = Real(0.01);
+    part.pins = {{.where = SpringsPin::Where::box,
+                  .box_min = Vec3(-near, edge - near, -1),
+                  .box_max = Vec3(near, edge + near, 1)}};
+    Net net(part);
+    const Vector hinge(0, double(edge), 0);
+    double inertia = 0, mass = 0, energy = 0, highest = 0, fastest = 0;
+    Vector centre = Vector::Zero();
+    for (std::size_t i = 0; i < net.size(); ++i) {
+      const Vector r = net.x(i) - hinge;
+      inertia += net.mass(i) * (r.x() * r.x() + r.y() * r.y());
+      mass += net.mass(i);
+      centre += net.mass(i) * r;
+    }
+    centre /= mass;
+    const double reach = std::hypot(centre.x(), centre.y());
+    const double due = mass * gravity * (centre.y() + reach);  // hanging below the edge
+    const double wiggle = h / 2 * mass * gravity * reach * std::sqrt(2 * due / inertia);
+    for (int k = 0; k < 60; ++k) {
+      net.step({.air_density = 0});
+      energy = net.kinetic_energy();
+      fastest = std::max(fastest, energy);
+      Vector now = Vector::Zero();
+      for (std::size_t i = 0; i < net.size(); ++i) now += net.mass(i) * (net.x(i) - hinge);
+      highest = std::max(highest, energy + mass * gravity * (now.y() / mass - centre.y()));
+    }
+    EXPECT_NEAR(fastest, due, wiggle) << stiffness;
+    EXPECT_LT(highest, wiggle) << stiffness;
+    EXPECT_LT(net.strain(), 0.02) << stiffness;
+  }
+}
+
+TEST(Turning, AFreeBodyKeepsItsSpinAndSize) {
+  // About the axis of least inertia, of most, and about one between, where it tumbles (Landau & Lifshitz,
+  // Mechanics, section 37). In the frame of the body it rests, but for the centrifugal force.
+  for (const double stiffness : {1e4, 1e6})
+    for (const Vector& spin : {Vector(6, 0, 0), Vector(0, 6, 0), Vector(1, 2, 5)}) {
+      Net net(bar(stiffness));
+      Vector centre = Vector::Zero();
+      double mass = 0;
+      for (std::size_t i = 0; i < net.size(); ++i) {
+        centre += net.mass(i) * net.x(i);
+        mass += net.mass(i);
+      }
+      centre /= mass;
+      for (std::size_t i = 0; i < net.size(); ++i) {
+        net.state.particles.x[i] -= centre.cast<Real>();
+        net.state.particles.v[i] = spin.cross(net.x(i)).cast<Real>();
+      }
+      const double energy = net.kinetic_energy();
+      const Vector momentum = net.angular_momentum();
+      for (int k = 0; k < 90; ++k) net.step({.gravity = Vec3::Zero(), .air_density = 0});
+      // What it stretches by takes m (w R)^2 / k of it, less than 1 %; the rest is the linear solve's
+      // thousandth of centrifugal forces.
+      EXPECT_NEAR(net.kinetic_energy(), energy, 0.03 * energy) << stiffness << " " << spin.transpose();
+      EXPECT_LT((net.angular_momentum() - momentum).norm(), 1e-3 * momentum.norm()) << stiffness;
+      EXPECT_LT(net.strain(), 0.02) << stiffness;
+    }
+}
+
+TEST(Turning, WhatSpinsIsStretchedByTheCentrifugalForce) {
+  // Two masses on a spring: k (l - l0) = m w^2 l / 2. Let go at that length they stay there.
+  constexpr double mass = 0.5, stiffness = 500, rest = 1, spin = 10;
+  const double length = rest / (1 - mass * spin * spin / (2 * stiffness));
+  SpringsPart part;
+  part.type = SpringsPart::Type::points;
+  part.points = {Vec3(Real(-length / 2), 0, 0), Vec3(Real(length / 2), 0, 0)};
+  part.springs = {Index2(0, 1)};
+  part.rest_lengths = {Real(rest)};
+  part.mass = Real(mass);
+  part.structural_stiffness = Real(stiffness);
+  Net net(part);
+  ASSERT_NEAR(net.mass(0), mass, 1e-6);
+  for (const int side : {0, 1})
+    net.state.particles.v[std::size_t(side)] = Vec3(0, Real((2 * side - 1) * spin * length / 2), 0);
+  const Vector momentum = net.angular_momentum();
+  for (int k = 0; k < 150; ++k) {
+    net.step({.gravity = Vec3::Zero(), .air_density = 0, .tolerance = Real(1e-6)});
+    EXPECT_NEAR((net.x(1) - net.x(0)).norm(), length, 0.01 * length) << k;
+  }
+  EXPECT_NEAR(net.angular_momentum().z(), momentum.z(), 1e-4 * momentum.z());
+}
+
+TEST(Turning, ASheetHungAtAnEdgeFallsAsFastHoweverStiff) {
+  // A rigid plate of length L would pass below its hinge at sqrt(3 g L) at the far edge; one that bends is no
+  // faster than what falls freely from L, sqrt(2 g L), but for its whip. Half of the first is asked.
+  for (const double stiffness : {1e4, 1e5, 1e6, 1e7}) {
+    SpringsPart part;
+    part.type = SpringsPart::Type::cloth;
+    part.size_x = part.size_z = 1;
+    part.cells_x = part.cells_z = 10;
+    part.structural_stiffness = part.shear_stiffness = Real(stiffness);
+    part.bending_stiffness = Real(stiffness / 100);
+    part.pins = {{.where = SpringsPin::Where::left}};
+    Net net(part);
+    double fastest = 0;
+    for (int k = 0; k < 60; ++k) {
+      net.step({.air_density = 0});
+      for (std::size_t i = 0; i < net.size(); ++i) fastest = std::max(fastest, net.v(i).norm());
+    }
+    EXPECT_GT(fastest, 0.5 * std::sqrt(3 * gravity)) << stiffness;
+    EXPECT_LT(fastest, 2 * std::sqrt(3 * gravity)) << stiffness;
+  }
+}
+
+}}  // namespace plenum
