@@ -3,6 +3,7 @@
 // to its slots, so that both ends of a spring are filled without anyone writing to another's row.
 #include <limits>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "plenum/elements/spring.h"
@@ -54,7 +55,7 @@ class SpringSystem {
                 T stiffness_scale, T damping_scale, std::span<Vector3<T>> b,
                 T limit = std::numeric_limits<T>::max(), T travelled = T(0)) {
     const T *const k = stiffness_.data(), *const l0 = rest_length_.data(), *const c = damping_.data();
-    const T hk = h * stiffness_scale, hhk = h * hk, hc = h * damping_scale;
+    const T hk = h * stiffness_scale, hhk = h * hk, hc = h * damping_scale, hh = h * h;
     // Of the scaled stiffness; without a limit, nothing that overflows.
     constexpr T none = std::numeric_limits<T>::max();
     const T stiffest =
@@ -68,13 +69,14 @@ class SpringSystem {
             if constexpr (decltype(moved)::value) {
               // What the last solve left of the stretch that it found, and that much of today's, is tension.
               const T q0 = d0 - travelled * v0, q1 = d1 - travelled * v1, q2 = d2 - travelled * v2;
-              const T before = inverse_length(q0 * q0 + q1 * q1 + q2 * q2);
-              const T found = T(1) - l0[s] * before;
-              const T left = (q0 * d0 + q1 * d1 + q2 * d2) * before * before - l0[s] * before;
-              tight *= found > T(0) ? std::min(std::max(left / found, T(0)), T(1)) : T(1);
+              const T length = std::sqrt(q0 * q0 + q1 * q1 + q2 * q2), found = length - l0[s];
+              const T left = q0 * d0 + q1 * d1 + q2 * d2 - l0[s] * length;
+              tight *= found > T(0) ? std::min(std::max(left / (length * found), T(0)), T(1)) : T(1);
             }
             const T ks = std::min(k[s], stiffest);
-            const T a = hhk * ks * tight + h * h * turning(s), along = hhk * ks * (T(1) - tight) + hc * c[s];
+            T a = hhk * ks * tight;
+            const T along = hhk * ks - a + hc * c[s];
+            if constexpr (!std::is_same_v<decltype(turning), std::nullptr_t>) a += hh * turning[s];
             const T scale = std::sqrt(along) * inverse;
             const T w0 = scale * d0, w1 = scale * d1, w2 = scale * d2;
             // h f + h^2 K (v_j - v_i): the stretch, and everything that acts along v_j -
@@ -96,9 +98,9 @@ class SpringSystem {
         assemble_with(turning, std::false_type{});
     };
     if (turning_.empty())
-      with_moved([](std::size_t) { return T(0); });
+      with_moved(nullptr);
     else
-      with_moved([turning = turning_.data()](std::size_t s) { return turning[s]; });
+      with_moved(static_cast<const T*>(turning_.data()));
   }
 
   /// Sets the stiffness against turning [N/m] >= 0 of the last edges, as many as there are numbers: it acts
