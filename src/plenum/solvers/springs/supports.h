@@ -203,7 +203,11 @@ class SupportSet {
   std::vector<Real> drags_;         // [kg] of supports that are not
   std::vector<Index> sharers_;      // of groups: how many such act
   /// Unit vector of the push, however small that is; zero if there is none.
-  static Vec3 along_push(const Particle& particle) { return particle.push.stableNormalized(); }
+  static Vec3 along_push(const Particle& particle) {
+    const Real size = particle.push.cwiseAbs().maxCoeff();
+    const Vec3 scaled = particle.push / (size > 0 ? size : Real(1));
+    return scaled / std::max(scaled.norm(), Real(1));
+  }
   static Vec3 friction_of(const Particle& particle, const Vec3& slip);
   void slide(Particle& particle, const Vec3& slip, bool ends, Real most) const;
   std::vector<Real> pressed_;        // [N s] along the normals in this part, by particles_
