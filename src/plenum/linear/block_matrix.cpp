@@ -168,16 +168,17 @@ void BlockMatrix<T, kind>::split(const T* x, T* planes) const {
   const auto rows = static_cast<std::size_t>(num_rows());
   constexpr std::size_t lanes = num_lanes<T>;
   parallel_for(pattern_.num_slices(), 8 * slices_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t row = begin * width; row < end * width; row += lanes) {
-      const T* in = x + 3 * row;
-      alignas(64) T tail[3 * lanes] = {};
-      if (row + lanes > rows) {
-        if (row < rows) std::copy(in, x + 3 * rows, tail);
-        in = tail;
-      }
+    const auto split_row = [&](std::size_t row, const T* in) {
       Lanes<T> a, b, c;
       load3(in, a, b, c);
       store(planes + row, a), store(planes + plane_ + row, b), store(planes + 2 * plane_ + row, c);
+    };
+    std::size_t row = begin * width;
+    for (; row < end * width && row + lanes <= rows; row += lanes) split_row(row, x + 3 * row);
+    for (; row < end * width; row += lanes) {
+      alignas(64) T tail[3 * lanes] = {};
+      if (row < rows) std::copy(x + 3 * row, x + 3 * rows, tail);
+      split_row(row, tail);
     }
   });
 }

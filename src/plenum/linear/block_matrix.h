@@ -227,8 +227,11 @@ void BlockMatrix<T, kind>::assemble_springs(std::span<const Vector3<T>> x, std::
       const std::size_t first_row = s * width;
       const std::size_t live = std::min<std::size_t>(width, rows - first_row);
       alignas(64) T force[3][width] = {}, diagonal[6][width] = {};
-      for (std::size_t l = 0; l < live; ++l)
-        for (int c = 0; c < 3; ++c) diagonal[c][l] = base[first_row + l];
+      // Of a length known to the compiler where it can be.
+      if (live == width)
+        for (int c = 0; c < 3; ++c) std::copy_n(base.data() + first_row, width, diagonal[c]);
+      else
+        for (int c = 0; c < 3; ++c) std::copy_n(base.data() + first_row, live, diagonal[c]);
       const T* own = planes_.data() + first_row;
       for (std::size_t p = pattern_.first_panel(s); p < pattern_.first_panel(s + 1); ++p) {
         const T* there = planes_.data() + pattern_.first_column(p);
