@@ -48,9 +48,9 @@ class SpringSystem {
   ///
   /// A spring under tension T resists turning with T / l = k (l - l0) / l. But one that turns by t along a
   /// straight way is longer by t^2 / 2 then, which the next solve takes back: that is no tension, and would
-  /// hold on to whatever is stiff and turns. So l - l0 counts for as much of it as the last solve left of the
-  /// stretch that it found, both known from where the springs were if they moved with v for a time
-  /// `travelled` [s]; 0: all of it. x, v [N]; base [N]; b [N] out.
+  /// hold on to whatever is stiff and turns. With v for a time `travelled` [s] springs came from where the
+  /// last solve found them: what that left of the stretch, along the direction it knew, is tension, and as
+  /// much more as it has grown since it was found. 0: all of it is. x, v [N]; base [N]; b [N] out.
   void assemble(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, std::span<const T> base, T h,
                 T stiffness_scale, T damping_scale, std::span<Vector3<T>> b,
                 T limit = std::numeric_limits<T>::max(), T travelled = T(0)) {
@@ -63,32 +63,34 @@ class SpringSystem {
     const auto assemble_with = [&](auto turning, auto moved) {
       matrix_.assemble_springs(
           x, v, base, b, [=](std::size_t s, T d0, T d1, T d2, T v0, T v1, T v2) -> SpringTerm<T> {
-            const T inverse = inverse_length(d0 * d0 + d1 * d1 + d2 * d2);
-            const T across = T(1) - l0[s] * inverse;
+            const T square = d0 * d0 + d1 * d1 + d2 * d2, inverse = inverse_length(square);
+            const T parting = d0 * v0 + d1 * v1 + d2 * v2, across = T(1) - l0[s] * inverse;
             T tight = std::max(T(0), across);
             if constexpr (decltype(moved)::value) {
-              // What the last solve left of the stretch that it found, and that much of today's, is tension.
-              const T q0 = d0 - travelled * v0, q1 = d1 - travelled * v1, q2 = d2 - travelled * v2;
-              const T length = std::sqrt(q0 * q0 + q1 * q1 + q2 * q2), found = length - l0[s];
-              const T left = q0 * d0 + q1 * d1 + q2 * d2 - l0[s] * length;
-              tight *= found > T(0) ? std::min(std::max(left / (length * found), T(0)), T(1)) : T(1);
+              // Stretches as differences of squared lengths, all times today's, and so without roots: what
+              // the way across the spring has not added, and what of it was there before.
+              const T advance = travelled * parting;
+              const T way = travelled * travelled * (v0 * v0 + v1 * v1 + v2 * v2);
+              const T turned = square * way - advance * advance;
+              const T left = std::max(square * (square - l0[s] * l0[s]) - turned, T(0));
+              const T taken = std::max(turned + square * std::min(T(0), way - T(2) * advance), T(0));
+              // Where a batch is padded with springs of no length, not 0 / 0.
+              tight *= left / std::max(left + taken, std::numeric_limits<T>::min());
             }
             const T ks = std::min(k[s], stiffest);
             T a = hhk * ks * tight;
             const T along = hhk * ks - a + hc * c[s];
             if constexpr (!std::is_same_v<decltype(turning), std::nullptr_t>) a += hh * turning[s];
             const T scale = std::sqrt(along) * inverse;
-            const T w0 = scale * d0, w1 = scale * d1, w2 = scale * d2;
-            // h f + h^2 K (v_j - v_i): the stretch, and everything that acts along v_j -
-            // v_i.
-            const T pull = hk * ks * across, slide = w0 * v0 + w1 * v1 + w2 * v2;
+            // h f + h^2 K (v_j - v_i): the stretch, and what acts along the spring and across it.
+            const T pull = hk * ks * across + scale * scale * parting;
             return {a,
-                    w0,
-                    w1,
-                    w2,
-                    pull * d0 + a * v0 + slide * w0,
-                    pull * d1 + a * v1 + slide * w1,
-                    pull * d2 + a * v2 + slide * w2};
+                    scale * d0,
+                    scale * d1,
+                    scale * d2,
+                    pull * d0 + a * v0,
+                    pull * d1 + a * v1,
+                    pull * d2 + a * v2};
           });
     };
     const auto with_moved = [&](auto turning) {
