@@ -273,6 +273,12 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
 
 }  // namespace
 
+void find_frames(const Springs::Model& model, const Springs::State& state, SpringsWorkspace& w) {
+  const auto& particles = state.particles;
+  w.rigid.find(particles.x, particles.v, model.mass, particles.inverse_mass, w.supports);
+  w.rigid.take_from(particles.x, particles.v, w.deviation);
+}
+
 PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                       SpringsWorkspace& w, Real elapsed, Real h, bool strict, Report& report) {
   w.supports.begin(state.particles.x, state.particles.v, state.particles.inverse_mass, state.pressed,
@@ -292,8 +298,6 @@ PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const 
       for (std::size_t i = begin; i < end; ++i) w.base[i] = model.mass[i] * (1 + h * params.point_damping);
     });
     const Real limit = largest_stiffness(w, h);
-    w.rigid.find(x, v, model.mass, inverse_mass, w.supports);
-    w.rigid.take_from(x, v, w.deviation);
     // Where strict constraints give way or bodies yield, after the step, all stretch is counted as tension:
     // it damps what no shorter part could take back.
     const Real travelled = w.multipliers.empty() && !w.supports.movable() ? h : Real(0);
@@ -341,8 +345,7 @@ PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const 
   const StageTimer timer(report.stages, "move");
   for_all(n, [&](std::size_t i) { v[i] += state.velocity_change[i]; });
   w.supports.finish(w.on_held, v);
-  w.rigid.find(x, v, model.mass, inverse_mass, w.supports);
-  w.rigid.take_from(x, v, w.deviation);
+  find_frames(model, state, w);
   w.rigid.advance(x, v, model.mass, inverse_mass, h);
   if (!strict) return PartEnd::met;
   // The step ended on tangents to the constraints; the rest of the way is of second order.

@@ -15,9 +15,11 @@ constexpr std::size_t block = 4096;
 /// its own size: the largest that fits(size) as the net moves now, and of which attempt(done, size) says that
 /// it did well; else it is taken back and halved. Returns how many there were.
 template <class Fits, class Attempt>
-int in_parts(int most, Springs::State& state, SpringsWorkspace& w, Real h, Fits&& fits, Attempt&& attempt) {
+int in_parts(const Springs::Model& model, int most, Springs::State& state, SpringsWorkspace& w, Real h,
+             Fits&& fits, Attempt&& attempt) {
   int parts = 0;
   for (int done = 0, size = most; done < most; done += size, ++parts) {
+    find_frames(model, state, w);
     while (done % (2 * size) == 0 && 2 * size <= most - done && fits(2 * size)) size *= 2;
     while (size > 1 && !fits(size)) size /= 2;
     w.part_x = state.particles.x;
@@ -26,6 +28,7 @@ int in_parts(int most, Springs::State& state, SpringsWorkspace& w, Real h, Fits&
       state.particles.x = w.part_x;
       state.particles.v = w.part_v;
       set_zero(flat(state.velocity_change));
+      find_frames(model, state, w);
       size /= 2;
     }
     w.supports.accept(h * static_cast<Real>(size) / static_cast<Real>(most), state.pressed);
@@ -96,13 +99,7 @@ void spring_step(const Springs::Model& model, Springs::State& state, const Sprin
                          part(size)) <= allowed;
   };
   const int parts = in_parts(
-      most, state, w, h,
-      [&](int size) {
-        w.rigid.find(state.particles.x, state.particles.v, model.mass, state.particles.inverse_mass,
-                     w.supports);
-        w.rigid.take_from(state.particles.x, state.particles.v, w.deviation);
-        return fits_from(state.particles.x, size);
-      },
+      model, most, state, w, h, [&](int size) { return fits_from(state.particles.x, size); },
       [&](int done, int size) {
         implicit_part(model, state, params, w, part(done), part(size), false, report);
         if (size > 1 && !fits_from(w.part_x, size)) return false;
@@ -154,7 +151,7 @@ void penalty_step(const Springs::Model& model, Springs::State& state, const Spri
   int pace = most, from = 0;
   bool fast = false;
   const int parts = in_parts(
-      most, state, w, h, [&](int size) { return turn_ahead(model, state, part(size)) <= turn; },
+      model, most, state, w, h, [&](int size) { return turn_ahead(model, state, part(size)) <= turn; },
       [&](int done, int size) {
         if (done > from) pace = std::max(done - from, pace / 2);
         from = done;
@@ -200,6 +197,7 @@ void give_way(const Springs::Model& model, Springs::State& state, const Springs:
   }
   if (!stiffness.empty()) w.system.set_springs(stiffness, w.rod_rest);
   w.wire_stiffness = stiff * w.heaviest / (h * h);
+  find_frames(model, state, w);
   implicit_part(model, state, params, w, elapsed, h, false, report);
   w.wire_stiffness = 0;
   std::fill(stiffness.begin(), stiffness.end(), Real(0));
@@ -236,6 +234,7 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
     PartEnd end = PartEnd::not_met;
     for (;; size /= 2) {
       const Real part = h * static_cast<Real>(size) / most;
+      find_frames(model, state, w);
       end = implicit_part(model, state, params, w, elapsed, part, true, report);
       if (end == PartEnd::met) break;
       state.particles.x = w.part_x;

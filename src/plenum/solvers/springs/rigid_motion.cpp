@@ -41,6 +41,11 @@ Vector3<double> spin_of(const Principal& inertia, const Vector3<double>& momentu
   return spin;
 }
 
+/// Sum of m r x v, of that of m v r^T.
+Vector3<double> axial(const Matrix3<double>& outer) {
+  return {outer(2, 1) - outer(1, 2), outer(0, 2) - outer(2, 0), outer(1, 0) - outer(0, 1)};
+}
+
 /// What is left of a share that fades as `part` grows from 0 to the most.
 double fade(double part, double most) {
   return std::clamp(1 - part / most, 0.0, 1.0);
@@ -49,21 +54,19 @@ double fade(double part, double most) {
 }  // namespace
 
 void RigidMotions::Sums::add(double m, const V& r, const V& v) {
-  weight += m;
+  const Eigen::Matrix<double, 4, 1> q(r.x(), r.y(), r.z(), 1), mq = m * q, u(v.x(), v.y(), v.z(), 0);
+  qq += q * mq.transpose();
+  vq += u * mq.transpose();
   energy += 0.5 * m * v.squaredNorm();
-  moment += m * r;
-  momentum += m * v;
-  angular_momentum += m * r.cross(v);
-  second_moment += (m * r) * r.transpose();
-  outer += (m * v) * r.transpose();
 }
 
 void RigidMotions::Sums::move_to(const V& r, const V& v) {
-  energy += 0.5 * weight * v.squaredNorm() - momentum.dot(v);
-  angular_momentum += weight * r.cross(v) - moment.cross(v) - r.cross(momentum);
-  second_moment += weight * r * r.transpose() - r * moment.transpose() - moment * r.transpose();
-  momentum -= weight * v;
-  moment -= weight * r;
+  M4 move = M4::Identity();
+  move.col(3).head<3>() = -r;
+  energy += 0.5 * weight() * v.squaredNorm() - vq.col(3).head<3>().dot(v);
+  vq.topRows<3>() -= v * qq.row(3);
+  vq = (vq * move.transpose()).eval();
+  qq = (move * qq * move.transpose()).eval();
 }
 
 RigidMotions::RigidMotions(std::span<const Index> piece_of, std::span<const Index> guided,
@@ -81,21 +84,21 @@ RigidMotions::RigidMotions(std::span<const Index> piece_of, std::span<const Inde
 void RigidMotions::find_spin(Frame& frame, const Sums& body, const Sums& pins) {
   frame.spin.setZero();
   frame.axis.setZero();
-  frame.angular_momentum = body.angular_momentum;
-  if (pins.weight > 0) {
-    const double extent = body.second_moment.trace() / body.weight, speed = body.energy / body.weight;
+  const V momentum = frame.angular_momentum = axial(body.outer());
+  if (pins.weight() > 0) {
+    const double extent = body.second_moment().trace() / body.weight(), speed = body.energy / body.weight();
     constexpr double small = rounding * rounding;
-    if (pins.energy > small * speed * pins.weight) return;  // they turn it themselves
-    const Principal scatter = principal(pins.second_moment / pins.weight);
+    if (pins.energy > small * speed * pins.weight()) return;  // they turn it themselves
+    const Principal scatter = principal(pins.second_moment() / pins.weight());
     if (scatter.eigenvalues()[1] > small * extent) return;
     if (scatter.eigenvalues()[2] > small * extent) frame.axis = scatter.eigenvectors().col(2);
   }
-  const M moments = inertia(body.second_moment);
+  const M moments = inertia(body.second_moment());
   if (frame.axis != V::Zero()) {
     const double about = frame.axis.dot(moments * frame.axis);
-    if (about > 0) frame.spin = frame.axis.dot(body.angular_momentum) / about * frame.axis;
+    if (about > 0) frame.spin = frame.axis.dot(momentum) / about * frame.axis;
   } else {
-    frame.spin = spin_of(principal(moments), body.angular_momentum);
+    frame.spin = spin_of(principal(moments), momentum);
   }
   const double turning = 0.5 * frame.spin.dot(moments * frame.spin);
   frame.spin *= turning > 0 ? fade(body.energy - turning, rigid_share * turning) : 0.0;
@@ -122,8 +125,8 @@ void RigidMotions::find(std::span<const Vec3> x, std::span<const Vec3> v, std::s
     Sums &body = body_[p], &pins = pins_[p];
     frame.spin.setZero();
     if (frame.guided) continue;
-    const Sums& held = pins.weight > 0 ? pins : body;
-    const V centre = held.moment / held.weight, velocity = held.momentum / held.weight;
+    const Sums& held = pins.weight() > 0 ? pins : body;
+    const V centre = held.centre(), velocity = held.velocity();
     body.move_to(centre, velocity);
     pins.move_to(centre, velocity);
     frame.centre = x[std::size_t(frame.first)].cast<double>() + centre;
@@ -144,14 +147,14 @@ void RigidMotions::find(std::span<const Vec3> x, std::span<const Vec3> v, std::s
   for (std::size_t p = 0; p < frames_.size(); ++p) {
     V& spin = frames_[p].spin;
     if (spin == V::Zero() || pins_[p].energy == 0) continue;
-    const double mean = spin.dot(inertia(body_[p].second_moment) * spin) / body_[p].weight;
+    const double mean = spin.dot(inertia(body_[p].second_moment()) * spin) / body_[p].weight();
     spin *= fade(pins_[p].energy, rigid_share * mean);
   }
   for (std::size_t p = 0; p < frames_.size(); ++p) {
     Frame& frame = frames_[p];
     frame.spin_rate.setZero();
     if (frame.spin == V::Zero() || frame.axis != V::Zero()) continue;
-    const M moments = inertia(body_[p].second_moment);
+    const M moments = inertia(body_[p].second_moment());
     frame.spin_rate = spin_of(principal(moments), (moments * frame.spin).cross(frame.spin));
   }
 }
@@ -231,7 +234,7 @@ void RigidMotions::advance(std::span<Vec3> x, std::span<Vec3> v, std::span<const
 }
 
 void RigidMotions::find_turn(Frame& frame, const Sums& then, double h) {
-  const M moments = inertia(then.second_moment);
+  const M moments = inertia(then.second_moment());
   const Principal axes = principal(moments);
   if (frame.axis != V::Zero()) {
     frame.turn = rotation_by(V(h * frame.spin)).normalized().toRotationMatrix();
@@ -247,8 +250,7 @@ void RigidMotions::find_turn(Frame& frame, const Sums& then, double h) {
   // The frame has what angular momentum the motion within leaves: sum of m (R r) x (R^T u) from that of m u
   // r.
   const M& turn = frame.turn;
-  const M of = turn.transpose() * then.outer * turn.transpose();
-  const V within(of(2, 1) - of(1, 2), of(0, 2) - of(2, 0), of(1, 0) - of(0, 1));
+  const V within = axial(turn.transpose() * then.outer() * turn.transpose());
   const V left = frame.angular_momentum - within;
   frame.spin_after = frame.axis != V::Zero()
                          ? V(frame.axis.dot(left) / frame.axis.dot(moments * frame.axis) * frame.axis)

@@ -44,13 +44,20 @@ class RigidMotions {
  private:
   using V = Vector3<double>;
   using M = Matrix3<double>;
-  /// Sums over some particles, about a point.
+  using M4 = Eigen::Matrix<double, 4, 4>;
+  /// Sums over some particles with places r [m], masses m [kg] and velocities v [m/s], of q = (r, 1).
   struct Sums {
-    double weight = 0, energy = 0;
-    V moment = V::Zero(), momentum = V::Zero(), angular_momentum = V::Zero();
-    M second_moment = M::Zero(), outer = M::Zero();
+    M4 qq = M4::Zero();  ///< m q q^T
+    M4 vq = M4::Zero();  ///< m v q^T, and a row of zeros
+    double energy = 0;   ///< m |v|^2 / 2
     void add(double m, const V& r, const V& v);
+    /// As if places and velocities were relative to these.
     void move_to(const V& r, const V& v);
+    double weight() const { return qq(3, 3); }
+    V centre() const { return qq.col(3).head<3>() / weight(); }
+    V velocity() const { return vq.col(3).head<3>() / weight(); }
+    M second_moment() const { return qq.topLeftCorner<3, 3>(); }
+    M outer() const { return vq.topLeftCorner<3, 3>(); }
   };
   struct Frame {
     Index first = 0;  ///< one of its particles

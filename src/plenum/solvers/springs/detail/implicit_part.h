@@ -15,8 +15,12 @@ enum class PartEnd : char {
   stuck,    ///< nor are they, since their solve does not converge, which shorter parts do not mend
 };
 
+/// Finds w.rigid, the frames of the pieces as they move now, and w.deviation from them.
+void find_frames(const Springs::Model& model, const Springs::State& state, SpringsWorkspace& w);
+
 /// Takes the part of length h [s] that begins `elapsed` [s] into the step, with the supports that act in it;
-/// if `strict`, within the constraints of w.multipliers.
+/// if `strict`, within the constraints of w.multipliers. The frames are to have been found; they are those of
+/// its end then.
 PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                       SpringsWorkspace& w, Real elapsed, Real h, bool strict, Report& report);
 
