@@ -145,6 +145,25 @@ TEST(Turning, WhatSpinsIsStretchedByTheCentrifugalForce) {
   EXPECT_NEAR(net.angular_momentum().z(), momentum.z(), 1e-4 * momentum.z());
 }
 
+TEST(Turning, WhatAnEighthOfTheStepDoesNotAnswerForIsTold) {
+  // Frames turn by at most half a radian in a part.
+  for (const double turn : {0.4, 0.6}) {
+    SpringsPart part;
+    part.type = SpringsPart::Type::points;
+    part.points = {Vec3(-1, 0, 0), Vec3(1, 0, 0)};
+    part.springs = {Index2(0, 1)};
+    part.structural_stiffness = Real(1e6);
+    Net net(part);
+    const double spin = turn / (h / 8);
+    for (const int side : {0, 1})
+      net.state.particles.v[std::size_t(side)] = Vec3(0, Real((2 * side - 1) * spin), 0);
+    const Report report = net.step({.gravity = Vec3::Zero(), .air_density = 0});
+    EXPECT_EQ(report.warnings().size(), turn > 0.5 ? 1U : 0U) << turn;
+    for (const Report::Warning& warning : report.warnings())
+      EXPECT_NE(std::string_view(warning.text).find("turn too fast for the step"), std::string_view::npos);
+  }
+}
+
 TEST(Turning, ASheetHungAtAnEdgeFallsAsFastHoweverStiff) {
   // A rigid plate of length L would pass below its hinge at sqrt(3 g L) at the far edge; one that bends is no
   // faster than what falls freely from L, sqrt(2 g L), but for its whip. Half of the first is asked.

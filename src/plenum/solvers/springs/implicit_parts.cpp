@@ -98,14 +98,18 @@ void spring_step(const Springs::Model& model, Springs::State& state, const Sprin
            turning_error(model, x, w.deviation, state.particles.inverse_mass, params.stiffness_scale,
                          part(size)) <= allowed;
   };
+  bool fast = false;
   const int parts = in_parts(
       model, most, state, w, h, [&](int size) { return fits_from(state.particles.x, size); },
       [&](int done, int size) {
         implicit_part(model, state, params, w, part(done), part(size), false, report);
-        if (size > 1 && !fits_from(w.part_x, size)) return false;
+        const bool fits = most == 1 || fits_from(w.part_x, size);
+        if (size > 1 && !fits) return false;
+        fast = fast || !fits;
         bounce_after_part(model, state, params, w, part(size), report);
         return true;
       });
+  if (fast) report.warn("springs turn too fast for the step, which stretches them; raise substeps");
   report.measure("parts", parts);
 }
 
