@@ -83,6 +83,23 @@ SpringsPart sheet(Real size, int cells) {
   return part;
 }
 
+TEST(Support, RodsKeptByPenaltyLieOnTheFloor) {
+  for (const auto integrator : integrators) {
+    World world({.fps = 60});
+    add_solid(world, {.shape = Obstacle::Kind::plane});
+    SpringsPart part;
+    part.type = SpringsPart::Type::points;
+    part.points = {Vec3(0, Real(0.5), 0), Vec3(Real(0.4), Real(0.6), 0), Vec3(Real(0.8), Real(0.5), 0)};
+    part.springs = {Index2(0, 1)};
+    part.rods = {Index2(1, 2)};
+    Springs::Params params{.integrator = integrator, .constraints = Springs::Constraints::penalty};
+    auto& net = add_net(world, part, params);
+    for (int k = 0; k < 180; ++k) ASSERT_TRUE(world.step_frame().ok) << int(integrator);
+    for (const Vec3& x : net.state.particles.x)
+      EXPECT_NEAR(x.y(), double(params.thickness), 1e-3) << int(integrator);
+  }
+}
+
 TEST(SlowSupport, ClothFallsOnSolidsInOneStepAFrame) {
   constexpr double stiffness = 1500, weight = 0.2 * 2 * 2 * gravity, h = 1.0 / 60;
   for (const auto integrator : integrators)

@@ -96,7 +96,7 @@ double Multipliers<T>::rate_of(const Row& row, std::span<const Vector3<T>> v) co
 
 template <class T>
 void Multipliers<T>::confine(std::span<const Index> points, std::span<const Matrix3<T>> free) {
-  if (points.empty() && free_.empty()) return;
+  if (place_.empty() || (points.empty() && free_.empty())) return;
   std::fill(confined_at_.begin(), confined_at_.end(), -1);
   free_.clear();
   for (std::size_t k = 0; k < points.size(); ++k) {
