@@ -77,8 +77,8 @@ TEST(Topple, AStepIsDividedUntilNothingTurnsFar) {
   }
 }
 
-TEST(Topple, AStepIsDividedUntilNoPieceTurnsByMoreThanHalfARadian) {
-  for (const auto& [turn, parts] : {std::pair(0.4, 1), std::pair(0.9, 2)}) {
+TEST(Topple, AStepIsDividedUntilNoPieceTurnsByMoreThanAQuarterOfARadian) {
+  for (const auto& [turn, parts] : {std::pair(0.2, 1), std::pair(0.45, 2)}) {
     constexpr double fps = 30;
     SpringsPart part;
     part.type = SpringsPart::Type::points;

@@ -4,9 +4,12 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "plenum/geometry/shapes.h"
+#include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/springs/springs.h"
+#include "plenum/world/world.h"
 
 namespace plenum { namespace {
 
@@ -80,7 +83,9 @@ TEST(Turning, ABarHungAtAnEdgeSwingsAsAPhysicalPendulumHoweverStiff) {
     const double reach = std::hypot(centre.x(), centre.y());
     const double due = mass * gravity * (centre.y() + reach);  // hanging below the edge
     const double wiggle = h / 2 * mass * gravity * reach * std::sqrt(2 * due / inertia);
-    for (int k = 0; k < 60; ++k) {
+    // Half a minute: what one swing gains many would add up.
+    for (int k = 0; k < 900; ++k) {
+      if (k == 840) fastest = 0;
       net.step({.air_density = 0});
       energy = net.kinetic_energy();
       fastest = std::max(fastest, energy);
@@ -88,7 +93,8 @@ TEST(Turning, ABarHungAtAnEdgeSwingsAsAPhysicalPendulumHoweverStiff) {
       for (std::size_t i = 0; i < net.size(); ++i) now += net.mass(i) * (net.x(i) - hinge);
       highest = std::max(highest, energy + mass * gravity * (now.y() / mass - centre.y()));
     }
-    EXPECT_NEAR(fastest, due, wiggle) << stiffness;
+    // A first-order method with steps of 0.2 of a radian: a hundredth of the swing is left to each of the 20.
+    EXPECT_NEAR(fastest, due, wiggle + 0.2 * due) << stiffness;
     EXPECT_LT(highest, wiggle) << stiffness;
     EXPECT_LT(net.strain(), 0.02) << stiffness;
   }
@@ -146,8 +152,8 @@ TEST(Turning, WhatSpinsIsStretchedByTheCentrifugalForce) {
 }
 
 TEST(Turning, WhatAnEighthOfTheStepDoesNotAnswerForIsTold) {
-  // Frames turn by at most half a radian in a part.
-  for (const double turn : {0.4, 0.6}) {
+  // Frames turn by at most a quarter of a radian in a part, and have no share of what turns twice as far.
+  for (const double turn : {0.2, 1.2}) {
     SpringsPart part;
     part.type = SpringsPart::Type::points;
     part.points = {Vec3(-1, 0, 0), Vec3(1, 0, 0)};
@@ -158,10 +164,98 @@ TEST(Turning, WhatAnEighthOfTheStepDoesNotAnswerForIsTold) {
     for (const int side : {0, 1})
       net.state.particles.v[std::size_t(side)] = Vec3(0, Real((2 * side - 1) * spin), 0);
     const Report report = net.step({.gravity = Vec3::Zero(), .air_density = 0});
-    EXPECT_EQ(report.warnings().size(), turn > 0.5 ? 1U : 0U) << turn;
+    EXPECT_EQ(report.warnings().size(), turn > 1 ? 1U : 0U) << turn;
     for (const Report::Warning& warning : report.warnings())
       EXPECT_NE(std::string_view(warning.text).find("turn too fast for the step"), std::string_view::npos);
   }
+}
+
+TEST(Turning, WhatSpinsSlowlyIsStretchedByTheCentrifugalForceHoweverShortTheStep) {
+  constexpr double mass = 0.5, stiffness = 4, rest = 1, spin = 0.5;
+  const double length = rest / (1 - mass * spin * spin / (2 * stiffness));
+  for (const double step : {1.0 / 30, 1.0 / 1000, 1.0 / 4000}) {
+    SpringsPart part;
+    part.type = SpringsPart::Type::points;
+    part.points = {Vec3(Real(-length / 2), 0, 0), Vec3(Real(length / 2), 0, 0)};
+    part.springs = {Index2(0, 1)};
+    part.rest_lengths = {Real(rest)};
+    part.mass = Real(mass);
+    part.structural_stiffness = Real(stiffness);
+    Net net(part);
+    for (const int side : {0, 1})
+      net.state.particles.v[std::size_t(side)] = Vec3(0, Real((2 * side - 1) * spin * length / 2), 0);
+    for (double time = 0; time < 6; time += step) {
+      Springs::step(net.model, net.state,
+                    {.gravity = Vec3::Zero(), .air_density = 0, .tolerance = Real(1e-6)}, net.workspace,
+                    Real(step));
+      // A thirtieth of the stretch.
+      ASSERT_NEAR((net.x(1) - net.x(0)).norm(), length, (length - rest) / 30) << step;
+    }
+  }
+}
+
+TEST(Turning, WhatIsStruckBesideItsPinsGainsNoEnergy) {
+  // A string of two links whose middle is hardly off the line of its pins, and would turn about that by many
+  // radians in any step.
+  for (const double off : {1e-7, 1e-5, 1e-3}) {
+    SpringsPart part;
+    part.type = SpringsPart::Type::points;
+    part.points = {Vec3(0, 0, 0), Vec3(Real(0.5), Real(off), 0), Vec3(1, 0, 0)};
+    part.springs = {Index2(0, 1), Index2(1, 2)};
+    part.mass = Real(0.1);
+    part.structural_stiffness = 100;
+    part.pins = {{.where = SpringsPin::Where::indices, .indices = {0, 2}}};
+    Net net(part);
+    net.state.particles.v[1] = Vec3(0, 0, 1);
+    const double struck = net.kinetic_energy();
+    for (int k = 0; k < 60; ++k) {
+      net.step({.gravity = Vec3::Zero(), .air_density = 0});
+      ASSERT_LE(net.kinetic_energy(), struck) << off << " " << k;
+    }
+  }
+}
+
+TEST(Turning, AWheelThatSpinsAboveTheFloorDoesNotTouchIt) {
+  constexpr int rim = 60;
+  constexpr double radius = 0.5, spin = 10, thickness = 0.01, gap = 1e-3;
+  for (const double stiffness : {1e4, 1e6})
+    for (const Real fps : {30, 60}) {
+      SpringsPart part;
+      part.type = SpringsPart::Type::points;
+      part.points = {Vec3(0, 0, Real(-0.2)), Vec3(0, 0, Real(0.2))};
+      part.springs = {Index2(0, 1)};
+      for (int i = 0; i < rim; ++i) {
+        const double angle = 2 * std::numbers::pi * i / rim;
+        part.points.push_back(Vec3(Real(radius * std::cos(angle)), Real(radius * std::sin(angle)), 0));
+        for (const int to : {0, 1, 2 + (i + 1) % rim}) part.springs.push_back(Index2(to, 2 + i));
+      }
+      part.mass = Real(0.02);
+      part.structural_stiffness = Real(stiffness);
+      part.position = Vec3(0, Real(radius + thickness + gap), 0);
+      World world({.fps = fps});
+      Obstacle::Model floor;
+      Obstacle::State floor_state;
+      Obstacle::build({.parts = {{.shape = Obstacle::Kind::plane}}}, floor, floor_state);
+      world.add<Obstacle>("floor", std::move(floor), std::move(floor_state), {});
+      Springs::Model model;
+      Springs::State state;
+      Springs::build({.parts = {part}}, model, state);
+      auto& net = world.add<Springs>(
+          "net", std::move(model), std::move(state),
+          {.gravity = Vec3::Zero(), .air_density = 0, .thickness = Real(thickness), .friction = Real(0.5)});
+      auto& particles = net.state.particles;
+      for (std::size_t i = 0; i < particles.size(); ++i)
+        particles.v[i] = Vec3(0, 0, Real(-spin)).cross(particles.x[i] - part.position);
+      for (int k = 0; k < 30; ++k) ASSERT_TRUE(world.step_frame().ok);
+      Vector momentum = Vector::Zero();
+      double mass = 0;
+      for (std::size_t i = 0; i < particles.size(); ++i) {
+        mass += double(net.model.mass[i]);
+        momentum += double(net.model.mass[i]) * particles.v[i].cast<double>();
+      }
+      // Of the speed of its rim, what rounding leaves.
+      EXPECT_LT(momentum.norm() / mass, 1e-4 * spin * radius) << stiffness << " " << fps;
+    }
 }
 
 TEST(Turning, ASheetHungAtAnEdgeFallsAsFastHoweverStiff) {

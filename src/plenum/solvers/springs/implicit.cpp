@@ -217,6 +217,29 @@ void remove_friction(SpringsWorkspace& w) {
   }
 }
 
+/// Of the right-hand side, what a residual may be where solids are met: the tolerance, of no more than
+/// momentum and weight. What stiff springs answer an impact with is thousands of times that, and a thousandth
+/// of it would throw a net.
+double fine_tolerance(const Springs::Model& model, const Springs::State& state, const Springs::Params& params,
+                      const SpringsWorkspace& w, Real h) {
+  const auto& v = state.particles.v;
+  const Real fall = (h * params.gravity).squaredNorm();
+  const double momentum = ordered_reduce(
+      v.size(), block, 0.0,
+      [&](std::size_t begin, std::size_t end) {
+        double sum = 0;
+        for (std::size_t i = begin; i < end; ++i)
+          if (state.particles.inverse_mass[i] > 0)
+            sum += double(model.mass[i] * model.mass[i] * (v[i].squaredNorm() + fall));
+        return sum;
+      },
+      [](double a, double b) { return a + b; });
+  const double whole = norm(flat(std::as_const(w.rhs)));
+  const double share = whole > 0 ? std::min(1.0, std::sqrt(momentum) / whole) : 1;
+  constexpr double rounding = 16 * double(std::numeric_limits<Real>::epsilon());
+  return std::min(double(params.tolerance), std::max(share * double(params.tolerance), rounding));
+}
+
 /// Solves for state.velocity_change within pins, supports and `strict` constraints. Adds to `turns`.
 SolveReport solve_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                        SpringsWorkspace& w, Real h, bool strict, double& turns) {
@@ -228,7 +251,8 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
     if (inverse_mass[std::size_t(i)] == 0) change[std::size_t(i)].setZero();
   // Turns that may come to other supports need no more digits than the signs that decide on them, beside
   // weights; the friction of a chain, which adds up along it, does.
-  const auto fine = double(params.tolerance);
+  const double fine = strict || w.supports.held().empty() ? double(params.tolerance)
+                                                          : fine_tolerance(model, state, params, w, h);
   const double rough = strict ? 0 : 0.01 * double(h * params.gravity.norm()) * norm<Real>(model.mass);
   int iterations = 0;
   const bool chain = strict || w.chain;
@@ -276,13 +300,15 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
 void find_frames(const Springs::Model& model, const Springs::State& state, SpringsWorkspace& w) {
   const auto& particles = state.particles;
   w.rigid.find(particles.x, particles.v, model.mass, particles.inverse_mass, w.supports);
-  w.rigid.take_from(particles.x, particles.v, w.deviation);
+  w.rigid.take_from(particles.x, particles.v, 0, w.deviation);
 }
 
 PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                       SpringsWorkspace& w, Real elapsed, Real h, bool strict, Report& report) {
-  w.supports.begin(state.particles.x, state.particles.v, state.particles.inverse_mass, state.pressed,
-                   params.gravity, elapsed, h, !w.multipliers.empty());
+  if (w.rigid.any()) w.rigid.bend(state.particles.x, h, w.bent);
+  w.supports.begin(w.rigid.any() ? w.bent : state.particles.x, state.particles.v,
+                   state.particles.inverse_mass, state.pressed, params.gravity, elapsed, h,
+                   !w.multipliers.empty());
   w.multipliers.confine(w.supports.held(), w.supports.free());
   if (strict && !follow_inertia(model, state, w, h)) return PartEnd::not_met;
   const std::size_t n = model.mass.size();
@@ -292,7 +318,9 @@ PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const 
   const auto& inverse_mass = state.particles.inverse_mass;
   {
     const StageTimer timer(report.stages, "assemble");
-    w.volumes.find(x, v, h);
+    // Stiffness acts on what turns a piece out of its frame, not on the frame's own gain.
+    w.rigid.take_from(x, v, h, w.deviation);
+    w.volumes.find(x, w.deviation, h);
     if (strict) look_ahead(model, state, params, w, h);
     parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) w.base[i] = model.mass[i] * (1 + h * params.point_damping);
@@ -336,6 +364,8 @@ PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const 
   }
   report.iterations += solve.iterations;
   report.measure("residual", solve.residual);
+  // What was asked of it beyond the tolerance is for good measure.
+  if (!strict && solve.residual <= double(params.tolerance)) solve.status = SolveStatus::converged;
   if (solve.status == SolveStatus::out_of_iterations)
     report.warn("the linear solve ran out of iterations; raise max_iterations or tolerance");
   if (solve.status == SolveStatus::stagnated)

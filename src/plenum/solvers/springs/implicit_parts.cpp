@@ -92,9 +92,9 @@ void spring_step(const Springs::Model& model, Springs::State& state, const Sprin
   const int most = w.supports.movable() ? 1 : 8;
   constexpr Real allowed = Real(0.05);  // a turn of 18 degrees
   const auto part = [&](int of) { return h * static_cast<Real>(of) / static_cast<Real>(most); };
-  constexpr Real farthest = Real(0.5);  // a piece turns in one [rad]
+  w.rigid.begin(params.gravity, h, part(1));
   const auto fits_from = [&](std::span<const Vec3> x, int size) {
-    return part(size) * w.rigid.fastest() <= farthest &&
+    return part(size) * w.rigid.fastest() <= Real(RigidMotions::farthest) &&
            turning_error(model, x, w.deviation, state.particles.inverse_mass, params.stiffness_scale,
                          part(size)) <= allowed;
   };
@@ -152,10 +152,15 @@ void penalty_step(const Springs::Model& model, Springs::State& state, const Spri
     w.system.set_springs(w.rod_stiffness, share < 1 ? w.rod_rest : set.rod_length);
   };
   const auto part = [&](int of) { return h * static_cast<Real>(of) / static_cast<Real>(most); };
+  w.rigid.begin(params.gravity, h, part(1));
   int pace = most, from = 0;
   bool fast = false;
   const int parts = in_parts(
-      model, most, state, w, h, [&](int size) { return turn_ahead(model, state, part(size)) <= turn; },
+      model, most, state, w, h,
+      [&](int size) {
+        return part(size) * w.rigid.fastest() <= Real(RigidMotions::farthest) &&
+               turn_ahead(model, state, part(size)) <= turn;
+      },
       [&](int done, int size) {
         if (done > from) pace = std::max(done - from, pace / 2);
         from = done;

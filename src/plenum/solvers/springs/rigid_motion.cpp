@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "plenum/base/parallel.h"
 #include "plenum/integrate/free_rotation.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
+constexpr std::size_t block = 4096;
 /// How much of the turning's energy the rest of the motion may have, before the frame's share of it begins
 /// to fade, and where it has faded.
 constexpr double rigid_share = 0.25;
@@ -81,10 +83,19 @@ RigidMotions::RigidMotions(std::span<const Index> piece_of, std::span<const Inde
   for (const Index i : guided) frames_[std::size_t(of_[std::size_t(i)])].guided = true;
 }
 
-void RigidMotions::find_spin(Frame& frame, const Sums& body, const Sums& pins) {
-  frame.spin.setZero();
+void RigidMotions::begin(const Vec3& gravity, Real h, Real shortest) {
+  gravity_ = gravity.cast<double>();
+  step_ = double(h);
+  shortest_ = double(shortest);
+}
+
+void RigidMotions::find_spin(Frame& frame, const Sums& body, const Sums& pins) const {
   frame.axis.setZero();
   const V momentum = frame.angular_momentum = axial(body.outer());
+  // The second-order part of so small a turn, of all the motion there is, is lost in the places' own
+  // rounding.
+  constexpr double least = 4 * double(std::numeric_limits<Real>::epsilon());
+  if (2 * body.energy * step_ * step_ <= least * body.second_moment().trace()) return;
   if (pins.weight() > 0) {
     const double extent = body.second_moment().trace() / body.weight(), speed = body.energy / body.weight();
     constexpr double small = rounding * rounding;
@@ -101,7 +112,9 @@ void RigidMotions::find_spin(Frame& frame, const Sums& body, const Sums& pins) {
     frame.spin = spin_of(principal(moments), momentum);
   }
   const double turning = 0.5 * frame.spin.dot(moments * frame.spin);
-  frame.spin *= turning > 0 ? fade(body.energy - turning, rigid_share * turning) : 0.0;
+  if (turning > 0) frame.share = fade(body.energy - turning, rigid_share * turning);
+  frame.share *= fade(std::max(frame.spin.norm() * shortest_ - farthest, 0.0), farthest);
+  frame.spin *= frame.share;
 }
 
 void RigidMotions::find(std::span<const Vec3> x, std::span<const Vec3> v, std::span<const Real> mass,
@@ -124,6 +137,7 @@ void RigidMotions::find(std::span<const Vec3> x, std::span<const Vec3> v, std::s
     Frame& frame = frames_[p];
     Sums &body = body_[p], &pins = pins_[p];
     frame.spin.setZero();
+    frame.share = 0;
     if (frame.guided) continue;
     const Sums& held = pins.weight() > 0 ? pins : body;
     const V centre = held.centre(), velocity = held.velocity();
@@ -145,18 +159,32 @@ void RigidMotions::find(std::span<const Vec3> x, std::span<const Vec3> v, std::s
     most = std::max(most, (off - free[k].cast<double>() * off).squaredNorm());
   }
   for (std::size_t p = 0; p < frames_.size(); ++p) {
-    V& spin = frames_[p].spin;
-    if (spin == V::Zero() || pins_[p].energy == 0) continue;
-    const double mean = spin.dot(inertia(body_[p].second_moment()) * spin) / body_[p].weight();
-    spin *= fade(pins_[p].energy, rigid_share * mean);
+    Frame& frame = frames_[p];
+    if (frame.spin == V::Zero() || pins_[p].energy == 0) continue;
+    const double mean = frame.spin.dot(inertia(body_[p].second_moment()) * frame.spin) / body_[p].weight();
+    const double left = fade(pins_[p].energy, rigid_share * mean);
+    frame.share *= left;
+    frame.spin *= left;
   }
   for (std::size_t p = 0; p < frames_.size(); ++p) {
     Frame& frame = frames_[p];
     frame.spin_rate.setZero();
-    if (frame.spin == V::Zero() || frame.axis != V::Zero()) continue;
+    frame.gain.setZero();
+    if (frame.spin == V::Zero()) continue;
     const M moments = inertia(body_[p].second_moment());
-    frame.spin_rate = spin_of(principal(moments), (moments * frame.spin).cross(frame.spin));
+    const V torque = frame.share * body_[p].moment().cross(gravity_);
+    if (frame.axis != V::Zero()) {
+      frame.gain = frame.axis.dot(torque) / frame.axis.dot(moments * frame.axis) * frame.axis;
+      continue;
+    }
+    const Principal axes = principal(moments);
+    frame.spin_rate = spin_of(axes, (moments * frame.spin).cross(frame.spin));
+    frame.gain = spin_of(axes, torque);
   }
+}
+
+RigidMotions::V RigidMotions::acceleration(const Frame& frame, const V& r) {
+  return frame.spin.cross(frame.spin.cross(r)) + frame.spin_rate.cross(r);
 }
 
 bool RigidMotions::any() const {
@@ -169,35 +197,44 @@ Real RigidMotions::fastest() const {
   return static_cast<Real>(most);
 }
 
-void RigidMotions::take_from(std::span<const Vec3> x, std::span<const Vec3> v, std::span<Vec3> u) const {
+void RigidMotions::take_from(std::span<const Vec3> x, std::span<const Vec3> v, Real ahead,
+                             std::span<Vec3> u) const {
   if (!any()) {
     std::copy(v.begin(), v.end(), u.begin());
     return;
   }
-  for (std::size_t i = 0; i < v.size(); ++i) {
-    const Frame& frame = frames_[std::size_t(of_[i])];
-    u[i] = v[i] - frame.spin.cross(x[i].cast<double>() - frame.centre).cast<Real>();
-  }
+  parallel_for(v.size(), block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Frame& frame = frames_[std::size_t(of_[i])];
+      const V spin = frame.spin + double(ahead) * frame.gain;
+      u[i] = v[i] - spin.cross(x[i].cast<double>() - frame.centre).cast<Real>();
+    }
+  });
+}
+
+void RigidMotions::bend(std::span<const Vec3> x, Real h, std::span<Vec3> from) const {
+  parallel_for(x.size(), block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Frame& frame = frames_[std::size_t(of_[i])];
+      from[i] = x[i] + h * h / 2 * acceleration(frame, x[i].cast<double>() - frame.centre).cast<Real>();
+    }
+  });
 }
 
 void RigidMotions::add_centrifugal(std::span<const Vec3> x, std::span<const Real> mass, Real h,
                                    std::span<Vec3> impulse) const {
   if (!any()) return;
-  for (std::size_t i = 0; i < impulse.size(); ++i) {
-    const Frame& frame = frames_[std::size_t(of_[i])];
-    const V r = x[i].cast<double>() - frame.centre;
-    impulse[i] -=
-        h * mass[i] * (frame.spin.cross(frame.spin.cross(r)) + frame.spin_rate.cross(r)).cast<Real>();
-  }
+  parallel_for(impulse.size(), block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Frame& frame = frames_[std::size_t(of_[i])];
+      impulse[i] -= h * mass[i] * acceleration(frame, x[i].cast<double>() - frame.centre).cast<Real>();
+    }
+  });
 }
 
 void RigidMotions::advance(std::span<Vec3> x, std::span<Vec3> v, std::span<const Real> mass,
                            std::span<const Real> inverse_mass, Real h) {
   const auto step = double(h);
-  // The second-order part of a turn so small is lost in the positions' own rounding.
-  const double least = 2 * std::sqrt(double(std::numeric_limits<Real>::epsilon())) / step;
-  for (Frame& frame : frames_)
-    if (frame.spin.norm() < least) frame.spin.setZero();
   const auto frame_of = [&](std::size_t i) -> const Frame* {
     const Frame* const frame = frames_.empty() ? nullptr : &frames_[std::size_t(of_[i])];
     return frame && frame->spin != V::Zero() ? frame : nullptr;
@@ -219,18 +256,20 @@ void RigidMotions::advance(std::span<Vec3> x, std::span<Vec3> v, std::span<const
     for (std::size_t p = 0; p < frames_.size(); ++p)
       if (frames_[p].spin != V::Zero()) find_turn(frames_[p], body_[p], step);
   }
-  for (std::size_t i = 0; i < v.size(); ++i) {
-    const Frame* const frame = frame_of(i);
-    if (!frame || inverse_mass[i] == 0) {
-      x[i] += h * v[i];
-      continue;
+  parallel_for(v.size(), block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Frame* const frame = frame_of(i);
+      if (!frame || inverse_mass[i] == 0) {
+        x[i] += h * v[i];
+        continue;
+      }
+      // Coriolis' force turns what moves within the frame twice as far back as the frame turns.
+      const V u = within(*frame, i);
+      const V r = frame->turn * (place(*frame, i) + step * u);
+      x[i] = (frame->centre + step * frame->velocity + r).cast<Real>();
+      v[i] = (frame->velocity + frame->spin_after.cross(r) + frame->turn.transpose() * u).cast<Real>();
     }
-    // Coriolis' force turns what moves within the frame twice as far back as the frame turns.
-    const V u = within(*frame, i);
-    const V r = frame->turn * (place(*frame, i) + step * u);
-    x[i] = (frame->centre + step * frame->velocity + r).cast<Real>();
-    v[i] = (frame->velocity + frame->spin_after.cross(r) + frame->turn.transpose() * u).cast<Real>();
-  }
+  });
 }
 
 void RigidMotions::find_turn(Frame& frame, const Sums& then, double h) {

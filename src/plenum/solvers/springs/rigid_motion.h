@@ -18,10 +18,19 @@ namespace plenum::inline PLENUM_ABI {
 /// is not that of a rigid body the frame's share of it fades out: what is soft is left to the tangents.
 class RigidMotions {
  public:
+  /// How far [rad] a frame should turn in a part. Where even the shortest turns farther, its share fades,
+  /// until it has none at twice that: a centrifugal force that is taken from where a part begins makes energy
+  /// of turns beyond 0.79, and what stretches turns less at its end than at its beginning.
+  static constexpr double farthest = 0.25;
+
   RigidMotions() = default;
   /// Of pieces that hang together. Those with beads are `guided` and do not turn; `pinned` may be held.
   RigidMotions(std::span<const Index> piece_of, std::span<const Index> guided, std::span<const Index> pinned);
 
+  /// Before a step of h [s] in parts no shorter than `shortest` [s]. What turns so slowly that it does not
+  /// show within the step's rounding is left to tangents, and what turns too far in the shortest part for a
+  /// frame that goes on turning as it did. `gravity` [m/s^2] turns what is pinned on.
+  void begin(const Vec3& gravity, Real h, Real shortest);
   /// Finds the motions of particles at x [N] m with velocities v [N] m/s. Those that `supports` hold are to
   /// move within what these leave free.
   void find(std::span<const Vec3> x, std::span<const Vec3> v, std::span<const Real> mass,
@@ -30,8 +39,10 @@ class RigidMotions {
   bool any() const;
   /// The fastest spin [rad/s].
   Real fastest() const;
-  /// u [N] = v less the turning, m/s.
-  void take_from(std::span<const Vec3> x, std::span<const Vec3> v, std::span<Vec3> u) const;
+  /// u [N] = v less the turning after a time `ahead` [s], m/s.
+  void take_from(std::span<const Vec3> x, std::span<const Vec3> v, Real ahead, std::span<Vec3> u) const;
+  /// from [N] = where tangents that end where the arcs do after h [s] begin, m.
+  void bend(std::span<const Vec3> x, Real h, std::span<Vec3> from) const;
   /// Adds what turns velocities with the frames, to impulse [N] N s on each particle: centrifugal forces,
   /// less what of them turns a body as a whole.
   void add_centrifugal(std::span<const Vec3> x, std::span<const Real> mass, Real h,
@@ -54,6 +65,7 @@ class RigidMotions {
     /// As if places and velocities were relative to these.
     void move_to(const V& r, const V& v);
     double weight() const { return qq(3, 3); }
+    V moment() const { return qq.col(3).head<3>(); }
     V centre() const { return qq.col(3).head<3>() / weight(); }
     V velocity() const { return vq.col(3).head<3>() / weight(); }
     M second_moment() const { return qq.topLeftCorner<3, 3>(); }
@@ -68,16 +80,22 @@ class RigidMotions {
     V spin = V::Zero();              ///< [rad/s]
     V angular_momentum = V::Zero();  ///< [kg m^2/s] about the centre
     M turn = M::Identity();          ///< in a step
+    double share = 0;                ///< of what a rigid body would spin
     V spin_rate = V::Zero();         ///< [rad/s^2] of a free body
+    V gain = V::Zero();              ///< [rad/s^2] by gravity
     V spin_after = V::Zero();
   };
-  static void find_spin(Frame& frame, const Sums& body, const Sums& pins);
+  void find_spin(Frame& frame, const Sums& body, const Sums& pins) const;
+  /// [m/s^2] of a particle at r from the centre of a frame.
+  static V acceleration(const Frame& frame, const V& r);
   static void find_turn(Frame& frame, const Sums& body, double h);
 
   std::vector<Index> of_;      // [N] piece of each particle
   std::vector<Index> pinned_;  // particles
   std::vector<Frame> frames_;
   std::vector<Sums> body_, pins_;
+  V gravity_ = V::Zero();
+  double step_ = 0, shortest_ = 0;
 };
 
 }  // namespace plenum::inline PLENUM_ABI

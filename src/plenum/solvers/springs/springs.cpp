@@ -142,6 +142,7 @@ SpringsWorkspace& prepare(Springs::Workspace& workspace, const Springs::Model& m
   w.part_x.resize(n);
   w.part_v.resize(n);
   w.deviation.resize(n);
+  w.bent.resize(n);
   w.rigid = RigidMotions();
   if (w.multipliers.empty()) {
     std::vector<Index> piece_of;

@@ -59,6 +59,7 @@ struct SpringsWorkspace {
   std::vector<Vec3> part_x, part_v;  ///< [N] m, m/s where a part of the step began
   RigidMotions rigid;                ///< of its pieces
   std::vector<Vec3> deviation;       ///< [N] m/s, of the velocities from those
+  std::vector<Vec3> bent;            ///< [N] m where tangents to where those lead begin
   std::span<Support> offered;        ///< for the step to come
   SupportSet supports;               ///< those of the step that goes on
   std::vector<Vec3> reaction;        ///< [N] N s of them, and scratch
