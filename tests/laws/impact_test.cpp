@@ -358,8 +358,8 @@ TEST(Impact, WhoseNetTearsIsNotToldToLetItTear) {
   EXPECT_NE(said_of(0, 1).find("let through; slow it down, or let the net tear\n"), std::string::npos);
   EXPECT_NE(said_of(1.9, 1).find("let through; slow it down, let the net tear sooner, or raise substeps\n"),
             std::string::npos);
-  EXPECT_EQ(said_of(1.9, 2), "");
-  EXPECT_EQ(said_of(1, 1), "");
+  EXPECT_EQ(said_of(1.9, 2).find("let through"), std::string::npos);
+  EXPECT_EQ(said_of(1, 1).find("let through"), std::string::npos);
 }
 
 TEST(SlowImpact, WhatDrawsClothOutSlowlyIsNotLetThrough) {
