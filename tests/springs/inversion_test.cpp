@@ -280,7 +280,8 @@ TEST(SpringsInversion, APressedBoxComesToRest) {
     const Real frame = Real(1) / 60, longest = Springs::max_dt(net.model, net.state, params);
     const int steps = static_cast<int>(std::ceil(frame / std::min(frame, longest)));
     bool flat = false;
-    for (int k = 0; k < 60 * 4; ++k)
+    // It may buckle late: so it does in double precision after three seconds.
+    for (int k = 0; k < 60 * 6; ++k)
       for (int step = 0; step < steps; ++step) {
         const Real time = frame * (Real(k) + Real(step + 1) / Real(steps));
         const Real pressed = std::min(Real(1), 2 * time);
