@@ -235,6 +235,8 @@ TEST(Blocks, RefuseWhatCannotBe) {
   spec.blocks[0].spacing = Real(1e-6);
   EXPECT_GT(ParticleSystem::memory(spec), std::size_t{1} << 40);  // without allocating it
   EXPECT_THROW(ParticleSystem::build(spec, model, state), Error);
+  spec.blocks = {{.low = Vec3(1, 1, 1), .high = Vec3(2, 0, 2)}};
+  EXPECT_THROW(ParticleSystem::build(spec, model, state), Error);
   spec.blocks.clear();
   spec.surfaces.resize(1);
   EXPECT_THROW(ParticleSystem::build(spec, model, state), Error);

@@ -284,6 +284,15 @@ void ParticleSystem::build(const Spec& spec, Model& model, State& state) {
         Problem{.key = "velocities",
                 .what = "must be as many as positions, or none",
                 .value = fmt::format("{} for {} positions", spec.velocities.size(), spec.positions.size())});
+  for (std::size_t b = 0; b < spec.blocks.size(); ++b) {
+    const ParticleBlock& block = spec.blocks[b];
+    if (block.shape == ParticleBlock::Shape::box && (block.low.array() > block.high.array()).any())
+      throw Error(
+          Problem{.key = fmt::format("blocks[{}].high", b),
+                  .what = "is below the block's lowest corner",
+                  .value = fmt::format("[{}, {}, {}]", block.high.x(), block.high.y(), block.high.z()),
+                  .remedy = "let no component be below that of low"});
+  }
   if (bound_of(spec) > most_particles)
     throw Error(Problem{.key = "blocks",
                         .what = "hold too many particles",
