@@ -15,7 +15,8 @@ constexpr std::size_t samples_per_block = 512;
 /// A sample on its way through the step; contacts change it one after the other.
 struct Traveller {
   Vec3 x0, x1, v;
-  Vec3 u, a;  // velocity at x1 and acceleration of the parabola through the positions
+  Vec3 u, a;   // velocity at x1 and acceleration of the parabola through the positions
+  Real share;  // of the step's change of velocity that is part of its way already
   Real inverse_mass, radius, friction, restitution;
 };
 
@@ -27,6 +28,10 @@ void set_parabola(Traveller& p, const Vec3* v0, Real h) {
   const Vec3 mean = (p.x1 - p.x0) / h;
   p.a = v0 ? Vec3((p.v - *v0) / h) : Vec3(2 / h * (p.v - mean));
   p.u = v0 ? Vec3(mean + h / 2 * p.a) : p.v;
+  // x1 = x0 + h (v - (1 - share) h a): 1 for symplectic and implicit Euler, 1/2 on a parabola, 0 for explicit
+  // Euler.
+  const Real change = h * p.a.squaredNorm();
+  p.share = change > 0 ? std::clamp(1 - p.a.dot(p.v - mean) / change, Real(0), Real(1)) : Real(1);
 }
 
 /// A bounce off a plane in the midst of a step that ends `depth` [m] beyond it at the normal velocity u < 0
@@ -46,6 +51,18 @@ Bounce bounce(Real depth, Real u, Real a, Real e, Real h) {
   const Real w = std::sqrt(std::max(u * u + 2 * a * depth, Real(0)));
   const Real t = depth > 0 ? std::min(2 * depth / (w - u), h) : Real(0);
   return {w, e * w * t + a * t * t / 2};
+}
+
+/// What friction takes from the way of a sample within a step, whose tangential velocity along the unit
+/// vector t it has lowered by `change` [m/s] and which has slipped by `slip` [m] in the `left` [s] since it
+/// touched. What it holds stays where it touched. What slides felt the part `struck` of the friction at the
+/// touch, and the rest of it evenly ever since, as the rest of what presses: of that, as of any other
+/// acceleration, the method's way has the sample's share. None is pushed back beyond where it touched.
+Vec3 held_back(const Traveller& p, const Vec3& slip, const Vec3& t, Real change, Real struck, bool holds,
+               Real left) {
+  if (holds) return slip;
+  const Real part = struck + (1 - struck) * p.share;
+  return std::clamp(part * left * change, Real(0), std::max(slip.dot(t), Real(0))) * t;
 }
 
 struct Touch {
@@ -122,7 +139,12 @@ bool touches(const Traveller& p, const SolidBody& body, Real h, Touch& touch) {
       const Real stick = speed / t.dot(mobility * t);
       const Real jt = std::min(mu * jn, stick);
       touch.impulse -= jt * t;
-      dx -= left * h * p.inverse_mass * jt * t;
+      // A moving body yields the rest of what friction takes.
+      const Real yields = p.inverse_mass * stick / speed;
+      const Vec3 way = p.x1 - hit, slipped = way - n.dot(way) * n;
+      const Real before = n.dot(p.v - left * h * p.a - body.velocity_at(point));  // as it touched
+      dx -= yields * held_back(p, slipped, t, jt / stick * speed, std::clamp(before / vn, Real(0), Real(1)),
+                               jt == stick, left * h);
     }
   }
   if (depth > 0) dx += depth * n;
@@ -186,6 +208,7 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
                   samples.v[i],
                   Vec3::Zero(),
                   Vec3::Zero(),
+                  1,
                   samples.inverse_mass[i],
                   samples.radii.empty() ? samples.radius : samples.radii[i],
                   samples.friction,
