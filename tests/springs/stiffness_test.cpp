@@ -133,4 +133,27 @@ TEST(SpringsStiffness, ItsScaleIsPartOfTheLongestStep) {
   EXPECT_GT(energy(), start * std::exp(1.0));  // it is not held to less either
 }
 
+TEST(SpringsStiffness, TheLongestStepHoldsWhatNoSpringDamps) {
+  // Two points on a spring, drawn out by a fifth, that swing across it with omega^2 = 2 T/(m L): damping
+  // along the spring takes none of that, and explicit Euler amplifies it by h omega^2 / 2 a second.
+  constexpr double mass = 0.01, stretch = 0.25;
+  test::Net net = pair_of_points(mass, 0.05, stretch);
+  const Springs::Params params = test::isolated(Integrator::explicit_euler);
+  const double across = 2 * double(net.model.stiffness[0]) * stretch / (1 + stretch) / mass;
+  EXPECT_LE(double(Springs::max_dt(net.model, net.state, params)) * across / 2, 1 + 1e-5);
+
+  // Nor is what a penalty keeps damped by it.
+  test::Net slack = pair_of_points(mass, 0.05, 0);
+  const Real free = Springs::max_dt(slack.model, slack.state, params);
+  EXPECT_GT(double(free), double(Springs::max_dt(net.model, net.state, params)));
+  slack.model.constraints.rods = {Index2(0, 1)};
+  slack.model.constraints.rod_length = {1};
+  Springs::update(slack.model);
+  Springs::Params kept = params;
+  kept.constraints = Springs::Constraints::penalty;
+  kept.penalty_stiffness = 100;
+  // Of one rod alone: omega^2 = 2 k/m.
+  EXPECT_LE(double(Springs::max_dt(slack.model, slack.state, kept)) * (2 * 100 / mass) / 2, 1 + 1e-5);
+}
+
 }}  // namespace plenum

@@ -39,14 +39,28 @@ plenum::Integrator method_of(Springs::Integrator integrator) {
 
 Real stable_step(const Springs::Model& model, const Springs::Params& params, double turning) {
   const double penalty = has_penalty(model, params) ? params.penalty_stiffness : 0;
-  const double stiff = double(model.stiffness_bound) * double(params.stiffness_scale);
-  const double omega = std::sqrt(stiff + double(model.constraint_bound) * penalty + turning);
+  const double damped = double(model.stiffness_bound) * double(params.stiffness_scale);
+  const double undamped = double(model.constraint_bound) * penalty + turning;
   const double highest =
       double(model.damping_bound) * double(damping_factor(params)) + double(params.point_damping);
-  const double lowest =
-      double(model.damping_time) * double(damping_factor(params)) * double(model.stiffness_bound) +
-      double(params.point_damping);
-  return explicit_limit(params.integrator, omega, highest, lowest);
+  const double along =
+      double(model.damping_time) * double(damping_factor(params)) * double(model.stiffness_bound);
+  const Real whole = explicit_limit(params.integrator, std::sqrt(damped + undamped), highest,
+                                    along + double(params.point_damping));
+  if (undamped == 0) return whole;
+  return std::min(whole,
+                  explicit_limit(params.integrator, std::sqrt(undamped), highest, params.point_damping));
+}
+
+double tension_bound(const Springs::Model& model, std::span<const Vec3> x, const Springs::Params& params) {
+  double most = 0;
+  for (std::size_t e = 0; e < model.edges.size(); ++e) {
+    if (!(model.stiffness[e] > 0)) continue;
+    const Vec3 d = x[std::size_t(model.edges[e][1])] - x[std::size_t(model.edges[e][0])];
+    const double length = double(d.norm());
+    if (length > 0) most = std::max(most, 1 - double(model.rest_length[e]) / length);
+  }
+  return most * double(model.stiffness_bound) * double(params.stiffness_scale);
 }
 
 void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
