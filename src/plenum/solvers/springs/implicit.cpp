@@ -235,9 +235,9 @@ double fine_tolerance(const Springs::Model& model, const Springs::State& state, 
       },
       [](double a, double b) { return a + b; });
   const double whole = norm(flat(std::as_const(w.rhs)));
+  constexpr double finest = 0.01;  // beyond which single precision has no digits to answer with
   const double share = whole > 0 ? std::min(1.0, std::sqrt(momentum) / whole) : 1;
-  constexpr double rounding = 16 * double(std::numeric_limits<Real>::epsilon());
-  return std::min(double(params.tolerance), std::max(share * double(params.tolerance), rounding));
+  return std::max(share, finest) * double(params.tolerance);
 }
 
 /// Solves for state.velocity_change within pins, supports and `strict` constraints. Adds to `turns`.
