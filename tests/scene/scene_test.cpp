@@ -208,6 +208,39 @@ TEST(Scene, ErrorsOfBuildingNameTheirLine) {
             "s.json:6: systems[0].model.parts[1].pins[1]: is no particle: 5 (allowed: 0 to 1)");
 }
 
+TEST(Scene, ListsWhatEverySolverFindsWhileItIsBuilt) {
+  const std::string text = R"({"systems": [
+    {"type": "springs", "name": "nets", "params": {"pins": [{}, {}, {"released": true}]}, "model": {"parts": [
+      {"type": "points", "points": [[0, 0, 0], [1, 0, 0]], "mass": 1,
+       "springs": [
+         [0, 2],
+         [1, 1],
+         [0, 1]]},
+      {"type": "cloth", "pins": [
+        {"where": "indices"},
+        {"where": "box", "box_min": [8, 8, 8], "box_max": [9, 9, 9]}]}]}},
+    {"type": "rigid", "name": "bodies", "model": {"bodies": [
+      {"shapes": [{"shape": "hull", "points": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]}]},
+      {"motion": "dynamic", "shapes": [{"shape": "plane"}]}]}},
+    {"type": "particles", "name": "dust", "params": {"emitters": [
+      {"direction": [0, 0, 0]},
+      {"shape": "mesh", "surface": 3}]}}]})";
+  std::vector<std::string> keys;
+  for (const Problem& problem : check_scene_text(text, "s.json")) keys.push_back(problem.key);
+  const std::vector<std::string> expected{
+      "systems[0].params.pins[2]",
+      "systems[0].model.parts[0].springs[0]",
+      "systems[0].model.parts[0].springs[1]",
+      "systems[0].model.parts[1].pins[0].indices",
+      "systems[0].model.parts[1].pins[1]",
+      "systems[1].model.bodies[0].shapes[0].points",
+      "systems[1].model.bodies[1].motion",
+      "systems[2].params.emitters[0].direction",
+      "systems[2].params.emitters[1].surface",
+  };
+  EXPECT_EQ(keys, expected);
+}
+
 TEST(Scene, RefusesMemoryBeyondTheBudgetBeforeItBuilds) {
   const int before = Toy::builds;
   const std::string n = std::to_string(std::lround(1e8 * 2 * sizeof(Vec3) / 1048576));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <vector>
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -22,7 +21,27 @@ std::string sentence(const Problem& p) {
   return s;
 }
 
-Error::Error(Problem problem) : std::runtime_error(sentence(problem)), problem_(std::move(problem)) {}
+namespace {
+
+std::string sentences(std::span<const Problem> problems) {
+  std::string lines;
+  for (const Problem& problem : problems) lines.append(lines.empty() ? "" : "\n").append(sentence(problem));
+  return lines;
+}
+
+}  // namespace
+
+Error::Error(Problem problem) : std::runtime_error(sentence(problem)), problems_{std::move(problem)} {}
+
+Error::Error(std::vector<Problem> problems)
+    : std::runtime_error(sentences(problems)), problems_(std::move(problems)) {}
+
+void rethrow_under(std::string_view key, const Error& error) {
+  std::vector<Problem> problems(error.problems().begin(), error.problems().end());
+  for (Problem& problem : problems)
+    problem.key.insert(0, std::string(key) + (problem.key.empty() ? "" : "."));
+  throw Error(std::move(problems));
+}
 
 int edit_distance(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "plenum/base/real.h"
 
@@ -26,15 +27,57 @@ struct Problem {
 /// N/m)".
 std::string sentence(const Problem& problem);
 
-/// Thrown for every input that is refused; what() is sentence(problem).
+/// Thrown for every input that is refused; what() has a line, sentence(problem), for each of its problems.
 class Error : public std::runtime_error {
  public:
   explicit Error(Problem problem);
   explicit Error(std::string what) : Error(Problem{.what = std::move(what)}) {}
-  const Problem& problem() const { return problem_; }
+  /// Of one problem or more.
+  explicit Error(std::vector<Problem> problems);
+  /// The first, of most errors the only one.
+  const Problem& problem() const { return problems_.front(); }
+  std::span<const Problem> problems() const { return problems_; }
 
  private:
-  Problem problem_;
+  std::vector<Problem> problems_;
+};
+
+/// Throws the problems of an Error with their keys as of what is in `key`.
+[[noreturn]] void rethrow_under(std::string_view key, const Error& error);
+
+/// Calls look(); the keys of what it refuses become those of what is in `key`.
+template <class Look>
+void under(std::string_view key, Look&& look) {
+  try {
+    look();
+  } catch (const Error& error) {
+    rethrow_under(key, error);
+  }
+}
+
+/// Gathers what is wrong with the parts of an input, so that all of it can be told at once.
+class Refusals {
+ public:
+  /// Calls look(), and keeps the problems of the Error that it may throw.
+  template <class Look>
+  void keep(Look&& look) {
+    try {
+      look();
+    } catch (const Error& error) {
+      for (const Problem& problem : error.problems()) keep(problem);
+    }
+  }
+  void keep(Problem problem) {
+    if (problems_.size() < most) problems_.push_back(std::move(problem));
+  }
+  /// Throws all that was kept as one Error, if there is any.
+  void refuse() {
+    if (!problems_.empty()) throw Error(std::move(problems_));
+  }
+
+ private:
+  static constexpr std::size_t most = 1000;  // of what nobody reads
+  std::vector<Problem> problems_;
 };
 
 /// Edit distance with transpositions (Damerau 1964), for suggesting names. Bytes, case-insensitive.

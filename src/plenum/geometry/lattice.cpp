@@ -119,7 +119,8 @@ TetMesh lattice_tetrahedra(const TriangleMesh& surface, Real spacing, const Latt
                 .value = fmt::format("{}", spacing),
                 .allowed = fmt::format("{:.4g} m (a thousandth of the mesh) and up", longest / 1000)});
   if (enclosed_volume(surface.x, surface.triangles) <= 0)
-    throw Error(Problem{.what = "the surface does not face outward, so it has no inside to fill",
+    throw Error(Problem{.key = "mesh",
+                        .what = "does not face outward, so it has no inside to fill",
                         .remedy = "turn its triangles"});
   // A margin of more than half a cube all around, so that no tetrahedron that could be kept is missing.
   Lattice lattice;

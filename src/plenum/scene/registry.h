@@ -48,10 +48,12 @@ class DraftOf final : public SystemDraft {
       return 0;
   }
   std::unique_ptr<System> build(std::string name) override {
-    if constexpr (requires { S::check(spec_, params_); }) S::check(spec_, params_);
+    Refusals refusals;
+    if constexpr (requires { S::check(spec_, params_); }) refusals.keep([&] { S::check(spec_, params_); });
     auto system = std::make_unique<SystemOf<S>>(std::move(name), typename S::Model{}, typename S::State{},
                                                 std::move(params_));
-    S::build(spec_, system->model, system->state);
+    refusals.keep([&] { S::build(spec_, system->model, system->state); });
+    refusals.refuse();
     return system;
   }
 

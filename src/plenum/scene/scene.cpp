@@ -126,7 +126,7 @@ class SceneReader {
         scene.world.add(system.draft->build(system.name));
         system.draft.reset();
       } catch (const Error& error) {
-        add_build_error(system, error.problem());
+        for (const Problem& problem : error.problems()) add_build_error(system, problem);
         continue;
       } catch (const std::bad_alloc&) {
         context_.add(problem_at(system.node, system.path, "there is not enough memory for this system"));

@@ -144,22 +144,23 @@ std::size_t Obstacle::memory(const Spec& spec) {
 void Obstacle::build(const Spec& spec, Model& model, State& state) {
   model = {};
   state = {};
+  Refusals refusals;
   for (std::size_t p = 0; p < spec.parts.size(); ++p) {
     const Part& part = spec.parts[p];
-    try {
-      model.shapes.push_back(shape_of(part));
-      model.meshes.push_back(drawn_mesh(part));
-    } catch (const Error& error) {
-      Problem problem = error.problem();
-      problem.key = fmt::format("parts[{}]{}{}", p, problem.key.empty() ? "" : ".", problem.key);
-      throw Error(std::move(problem));
-    }
-    model.local.push_back({part.position, rotation_from_degrees(part.rotation)});
-    model.palette.push_back(part.palette);
-    if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()))
-      if (const std::string doubts = mesh->solid->doubts(); !doubts.empty())
-        model.doubts.push_back(fmt::format("model.parts[{}].mesh {}", p, doubts));
+    const std::string key = fmt::format("parts[{}]", p);
+    refusals.keep([&] {
+      under(key, [&] {
+        model.shapes.push_back(shape_of(part));
+        model.meshes.push_back(drawn_mesh(part));
+      });
+      model.local.push_back({part.position, rotation_from_degrees(part.rotation)});
+      model.palette.push_back(part.palette);
+      if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()))
+        if (const std::string doubts = mesh->solid->doubts(); !doubts.empty())
+          model.doubts.push_back(fmt::format("model.{}.mesh {}", key, doubts));
+    });
   }
+  refusals.refuse();
 }
 
 Real Obstacle::max_dt(const Model&, const State&, const Params&) {

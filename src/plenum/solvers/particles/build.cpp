@@ -279,20 +279,24 @@ std::size_t ParticleSystem::scratch_memory(const Spec& spec, const Params& param
 }
 
 void ParticleSystem::build(const Spec& spec, Model& model, State& state) {
+  Refusals refusals;
   if (!spec.velocities.empty() && spec.velocities.size() != spec.positions.size())
-    throw Error(
+    refusals.keep(
         Problem{.key = "velocities",
                 .what = "must be as many as positions, or none",
                 .value = fmt::format("{} for {} positions", spec.velocities.size(), spec.positions.size())});
   for (std::size_t b = 0; b < spec.blocks.size(); ++b) {
     const ParticleBlock& block = spec.blocks[b];
     if (block.shape == ParticleBlock::Shape::box && (block.low.array() > block.high.array()).any())
-      throw Error(
+      refusals.keep(
           Problem{.key = fmt::format("blocks[{}].high", b),
                   .what = "is below the block's lowest corner",
                   .value = fmt::format("[{}, {}, {}]", block.high.x(), block.high.y(), block.high.z()),
                   .remedy = "let no component be below that of low"});
   }
+  for (std::size_t s = 0; s < spec.surfaces.size(); ++s)
+    refusals.keep([&] { check_mesh(spec.surfaces[s].mesh, fmt::format("surfaces[{}].mesh", s)); });
+  refusals.refuse();
   if (bound_of(spec) > most_particles)
     throw Error(Problem{.key = "blocks",
                         .what = "hold too many particles",
@@ -310,7 +314,6 @@ void ParticleSystem::build(const Spec& spec, Model& model, State& state) {
   model.palette = spec.palette;
   for (std::size_t s = 0; s < spec.surfaces.size(); ++s) {
     const TriangleMesh& mesh = spec.surfaces[s].mesh;
-    check_mesh(mesh, fmt::format("surfaces[{}].mesh", s));
     model.surfaces.push_back(mesh);
     std::vector<double>& running = model.cumulative_area.emplace_back();
     double sum = 0;
@@ -358,23 +361,25 @@ void ParticleSystem::build(const Spec& spec, Model& model, State& state) {
 }
 
 void ParticleSystem::check(const Spec& spec, const Params& params) {
+  Refusals refusals;
   if (!(params.pair.n > params.pair.m))
-    throw Error(Problem{.key = "params.pair.n",
-                        .what = "must be above the exponent of the attraction",
-                        .value = fmt::format("{}", params.pair.n),
-                        .allowed = fmt::format("above m, {}", params.pair.m)});
+    refusals.keep(Problem{.key = "params.pair.n",
+                          .what = "must be above the exponent of the attraction",
+                          .value = fmt::format("{}", params.pair.n),
+                          .allowed = fmt::format("above m, {}", params.pair.m)});
   for (std::size_t e = 0; e < params.emitters.size(); ++e) {
     const ParticleEmitter& emitter = params.emitters[e];
     const std::string key = fmt::format("params.emitters[{}].", e);
     const bool on_mesh = emitter.shape == ParticleEmitter::Shape::mesh;
     if (on_mesh && static_cast<std::size_t>(emitter.surface) >= spec.surfaces.size())
-      throw Error(Problem{.key = key + "surface",
-                          .what = "is not one of the surfaces of the model",
-                          .value = fmt::format("{} of {}", emitter.surface, spec.surfaces.size()),
-                          .remedy = "add a mesh to model.surfaces"});
+      refusals.keep(Problem{.key = key + "surface",
+                            .what = "is not one of the surfaces of the model",
+                            .value = fmt::format("{} of {}", emitter.surface, spec.surfaces.size()),
+                            .remedy = "add a mesh to model.surfaces"});
     if (!on_mesh && emitter.direction == Vec3::Zero())
-      throw Error(Problem{.key = key + "direction", .what = "must not be the zero vector"});
+      refusals.keep(Problem{.key = key + "direction", .what = "must not be the zero vector"});
   }
+  refusals.refuse();
 }
 
 void ParticleSystem::check(const Model& model, const State& s) {

@@ -239,7 +239,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   model = {};
   state = {};
   int colour = 0;
-  for (std::size_t k = 0; k < spec.bodies.size(); ++k) {
+  const auto add_kind = [&](std::size_t k) {
     const BodySpec& body = spec.bodies[k];
     const auto key = [&](const std::string& rest) { return "bodies[" + std::to_string(k) + "]." + rest; };
     // One body of the kind: shapes, mass, principal frame.
@@ -248,7 +248,9 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
     MassProperties whole;
     for (std::size_t s = 0; s < body.shapes.size(); ++s) {
       const ShapeSpec& shape = body.shapes[s];
-      if (shape.shape == Form::hull) hulls[s] = std::make_shared<const ConvexHull>(convex_hull(shape.points));
+      if (shape.shape == Form::hull)
+        under(key("shapes[" + std::to_string(s) + "].points"),
+              [&] { hulls[s] = std::make_shared<const ConvexHull>(convex_hull(shape.points)); });
       if (shape.shape == Form::plane && body.motion != Motion::fixed)
         throw Error(
             Problem{.key = key("motion"), .what = "a body with a plane cannot move", .allowed = "fixed"});
@@ -340,7 +342,10 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
           }
           if (moves) ++colour;
         }
-  }
+  };
+  Refusals refusals;
+  for (std::size_t k = 0; k < spec.bodies.size(); ++k) refusals.keep([&] { add_kind(k); });
+  refusals.refuse();
   model.first.push_back(static_cast<Index>(model.colliders.size()));
   state.start_x = state.frames.x;
   state.start_q = state.frames.q;

@@ -98,8 +98,10 @@ class Builder {
     const auto first_bend = std::find(kinds, m_.kind.end(), std::uint8_t(Springs::bend));  // they come last
     m_.part_edges.push_back(
         Index3(first_edge_, Index(m_.edges.size()) - first_edge_, Index(first_bend - kinds)));
-    pins();
-    wires();
+    Refusals refusals;
+    for (std::size_t p = 0; p < part_.pins.size(); ++p) refusals.keep([&] { pin(p); });
+    for (std::size_t k = 0; k < part_.wires.size(); ++k) refusals.keep([&] { wire(k); });
+    refusals.refuse();
     made_.num_rods = Index(m_.constraints.rods.size()) - made_.first_rod;
     made_.num_wires = Index(m_.constraints.wires.size()) - made_.first_wire;
     m_.parts.push_back(made_);
@@ -182,13 +184,9 @@ class Builder {
   void soft_body() {
     require_solid(part_.mesh, key_ + ".mesh");
     TetMesh lattice;
-    try {
+    under(key_, [&] {
       lattice = lattice_tetrahedra(part_.mesh, part_.spacing, {.inside = Inside::pseudonormals});
-    } catch (const Error& error) {
-      Problem problem = error.problem();
-      problem.key = problem.key.empty() ? key_ + ".mesh" : key_ + "." + problem.key;
-      throw Error(problem);
-    }
+    });
     // The jagged lattice does not have quite the volume of the body; its mass is the body's.
     const double volume = enclosed_volume(part_.mesh.x, part_.mesh.triangles);
     const std::vector<Real> volumes = tetrahedron_volumes(lattice.x, lattice.tetrahedra);
@@ -233,41 +231,43 @@ class Builder {
                             .value = fmt::format("[{}, {}]", e[0], e[1]),
                             .allowed = fmt::format("0 to {}", n - 1)});
     };
-    for (std::size_t s = 0; s < part_.springs.size(); ++s) {
-      const Index2 e = part_.springs[s];
-      check("springs", s, e);
-      spring(e[0], e[1], part_.structural_stiffness, Springs::user,
-             part_.rest_lengths.empty() ? Real(-1) : part_.rest_lengths[s]);
-    }
-    for (std::size_t r = 0; r < part_.rods.size(); ++r) {
-      const Index2 e = part_.rods[r];
-      check("rods", r, e);
-      const Real length = (part_.points[std::size_t(e[1])] - part_.points[std::size_t(e[0])]).norm();
-      require(length > 0, fmt::format("{}.rods[{}]", key_, r), "joins two points at one place");
-      rod(e[0], e[1], length);
-    }
+    Refusals refusals;
+    for (std::size_t s = 0; s < part_.springs.size(); ++s)
+      refusals.keep([&] {
+        const Index2 e = part_.springs[s];
+        check("springs", s, e);
+        spring(e[0], e[1], part_.structural_stiffness, Springs::user,
+               part_.rest_lengths.empty() ? Real(-1) : part_.rest_lengths[s]);
+      });
+    for (std::size_t r = 0; r < part_.rods.size(); ++r)
+      refusals.keep([&] {
+        const Index2 e = part_.rods[r];
+        check("rods", r, e);
+        const Real length = (part_.points[std::size_t(e[1])] - part_.points[std::size_t(e[0])]).norm();
+        require(length > 0, fmt::format("{}.rods[{}]", key_, r), "joins two points at one place");
+        rod(e[0], e[1], length);
+      });
+    refusals.refuse();
   }
 
-  void wires() {
-    for (std::size_t k = 0; k < part_.wires.size(); ++k) {
-      const SpringsWire& wire = part_.wires[k];
-      const std::string key = fmt::format("{}.wires[{}]", key_, k);
-      require(wire.axis.norm() > 0, key + ".axis", "must not be zero");
-      require(wire.pitch != 0, key + ".pitch", "must not be zero");
-      const Vec3 axis = wire.axis.normalized();
-      Vec3 radial = wire.radial - wire.radial.dot(axis) * axis;
-      if (radial.norm() > Real(1e-3) * wire.radial.norm())
-        radial.normalize();
-      else if (wire.shape == WireShape::helix)
-        throw Error(Problem{.key = key + ".radial", .what = "must not be along the axis"});
-      else
-        radial = axis.unitOrthogonal();
-      for (const Index i : checked(wire.beads, key + ".beads")) {
-        m_.constraints.beads.push_back(base_ + i);
-        m_.constraints.bead_wire.push_back(Index(m_.constraints.wires.size()));
-      }
-      m_.constraints.wires.push_back({wire.shape, wire.origin, axis, radial, wire.radius, wire.pitch});
+  void wire(std::size_t k) {
+    const SpringsWire& wire = part_.wires[k];
+    const std::string key = fmt::format("{}.wires[{}]", key_, k);
+    require(wire.axis.norm() > 0, key + ".axis", "must not be zero");
+    require(wire.pitch != 0, key + ".pitch", "must not be zero");
+    const Vec3 axis = wire.axis.normalized();
+    Vec3 radial = wire.radial - wire.radial.dot(axis) * axis;
+    if (radial.norm() > Real(1e-3) * wire.radial.norm())
+      radial.normalize();
+    else if (wire.shape == WireShape::helix)
+      throw Error(Problem{.key = key + ".radial", .what = "must not be along the axis"});
+    else
+      radial = axis.unitOrthogonal();
+    for (const Index i : checked(wire.beads, key + ".beads")) {
+      m_.constraints.beads.push_back(base_ + i);
+      m_.constraints.bead_wire.push_back(Index(m_.constraints.wires.size()));
     }
+    m_.constraints.wires.push_back({wire.shape, wire.origin, axis, radial, wire.radius, wire.pitch});
   }
 
   /// Indices of the part's own particles, or an error that names the first that is not one.
@@ -281,25 +281,23 @@ class Builder {
     return indices;
   }
 
-  void pins() {
-    for (std::size_t p = 0; p < part_.pins.size(); ++p) {
-      const SpringsPin& pin = part_.pins[p];
-      const std::string key = fmt::format("{}.pins[{}]", key_, p);
-      bool any = false;
-      for (const Index i : selected(pin, key)) {
-        const Index particle = base_ + i;
-        if (s_.particles.inverse_mass[std::size_t(particle)] == 0) continue;  // by an earlier pin
-        any = true;
-        m_.pinned.push_back(particle);
-        m_.pin_group.push_back(Index(pin.group));
-        m_.pin_position.push_back(s_.particles.x[std::size_t(particle)]);
-        s_.particles.inverse_mass[std::size_t(particle)] = 0;
-      }
-      if (!any)
-        throw Error(Problem{.key = key,
-                            .what = "holds no particle that pins before it do not hold already",
-                            .remedy = "put it before them, hold other particles, or leave it out"});
+  void pin(std::size_t p) {
+    const SpringsPin& pin = part_.pins[p];
+    const std::string key = fmt::format("{}.pins[{}]", key_, p);
+    bool any = false;
+    for (const Index i : selected(pin, key)) {
+      const Index particle = base_ + i;
+      if (s_.particles.inverse_mass[std::size_t(particle)] == 0) continue;  // by an earlier pin
+      any = true;
+      m_.pinned.push_back(particle);
+      m_.pin_group.push_back(Index(pin.group));
+      m_.pin_position.push_back(s_.particles.x[std::size_t(particle)]);
+      s_.particles.inverse_mass[std::size_t(particle)] = 0;
     }
+    if (!any)
+      throw Error(Problem{.key = key,
+                          .what = "holds no particle that pins before it do not hold already",
+                          .remedy = "put it before them, hold other particles, or leave it out"});
   }
 
   std::vector<Index> selected(const SpringsPin& pin, const std::string& key) const {
@@ -415,14 +413,16 @@ void Springs::check(const Spec& spec, const Params& params) {
   for (const SpringsPart& part : spec.parts)
     for (const SpringsPin& pin : part.pins) groups.push_back(Index(pin.group));
   make_set(groups);
+  Refusals refusals;
   for (std::size_t g = 0; g < params.pins.size(); ++g) {
     const PinMotion& motion = params.pins[g];
     if (motion.offset == Vec3::Zero() && motion.rotation == Vec3::Zero() && !motion.released) continue;
     if (std::optional<Problem> problem = lacking(groups, Index(g))) {
       problem->key = fmt::format("params.pins[{}]", g);
-      throw Error(*problem);
+      refusals.keep(*problem);
     }
   }
+  refusals.refuse();
 }
 
 std::optional<Problem> Springs::moves_nothing(const Model& model, std::string_view path) {
@@ -485,8 +485,10 @@ void Springs::build(const Spec& spec, Model& model, State& state) {
   std::size_t n = 0;
   for (const SpringsPart& part : spec.parts) n += particles_of(part);
   require(n <= std::size_t(1) << 30, "parts", "hold more than 2^30 particles", n);
+  Refusals refusals;
   for (std::size_t p = 0; p < spec.parts.size(); ++p)
-    Builder(spec.parts[p], fmt::format("parts[{}]", p), model, state).run();
+    refusals.keep([&] { Builder(spec.parts[p], fmt::format("parts[{}]", p), model, state).run(); });
+  refusals.refuse();
   state.velocity_change.assign(model.mass.size(), Vec3::Zero());
   state.pressed.assign(model.mass.size(), 0);
   update(model);

@@ -133,7 +133,7 @@ Pose local(const Rigid::State& state, Index body, const D3& x, const Q& q) {
 
 void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& state) {
   const Names names(spec);
-  for (std::size_t k = 0; k < spec.joints.size(); ++k) {
+  const auto add = [&](std::size_t k) {
     const JointSpec& s = spec.joints[k];
     const std::string key = "joints[" + std::to_string(k) + "].";
     Rigid::Joint joint;
@@ -201,7 +201,10 @@ void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& st
     model.joints.push_back(joint);
     if (!s.collide && joint.a >= 0 && joint.b >= 0)
       model.apart.push_back({std::min(joint.a, joint.b), std::max(joint.a, joint.b)});
-  }
+  };
+  Refusals refusals;
+  for (std::size_t k = 0; k < spec.joints.size(); ++k) refusals.keep([&] { add(k); });
+  refusals.refuse();
   const auto order = [](const Index2& a, const Index2& b) {
     return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
   };
