@@ -210,7 +210,8 @@ TEST(RigidSleep, WakingGivesNoEnergy) {
   Rigid::Spec spec = validation::bin();
   spec.bodies.resize(205);
   Sleepy scene(spec);
-  scene.run(900);
+  // A heap is chaotic: when most of it has come to rest differs between processors.
+  for (int n = 0; n < 60 && scene.num_sleeping() <= 100; ++n) scene.run(60);
   ASSERT_GT(scene.num_sleeping(), 100);
   double before = scene.energy();
   double mass = 0;
