@@ -12,10 +12,6 @@ namespace plenum { namespace {
 
 using namespace test;
 
-Quat turn(double angle, const Vec3& axis) {
-  return Quat(Eigen::AngleAxis<Real>(static_cast<Real>(angle), axis.normalized()));
-}
-
 Manifold once(const Shape& a, const Shape& b, const Pose& pose, double margin = 0) {
   ManifoldCache cache;
   return collide(a, b, pose, static_cast<Real>(margin), cache);

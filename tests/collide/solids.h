@@ -51,6 +51,10 @@ class Dice {
   int used_ = 4;
 };
 
+inline Quat turn(double angle, const Vec3& axis) {
+  return Quat(Eigen::AngleAxis<Real>(static_cast<Real>(angle), axis.normalized()));
+}
+
 enum Kind { sphere, capsule, box, cylinder, cone, hull, num_kinds };
 inline const char* name_of(Kind k) {
   constexpr const char* names[] = {"sphere", "capsule", "box", "cylinder", "cone", "hull"};

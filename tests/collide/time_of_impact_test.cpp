@@ -15,9 +15,6 @@ using namespace test;
 Pose at(const Vec3& x) {
   return {x, Quat::Identity()};
 }
-Quat turn(double angle, const Vec3& axis) {
-  return Quat(Eigen::AngleAxis<Real>(static_cast<Real>(angle), axis.normalized()));
-}
 
 /// The motion of the contract: straight, and turning at a constant rate.
 Pose moved(const Pose& p, const Pose& q, double s) {

@@ -12,7 +12,7 @@
 
 namespace plenum { namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 // One context and renderer for all tests of this file; making them costs far more than a picture.
 class Draw : public ::testing::Test {

@@ -4,14 +4,12 @@
 
 #include <random>
 
+#include "elements/vectors.h"
+
 namespace plenum { namespace {
 
-using V = Vector3<double>;
-
-V random_vector(std::mt19937& random) {
-  std::uniform_real_distribution<double> u(-1, 1);
-  return {u(random), u(random), u(random)};
-}
+using test::random_vector;
+using test::V;
 
 /// Gradient and curvature against central differences of the value along a line x + s v.
 template <class Value, class Terms>

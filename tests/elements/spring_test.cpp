@@ -5,15 +5,13 @@
 #include <Eigen/Eigenvalues>
 #include <random>
 
+#include "elements/vectors.h"
+
 namespace plenum { namespace {
 
-using V = Vector3<double>;
+using test::random_vector;
+using test::V;
 using M = Matrix3<double>;
-
-V random_vector(std::mt19937& random) {
-  std::uniform_real_distribution<double> u(-1, 1);
-  return {u(random), u(random), u(random)};
-}
 
 TEST(Spring, ForceIsTheGradientOfTheEnergy) {
   std::mt19937 random(1);

@@ -4,15 +4,13 @@
 
 #include <random>
 
+#include "elements/vectors.h"
+
 namespace plenum { namespace {
 
-using V = Vector3<double>;
+using test::random_vector;
+using test::V;
 constexpr double density = 1.2;
-
-V random_vector(std::mt19937& random) {
-  std::uniform_real_distribution<double> u(-3, 3);
-  return {u(random), u(random), u(random)};
-}
 
 TEST(Wind, FrontalFlowGivesTheDefinitionOfTheDragCoefficient) {
   const V area(0, 0, 0.5), u(0, 0, -4);
@@ -35,7 +33,7 @@ TEST(Wind, DragIsAlongTheFlowAndLiftAcrossIt) {
 TEST(Wind, BothSidesFeelTheSameAndGrazingOrStillAirNothing) {
   std::mt19937 random(5);
   for (int trial = 0; trial < 20; ++trial) {
-    const V area = random_vector(random), u = random_vector(random);
+    const V area = random_vector(random, 3), u = random_vector(random, 3);
     EXPECT_NEAR(
         (air_force(area, u, density, 1., .5).force - air_force<double>(-area, u, density, 1., .5).force)
             .norm(),
@@ -49,7 +47,7 @@ TEST(Wind, BothSidesFeelTheSameAndGrazingOrStillAirNothing) {
 TEST(Wind, InStillAirItTakesEnergy) {
   std::mt19937 random(6);
   for (int trial = 0; trial < 100; ++trial) {
-    const V area = random_vector(random), velocity = random_vector(random);
+    const V area = random_vector(random, 3), velocity = random_vector(random, 3);
     EXPECT_LE(air_force<double>(area, -velocity, density, 0.7, 1.9).force.dot(velocity), 0);
   }
 }
@@ -57,7 +55,7 @@ TEST(Wind, InStillAirItTakesEnergy) {
 TEST(Wind, AnImplicitStepNeverTurnsTheFlowAround) {
   std::mt19937 random(7);
   for (int trial = 0; trial < 200; ++trial) {
-    const V area = random_vector(random), u = random_vector(random), m = area.normalized();
+    const V area = random_vector(random, 3), u = random_vector(random, 3), m = area.normalized();
     const double drag = 1.2, lift = trial % 2 ? 1.2 : 0.4, mass = 1e-6, h = 1;
     const AirForce<double> air = air_force(area, u, density, drag, lift);
     const Matrix3<double> matrix =

@@ -17,7 +17,7 @@
 namespace plenum { namespace {
 
 using namespace plenum::figures;
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 /// Whether R is within the unit disc, but for rounding.
 auto stable(Integrator method) {

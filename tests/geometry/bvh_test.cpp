@@ -4,22 +4,18 @@
 
 #include <set>
 
+#include "geometry/reference.h"
 #include "plenum/base/parallel.h"
-#include "plenum/base/random.h"
 #include "plenum/geometry/shapes.h"
 
 namespace plenum { namespace {
 
-Vec3 random_point(std::uint64_t i, Real range, std::uint64_t stream) {
-  return range * (Real(2) * uniform4(5, i, stream).head<3>() - Vec3::Ones());
-}
-
 std::vector<Aabb> random_boxes(std::size_t n) {
   std::vector<Aabb> boxes(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const Vec3 p = random_point(i, 1, 1);
+    const Vec3 p = test::random_point<5>(i, 1, 1);
     boxes[i].extend(p);
-    boxes[i].extend(p + Real(0.1) * random_point(i, 1, 2));
+    boxes[i].extend(p + Real(0.1) * test::random_point<5>(i, 1, 2));
   }
   return boxes;
 }
@@ -70,8 +66,8 @@ TEST(Bvh, OverlapsAgreeWithExhaustion) {
   const Bvh bvh(boxes);
   for (int q = 0; q < 200; ++q) {
     Aabb query;
-    query.extend(random_point(q, 1, 7));
-    query.extend(random_point(q, 1, 8));
+    query.extend(test::random_point<5>(q, 1, 7));
+    query.extend(test::random_point<5>(q, 1, 8));
     if (q % 2) query = {query.low, query.low + Real(0.1) * query.size()};
     std::set<Index> expected, found;
     for (std::size_t i = 0; i < boxes.size(); ++i)
@@ -87,7 +83,7 @@ TEST(Bvh, RefitFollowsMovedItemsAndAllThreadsAgree) {
   auto boxes = random_boxes(4000);
   Bvh bvh(boxes), other(boxes);
   for (std::size_t i = 0; i < boxes.size(); ++i) {
-    const Vec3 shift = Real(0.2) * random_point(i, 1, 9);
+    const Vec3 shift = Real(0.2) * test::random_point<5>(i, 1, 9);
     boxes[i] = {boxes[i].low + shift, boxes[i].high + shift};
   }
   const auto box_of = [&](Index i) { return boxes[i]; };
@@ -104,12 +100,12 @@ TEST(Bvh, NearestAgreesWithExhaustion) {
   std::vector<Vec3> x;
   std::vector<Aabb> boxes;
   for (int i = 0; i < 2000; ++i) {
-    x.push_back(random_point(i, 1, 3));
+    x.push_back(test::random_point<5>(i, 1, 3));
     boxes.push_back({x.back(), x.back()});
   }
   const Bvh bvh(boxes);
   for (int q = 0; q < 2000; ++q) {
-    const Vec3 p = random_point(q, 2, 4);
+    const Vec3 p = test::random_point<5>(q, 2, 4);
     Real expected = std::numeric_limits<Real>::infinity();
     for (const Vec3& y : x) expected = std::min(expected, (p - y).squaredNorm());
     Real best = std::numeric_limits<Real>::infinity();

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <vector>
 
+#include "geometry/reference.h"
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
 #include "plenum/base/random.h"
@@ -15,7 +16,8 @@
 
 namespace plenum { namespace {
 
-using Point = Vector3<double>;
+using test::Point;
+using test::triangle_distance;
 using Distance = std::function<SignedDistance<double>(const Point&)>;
 
 struct Solid {
@@ -51,22 +53,9 @@ const std::vector<Solid>& solids() {
   return all;
 }
 
-Point random_point(std::uint64_t i, double range) {
+Point random_position(std::uint64_t i, double range) {
   const Vec4 u = uniform4(11, i, 5);
   return range * (2 * u.head<3>().cast<double>() - Point::Ones());
-}
-
-/// Distance to a triangle by exhaustion of its features, in the plain way: the foot in the plane if it lies
-/// inside, else the nearest of the three segments.
-double triangle_distance(const Point& p, const Point& a, const Point& b, const Point& c) {
-  const Point n = (b - a).cross(c - a);
-  const auto left_of = [&](const Point& u, const Point& v) { return n.cross(v - u).dot(p - u) >= 0; };
-  if (left_of(a, b) && left_of(b, c) && left_of(c, a)) return std::abs(n.dot(p - a)) / n.norm();
-  const auto segment = [&](const Point& u, const Point& v) {
-    const double t = std::clamp((p - u).dot(v - u) / (v - u).squaredNorm(), 0.0, 1.0);
-    return (p - u - t * (v - u)).norm();
-  };
-  return std::min({segment(a, b), segment(b, c), segment(c, a)});
 }
 
 /// Winding number by the solid angles of the triangles (van Oosterom & Strackee 1983): 1 inside, 0 outside.
@@ -84,7 +73,7 @@ double winding_number(const Point& p, const TriangleMesh& mesh) {
 TEST(Distance, AgreesWithAFineMeshOfTheSurface) {
   for (const Solid& solid : solids())
     for (int i = 0; i < 150; ++i) {
-      const Point p = random_point(i, 1.5);
+      const Point p = random_position(i, 1.5);
       double expected = std::numeric_limits<double>::infinity();
       for (const Index3& t : solid.mesh.triangles)
         expected = std::min(expected, triangle_distance(p, solid.mesh.x[t[0]].cast<double>(),
@@ -100,7 +89,7 @@ TEST(Distance, NormalIsTheGradientAndLeadsToTheSurface) {
   for (const Solid& solid : solids()) {
     int smooth = 0;
     for (int i = 0; i < 2000; ++i) {
-      const Point p = random_point(i, 2);
+      const Point p = random_position(i, 2);
       const auto d = solid.distance(p);
       ASSERT_NEAR(d.normal.norm(), 1, 1e-12) << solid.name;
       ASSERT_NEAR(solid.distance(p - d.distance * d.normal).distance, 0, 1e-12) << solid.name;
@@ -122,8 +111,8 @@ TEST(Distance, NormalIsTheGradientAndLeadsToTheSurface) {
 TEST(Distance, IsLipschitzWithConstantOne) {
   for (const Solid& solid : solids())
     for (int i = 0; i < 5000; ++i) {
-      const Point a = random_point(2 * i, 2),
-                  b = i % 2 ? random_point(2 * i + 1, 2) : a + 1e-3 * random_point(i, 1);
+      const Point a = random_position(2 * i, 2),
+                  b = i % 2 ? random_position(2 * i + 1, 2) : a + 1e-3 * random_position(i, 1);
       ASSERT_LE(std::abs(solid.distance(a).distance - solid.distance(b).distance),
                 (a - b).norm() * (1 + 1e-9) + 1e-14)
           << solid.name;
@@ -161,7 +150,7 @@ Pose some_pose() {
 
 TEST(Shape, BatchesAgreeWithSinglePointsInEveryPose) {
   std::vector<Vec3> x;
-  for (int i = 0; i < 3001; ++i) x.push_back(random_point(i, 2).cast<Real>());
+  for (int i = 0; i < 3001; ++i) x.push_back(random_position(i, 2).cast<Real>());
   const Pose pose = some_pose();
   std::vector<Real> distance(x.size()), with_normal(x.size());
   std::vector<Vec3> normal(x.size()), closest(x.size());
@@ -223,7 +212,7 @@ TEST(FirstContact, NothingPassesAThinPlateHoweverFast) {
   for (int i = 0; i < 1000; ++i) {
     const Vec4 u = uniform4(3, i, 1);
     const Vec3 through(Real(1.9) * (u[0] - Real(0.5)), Real(1.9) * (u[1] - Real(0.5)), 0);
-    const Vec3 away = random_point(i, 100).cast<Real>();
+    const Vec3 away = random_position(i, 100).cast<Real>();
     if (std::abs(away[2]) < 1) continue;
     const auto s = first_contact(plate, {}, {}, through - away, through + away, 0, Real(1e-4));
     ASSERT_TRUE(s);

@@ -18,7 +18,7 @@ HeightField rough(Index columns, Index rows, Real spacing) {
   return {columns, rows, spacing, y};
 }
 
-Vec3 random_point(int i, Real size) {
+Vec3 point_about_field(int i, Real size) {
   const Vec4 r = uniform4(4, std::uint64_t(i), 0);
   return Vec3(size * (2 * r[0] - 1), Real(0.5) + 2 * (2 * r[1] - 1), size * (2 * r[2] - 1));
 }
@@ -29,7 +29,7 @@ TEST(HeightField, DistancesAndRaysAgreeWithItsMesh) {
   const MeshDistance exact(mesh);
   int below = 0, hits = 0;
   for (int i = 0; i < 2000; ++i) {
-    const Vec3 p = random_point(i, 3);
+    const Vec3 p = point_about_field(i, 3);
     const SignedDistance<Real> d = field.signed_distance(p);
     ASSERT_NEAR(std::abs(d.distance), exact.closest(p).distance, 2e-6) << i;
     ASSERT_NEAR(d.normal.norm(), 1, 1e-5);
@@ -39,7 +39,7 @@ TEST(HeightField, DistancesAndRaysAgreeWithItsMesh) {
       ASSERT_EQ(d.distance < 0, above.has_value()) << p.transpose();
     }
     below += d.distance < 0;
-    const Vec3 direction = random_point(i + 5000, 3) - p;
+    const Vec3 direction = point_about_field(i + 5000, 3) - p;
     const auto hit = field.intersect({p, direction}), truth = exact.intersect({p, direction});
     ASSERT_EQ(hit.has_value(), truth.has_value()) << i;
     if (!hit) continue;
@@ -74,7 +74,7 @@ TEST(HeightField, BoxQueriesMissNothing) {
   const TriangleMesh mesh = height_field_mesh(field);
   for (int i = 0; i < 200; ++i) {
     Aabb box;
-    box.extend(random_point(i, 5));
+    box.extend(point_about_field(i, 5));
     box.extend(Vec3(box.low + Vec3::Constant(Real(0.7) * uniform4(5, std::uint64_t(i), 0)[0])));
     std::vector<int> found(mesh.triangles.size(), 0);
     field.overlapping(box, [&](Index t) { ++found[std::size_t(t)]; });
@@ -95,7 +95,7 @@ TEST(HeightField, IsAShape) {
   const Pose pose{Vec3(1, 2, 3), Quat(Eigen::AngleAxis<Real>(Real(0.5), Vec3::UnitZ()))};
   std::vector<Vec3> x, normal(300);
   std::vector<Real> distance(300);
-  for (int i = 0; i < 300; ++i) x.push_back(pose * random_point(i, 2));
+  for (int i = 0; i < 300; ++i) x.push_back(pose * point_about_field(i, 2));
   shape.signed_distances(pose, x, distance, normal);
   for (std::size_t i = 0; i < x.size(); ++i)
     ASSERT_NEAR(distance[i], field->signed_distance(pose.to_local(x[i])).distance, 1e-5);

@@ -17,7 +17,7 @@
 
 namespace plenum { namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 double total_volume(const TetMesh& mesh) {
   double sum = 0;

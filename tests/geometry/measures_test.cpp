@@ -10,7 +10,7 @@
 
 namespace plenum { namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 MassProperties mass_of(const TriangleMesh& mesh, double density = 1) {
   return mass_properties(mesh.x, mesh.triangles, density);

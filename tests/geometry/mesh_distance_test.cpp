@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "geometry/reference.h"
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
-#include "plenum/base/random.h"
 #include "plenum/geometry/distance_field.h"
 #include "plenum/geometry/shape.h"
 #include "plenum/geometry/shapes.h"
@@ -12,11 +12,8 @@
 
 namespace plenum { namespace {
 
-using Point = Vector3<double>;
-
-Vec3 random_point(std::uint64_t i, Real range, std::uint64_t stream = 1) {
-  return range * (Real(2) * uniform4(8, i, stream).head<3>() - Vec3::Ones());
-}
+using test::Point;
+using test::triangle_distance;
 
 /// A closed surface with ridges and hollows: a bumpy sphere.
 TriangleMesh bumpy_mesh() {
@@ -26,33 +23,18 @@ TriangleMesh bumpy_mesh() {
   return mesh;
 }
 
-/// Squared distance to a segment, and to a triangle by its plane and sides: independent of Voronoi regions.
-double segment_distance(const Point& p, const Point& a, const Point& b) {
-  const double length2 = (b - a).squaredNorm();
-  const double t = length2 > 0 ? std::clamp((p - a).dot(b - a) / length2, 0.0, 1.0) : 0;
-  return (p - a - t * (b - a)).norm();
-}
-double triangle_distance(const Point& p, const Point& a, const Point& b, const Point& c) {
-  const Point n = (b - a).cross(c - a);
-  const auto left_of = [&](const Point& u, const Point& v) { return n.cross(v - u).dot(p - u) >= 0; };
-  const double sides =
-      std::min({segment_distance(p, a, b), segment_distance(p, b, c), segment_distance(p, c, a)});
-  if (n.norm() > 1e-12 && left_of(a, b) && left_of(b, c) && left_of(c, a))
-    return std::abs(n.dot(p - a)) / n.norm();
-  return sides;
-}
-
 TEST(ClosestOnTriangle, AgreesWithPlaneAndSidesEvenWhenDegenerate) {
   for (int i = 0; i < 20000; ++i) {
-    Point a = random_point(i, 1, 1).cast<double>(), b = random_point(i, 1, 2).cast<double>(),
-          c = random_point(i, 1, 3).cast<double>();
+    Point a = test::random_point<8>(i, 1, 1).cast<double>(),
+          b = test::random_point<8>(i, 1, 2).cast<double>(),
+          c = test::random_point<8>(i, 1, 3).cast<double>();
     if (i % 8 == 1) c = a + 0.3 * (b - a);
     if (i % 8 == 2) b = a;
     if (i % 8 == 3) c = a;
     if (i % 8 == 4) c = b;
     if (i % 8 == 5) b = c = a;
     if (i % 8 == 6) c = a + 1e-9 * (c - a) + 2.0 * (b - a);
-    const Point p = random_point(i, 2, 4).cast<double>();
+    const Point p = test::random_point<8>(i, 2, 4).cast<double>();
     const auto at = closest_on_triangle<double>(p, a, b, c);
     ASSERT_NEAR((p - at.point).norm(), triangle_distance(p, a, b, c), 1e-8) << i;
     ASSERT_NEAR(at.barycentric.sum(), 1, 1e-12);
@@ -66,7 +48,7 @@ TEST(MeshDistance, ClosestPointsAgreeWithExhaustion) {
   const TriangleMesh mesh = bumpy_mesh();
   const MeshDistance exact(mesh);
   for (int i = 0; i < 2000; ++i) {
-    const Vec3 p = random_point(i, 2);
+    const Vec3 p = test::random_point<8>(i, 2);
     double expected = std::numeric_limits<double>::infinity();
     for (const Index3& t : mesh.triangles)
       expected =
@@ -87,7 +69,8 @@ TEST(MeshDistance, SignsAgreeWithWindingNumbers) {
     const MeshDistance exact(mesh);
     int inside = 0;
     for (int i = 0; i < 3000; ++i) {
-      const Vec3 p = random_point(i, Real(1.3)).cwiseProduct(Vec3(1, i % 2 ? Real(0.02) : Real(1), 1));
+      const Vec3 p =
+          test::random_point<8>(i, Real(1.3)).cwiseProduct(Vec3(1, i % 2 ? Real(0.02) : Real(1), 1));
       const Real d = exact.signed_distance(p).distance;
       if (std::abs(d) < 1e-5) continue;
       // The tree's far field against the plain sum (an accuracy beyond reach makes every node near).
@@ -108,7 +91,7 @@ TEST(MeshDistance, SignIsRightInFrontOfAKnifeEdge) {
   const TriangleMesh mesh = cone_mesh(Real(0.05), 1, 3);
   const MeshDistance exact(mesh);
   for (int i = 0; i < 2000; ++i) {
-    const Vec3 p = Vec3(0, 1, 0) + Real(0.3) * random_point(i, 1);
+    const Vec3 p = Vec3(0, 1, 0) + Real(0.3) * test::random_point<8>(i, 1);
     const Real d = exact.signed_distance(p).distance;
     if (std::abs(d) < 1e-5) continue;
     const bool inside = exact.winding_number(p, 1e30) > 0.5;
@@ -137,8 +120,8 @@ TEST(DistanceField, IsExactAtNodesAndOverFlatFaces) {
   const DistanceField field(mesh, {.resolution = 16});
   for (int i = 0; i < 2000; ++i) {
     // So far from the edges that the face below is the closest for all nodes of the cell (h = 1/8).
-    const Vec3 p(Real(0.5) * random_point(i, 1)[0], 1 + Real(0.2) * random_point(i, 1)[1],
-                 Real(0.5) * random_point(i, 1)[2]);
+    const Vec3 p(Real(0.5) * test::random_point<8>(i, 1)[0], 1 + Real(0.2) * test::random_point<8>(i, 1)[1],
+                 Real(0.5) * test::random_point<8>(i, 1)[2]);
     const auto d = field.signed_distance(p);
     ASSERT_NEAR(d.distance, p[1] - 1, 2e-6);
     ASSERT_LE((d.normal - Vec3(0, 1, 0)).norm(), 1e-4);
@@ -156,7 +139,7 @@ TEST(DistanceField, ConvergesToTheExactDistanceInSecondOrder) {
     const DistanceField field(mesh, exact, {.resolution = resolution, .padding = 2});
     Errors e;
     for (int i = 0; i < 4000; ++i) {
-      const Point p = random_point(i, Real(1.55)).cast<double>();
+      const Point p = test::random_point<8>(i, Real(1.55)).cast<double>();
       const auto truth = torus_distance<double>(p, 1.0, 0.5);
       if (std::abs(truth.distance) > 0.2) continue;  // away from the medial axis
       const auto found = field.signed_distance(p.cast<Real>());
@@ -179,7 +162,7 @@ TEST(DistanceField, NormalIsTheGradientOfTheDistance) {
   const double tolerance = std::is_same_v<Real, float> ? 5e-3 : 1e-4;
   int compared = 0;
   for (int i = 0; i < 3000; ++i) {
-    const Vec3 p = random_point(i, 3);  // inside and outside of the grid
+    const Vec3 p = test::random_point<8>(i, 3);  // inside and outside of the grid
     Vec3 gradient;
     for (int axis = 0; axis < 3; ++axis)
       gradient[axis] =
@@ -203,7 +186,7 @@ TEST(DistanceField, ManyPointsGetWhatEachGetsAlone) {
   for (const std::size_t n : {1u, 3u, 16u, 17u, 1000u}) {
     std::vector<Real> x(n), y(n), z(n), distance(n), alone(n), nx(n), ny(n), nz(n);
     for (std::size_t i = 0; i < n; ++i) {
-      const Vec3 p = random_point(i, i % 4 ? Real(1.3) : Real(5));
+      const Vec3 p = test::random_point<8>(i, i % 4 ? Real(1.3) : Real(5));
       x[i] = p[0], y[i] = p[1], z[i] = p[2];
     }
     field.evaluate(n, {x.data(), y.data(), z.data()}, alone.data());
@@ -254,14 +237,14 @@ TEST(DistanceField, OutsideTheGridIsALowerBoundAndContinuous) {
   const MeshDistance exact(mesh);
   const DistanceField field(mesh, exact, {.resolution = 48});
   for (int i = 0; i < 3000; ++i) {
-    const Vec3 p = random_point(i, 8);
+    const Vec3 p = test::random_point<8>(i, 8);
     const Real truth = exact.signed_distance(p).distance, found = field.distance(p);
     // h = 2.4/48; interpolation errs by less than h^2/2 there.
     if (!field.bounds().contains(p)) {
       ASSERT_LE(found, truth + 2e-3);
       ASSERT_GE(found, Real(0.4) * truth);
     }
-    const Vec3 q = p + Real(1e-3) * random_point(i, 1, 2);
+    const Vec3 q = p + Real(1e-3) * test::random_point<8>(i, 1, 2);
     ASSERT_LE(std::abs(field.distance(q) - found), Real(1.3) * (q - p).norm() + 2e-5);
   }
 }
@@ -276,7 +259,7 @@ TEST(DistanceField, OfABrokenMeshKnowsItsInside) {
   for (const Index3& t : second.triangles) mesh.triangles.emplace_back(t + Index3::Constant(offset));
   const DistanceField field(mesh, {.resolution = 32});
   for (int i = 0; i < 2000; ++i) {
-    const Vec3 p = random_point(i, 2);
+    const Vec3 p = test::random_point<8>(i, 2);
     const Real in_first = p.norm() - 1, in_second = (p - Vec3(1, 0, 0)).norm() - 1;
     if (std::min(std::abs(in_first), std::abs(in_second)) < 0.2) continue;
     ASSERT_EQ(field.distance(p) < 0, std::min(in_first, in_second) < 0) << p.transpose();
@@ -289,7 +272,7 @@ TEST(DistanceField, HasTheSameBitsForEveryThreadCount) {
   with_threads(3, [&] {
     const DistanceField three(mesh, {.resolution = 16});
     for (int i = 0; i < 2000; ++i) {
-      const Vec3 p = random_point(i, 2);
+      const Vec3 p = test::random_point<8>(i, 2);
       ASSERT_EQ(one.distance(p), three.distance(p));
     }
   });
@@ -308,7 +291,7 @@ TEST(MeshShape, BatchesAgreeWithTheField) {
   const Pose pose{Vec3(1, 2, 3), Quat(Eigen::AngleAxis<Real>(Real(0.5), Vec3::UnitZ()))};
   std::vector<Vec3> x, normal(1000);
   std::vector<Real> distance(1000), alone(1000);
-  for (int i = 0; i < 1000; ++i) x.push_back(pose * random_point(i, 2));
+  for (int i = 0; i < 1000; ++i) x.push_back(pose * test::random_point<8>(i, 2));
   shape.signed_distances(pose, x, alone);
   shape.signed_distances(pose, x, distance, normal);
   for (std::size_t i = 0; i < x.size(); ++i) {

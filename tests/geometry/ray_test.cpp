@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "plenum/base/random.h"
+#include "geometry/reference.h"
 #include "plenum/geometry/detail/polynomial_roots.h"
 #include "plenum/geometry/distance.h"
 #include "plenum/geometry/mesh_distance.h"
@@ -13,11 +13,7 @@
 
 namespace plenum { namespace {
 
-using Point = Vector3<double>;
-
-Vec3 random_point(std::uint64_t i, Real range, std::uint64_t stream) {
-  return range * (Real(2) * uniform4(6, i, stream).head<3>() - Vec3::Ones());
-}
+using test::Point;
 
 /// First zero of the signed distance along a ray by marching in small steps and bisection: slow and plain.
 /// None if there is no change of sign.
@@ -62,7 +58,7 @@ TEST(Ray, MeetsEveryPrimitiveWhereItsDistanceChangesSign) {
   for (const Solid& solid : solids) {
     int hits = 0;
     for (int i = 0; i < 400; ++i) {
-      const Vec3 from = random_point(i, i % 3 ? 3 : 1, 1), to = random_point(i, 1, 2);
+      const Vec3 from = test::random_point<6>(i, i % 3 ? 3 : 1, 1), to = test::random_point<6>(i, 1, 2);
       const Ray ray{from, (i % 2 ? Real(2) : Real(0.5)) * (to - from), 0, 30};
       const auto hit = solid.shape.intersect({}, ray);
       const auto expected = march([&](const Point& x) { return solid.distance(x).distance; }, ray, 30);
@@ -115,14 +111,14 @@ TEST(Ray, NoneSlipsThroughTheEdgesAndCornersOfAClosedMesh) {
   // Aimed exactly at vertices and edge middles from inside: with a common edge test some would find neither
   // triangle.
   TriangleMesh mesh = icosphere_mesh(1, 3);
-  for (std::size_t i = 0; i < mesh.x.size(); ++i) mesh.x[i] += Real(0.01) * random_point(i, 1, 3);
+  for (std::size_t i = 0; i < mesh.x.size(); ++i) mesh.x[i] += Real(0.01) * test::random_point<6>(i, 1, 3);
   const MeshDistance exact(mesh);
   int rays = 0;
   for (const Index3& t : mesh.triangles)
     for (int k = 0; k < 3; ++k) {
       const Vec3 a = mesh.x[t[k]], b = mesh.x[t[(k + 1) % 3]];
       for (const Vec3& target : {a, Vec3(Real(0.5) * (a + b)), Vec3(a + Real(0.3) * (b - a))}) {
-        const Vec3 from = Real(0.2) * random_point(rays++, 1, 4);
+        const Vec3 from = Real(0.2) * test::random_point<6>(rays++, 1, 4);
         const auto hit = exact.intersect({from, target - from});
         ASSERT_TRUE(hit);
         ASSERT_NEAR(hit->t, 1, 1e-4);
@@ -137,8 +133,8 @@ TEST(Ray, MeshHitsAgreeWithExhaustion) {
   const MeshDistance exact(mesh);
   int hits = 0;
   for (int i = 0; i < 3000; ++i) {
-    const Vec3 from = random_point(i, 2, 5);
-    const Ray ray{from, random_point(i, 1, 6) - from};
+    const Vec3 from = test::random_point<6>(i, 2, 5);
+    const Ray ray{from, test::random_point<6>(i, 1, 6) - from};
     std::optional<RayHit> expected;
     for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
       const Index3& v = mesh.triangles[t];

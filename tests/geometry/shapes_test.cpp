@@ -11,7 +11,7 @@
 
 namespace plenum { namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 /// Every edge has two triangles that run along it in opposite directions; no vertex is unused or doubled.
 void expect_watertight(const TriangleMesh& mesh) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "io/temporary_folder.h"
 #include "plenum/base/error.h"
 #include "plenum/io/checkpoint.h"
 
@@ -15,21 +16,12 @@ namespace plenum { namespace {
 
 namespace fs = std::filesystem;
 
-class Folder {
- public:
-  Folder() : path(fs::temp_directory_path() / ("plenum_checkpoint_" + std::to_string(::getpid()))) {
-    fs::create_directories(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-  fs::path path;
-};
-
 std::vector<std::byte> filled(std::size_t n, int value) {
   return std::vector<std::byte>(n, std::byte(value));
 }
 
 TEST(CheckpointFile, TheLastTwoAreKeptAndNoTemporaryIsLeft) {
-  const Folder folder;
+  const plenum_test::TemporaryFolder folder;
   const std::string path = folder.path / "c";
   for (int k = 1; k <= 3; ++k) write_file_safely(path, filled(1000, k), true);
   EXPECT_EQ(read_regular_file(path), filled(1000, 3));
@@ -38,7 +30,7 @@ TEST(CheckpointFile, TheLastTwoAreKeptAndNoTemporaryIsLeft) {
 }
 
 TEST(CheckpointFile, AFullDiskIsReportedAndTheOldFileStands) {
-  const Folder folder;
+  const plenum_test::TemporaryFolder folder;
   const std::string path = folder.path / "c";
   write_file_safely(path, filled(100, 1));
   // A limit on file size stands for the full disk: both make write() fall short. The child has its own limit.
@@ -62,7 +54,7 @@ TEST(CheckpointFile, AFullDiskIsReportedAndTheOldFileStands) {
 }
 
 TEST(CheckpointFile, OnlyRegularFilesAreRead) {
-  const Folder folder;
+  const plenum_test::TemporaryFolder folder;
   EXPECT_THROW(read_regular_file(folder.path), Error);
   EXPECT_THROW(read_regular_file("/dev/zero"), Error);
   EXPECT_THROW(read_regular_file(folder.path / "missing"), Error);
@@ -74,7 +66,7 @@ TEST(CheckpointFile, OnlyRegularFilesAreRead) {
 }
 
 TEST(CheckpointFile, AKillAtAnyMomentLeavesAWholeCheckpoint) {
-  const Folder folder;
+  const plenum_test::TemporaryFolder folder;
   const std::string path = folder.path / "c";
   const auto checkpoint = [](int value) {
     std::vector<std::byte> buffer;

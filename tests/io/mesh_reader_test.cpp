@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 
+#include "io/temporary_folder.h"
 #include "plenum/base/error.h"
 #include "plenum/base/random.h"
 #include "plenum/geometry/measures.h"
@@ -447,21 +448,8 @@ TEST(MeshReader, TenMegabytesOnALineTakeLinearTime) {
   EXPECT_LT(seconds(joined), 20);
 }
 
-class Folder {
- public:
-  Folder() : path(fs::temp_directory_path() / ("plenum-mesh-" + std::to_string(::getpid()))) {
-    fs::create_directories(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string file(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name, std::ios::binary) << text;
-    return path / name;
-  }
-  fs::path path;
-};
-
 TEST(MeshReader, FilesAreReadByTheirExtensionAndOnlyRegularOnes) {
-  const Folder folder;
+  const plenum_test::TemporaryFolder folder;
   EXPECT_EQ(read_mesh(folder.file("a.OBJ", obj_pyramid)).triangles.size(), 6u);
   EXPECT_EQ(read_mesh(folder.file("a.ply", ply_binary(true))).triangles.size(), 4u);
   EXPECT_EQ(read_mesh(folder.file("a.stl", stl_ascii)).triangles.size(), 4u);

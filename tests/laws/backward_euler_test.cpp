@@ -12,11 +12,12 @@
 #include "plenum/solvers/springs/springs.h"
 #include "plenum/world/world.h"
 #include "springs/nets.h"
+#include "support/constants.h"
 
 namespace plenum { namespace {
 
 using Integrator = Springs::Integrator;
-constexpr double gravity = 9.81;
+using plenum_test::gravity;
 
 const char* name_of(Integrator integrator) {
   return integrator == Integrator::backward_euler ? "backward_euler" : "local_global";
@@ -105,11 +106,11 @@ TEST(SlowBackwardEuler, NetsThatSwingGainNoEnergyHoweverStiff) {
 }
 
 /// A ball of tetrahedra above a floor.
-struct Drop {
+struct DroppedBall {
   World world;
   SystemOf<Springs>& ball;
 };
-Drop drop(Integrator integrator, double stiffness, double fps) {
+DroppedBall dropped_ball(Integrator integrator, double stiffness, double fps) {
   World world({.fps = static_cast<Real>(fps)});
   Obstacle::Model model;
   Obstacle::State state;
@@ -135,7 +136,7 @@ TEST(SlowBackwardEuler, ABallThatFallsIsNeitherThrownUpNorLeftCrushed) {
     for (const double fps : {30.0, 60.0})
       for (const double stiffness : {1e4, 1e5, 1e6, 1e7}) {
         SCOPED_TRACE(fmt::format("{} {} N/m {} Hz", int(integrator), stiffness, fps));
-        Drop falls = drop(integrator, stiffness, fps);
+        DroppedBall falls = dropped_ball(integrator, stiffness, fps);
         const auto& x = falls.ball.state.particles.x;
         const auto height = [&] {
           const auto [low, high] = std::minmax_element(

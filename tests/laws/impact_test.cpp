@@ -5,13 +5,17 @@
 #include <cmath>
 #include <numbers>
 
+#include "laws/world_nets.h"
 #include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/springs/springs.h"
 #include "plenum/world/world.h"
+#include "support/constants.h"
 
 namespace plenum { namespace {
 
 constexpr double speed = 20, ball_radius = 0.3, cloth_size = 2, areal_density = 0.2;
+using plenum_test::gravity;
+using test::largest_strain;
 
 /// A cloth of 2 x 2 m hung by its upper edge, and the ball that passes 1.5 m below that edge from t = 0.25 s.
 World crossing(Real fps, Real stiffness, int threads = 2, bool ball_last = false) {
@@ -258,13 +262,6 @@ double total_energy(const SystemOf<Springs>& net) {
   return sum;
 }
 
-double largest_strain(const SystemOf<Springs>& net) {
-  double most = 0;
-  for (std::size_t e = 0; e < net.model.edges.size(); ++e)
-    most = std::max(most, double(Springs::strain(net.model, net.state, e)));
-  return most;
-}
-
 /// The ball goes on whatever the cloth does. The cloth gains no energy but by the ball's work, is drawn out
 /// no farther than to where it lets the ball through and what the ball goes until then, and hangs again
 /// after.
@@ -272,7 +269,7 @@ void expect_let_through(const Driven& d) {
   SCOPED_TRACE(testing::Message() << d.pins.size() << " pins, stiffness " << d.stiffness << ", friction "
                                   << d.friction << ", " << d.fps << " fps, " << d.cells << " cells");
   Drive run = drive(d);
-  const double before = total_energy(*run.cloth), weight = 9.81 * areal_density * cloth_size * cloth_size;
+  const double before = total_energy(*run.cloth), weight = gravity * areal_density * cloth_size * cloth_size;
   const double cell = cloth_size / d.cells;
   double work = 0, strain = 0, fastest = 0, drawn = 0, late_strain = 0, late_speed = 0;
   while (run.world.time() < 1) {

@@ -9,11 +9,13 @@
 #include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/springs/springs.h"
 #include "plenum/world/world.h"
+#include "support/constants.h"
 
 namespace plenum { namespace {
 
 using Integrator = Springs::Integrator;
-constexpr double gravity = 9.81, fall = 1.2, fps = 60;
+using plenum_test::gravity;
+constexpr double fall = 1.2, fps = 60;
 
 struct Bounced {
   double fallen;   // [m] that its centre fell
@@ -23,7 +25,7 @@ struct Bounced {
 /// Drops a soft ball onto the floor, which moves at `floor_speed` [m/s] upward, and follows it as the floor
 /// sees it. Its energy never grows, that of the parabola that free flight in implicit steps keeps to, v + h g
 /// / 2 at x.
-Bounced drop(Integrator integrator, double stiffness, double restitution, double floor_speed = 0) {
+Bounced bounce_of(Integrator integrator, double stiffness, double restitution, double floor_speed = 0) {
   SCOPED_TRACE(fmt::format("integrator {}, {} N/m, e = {}", int(integrator), stiffness, restitution));
   World world({.fps = Real(fps)});
   Obstacle::Model model;
@@ -85,7 +87,7 @@ TEST(SlowNetBounce, NeverMakesEnergy) {
   for (const auto integrator :
        {Integrator::implicit_euler, Integrator::backward_euler, Integrator::local_global})
     for (const double stiffness : {1e3, 1e4, 1e5, 1e6})
-      for (const double e : {0.5, 1.0}) drop(integrator, stiffness, e);
+      for (const double e : {0.5, 1.0}) bounce_of(integrator, stiffness, e);
 }
 
 TEST(NetBounce, AStiffBallComesBackWithItsRestitution) {
@@ -94,7 +96,7 @@ TEST(NetBounce, AStiffBallComesBackWithItsRestitution) {
   for (const auto integrator : {Integrator::implicit_euler, Integrator::backward_euler})
     for (const double floor_speed : {0.0, 0.5})
       for (const double e : {0.0, 0.8, 1.0}) {
-        const Bounced b = drop(integrator, 1e6, e, floor_speed);
+        const Bounced b = bounce_of(integrator, 1e6, e, floor_speed);
         EXPECT_GT(b.rebound, 0.5 * e * e * b.fallen) << int(integrator) << " " << e << " " << floor_speed;
         EXPECT_LT(b.rebound, (e * e + 0.05) * b.fallen) << int(integrator) << " " << e << " " << floor_speed;
       }

@@ -13,10 +13,12 @@
 #include "plenum/solvers/particles/particles.h"
 #include "plenum/solvers/rigid/rigid.h"
 #include "plenum/solvers/springs/springs.h"
+#include "support/constants.h"
 
 namespace plenum { namespace {
 
-constexpr double gravity = 9.81, thickness = 0.01;
+using plenum_test::gravity;
+constexpr double thickness = 0.01;
 
 std::string obstacle(const std::string& name, const std::string& parts) {
   return fmt::format(R"({{"type": "obstacle", "name": "{}", "model": {{"parts": [{}]}}}},)", name, parts);
@@ -35,7 +37,7 @@ std::string ball(double stiffness, double x = 0) {
                      x, stiffness);
 }
 /// A cloth that is inside the stone with all of it.
-std::string cloth(double stiffness) {
+std::string cloth_in_stone(double stiffness) {
   return fmt::format(R"({{"type": "cloth", "position": [0, 1.1, 0], "size_x": 0.8, "size_z": 0.8,
                        "structural_stiffness": {}, "shear_stiffness": {}}})",
                      stiffness, stiffness / 3);
@@ -51,9 +53,9 @@ Scene scene_of(const std::string& solids, const std::string& part, const std::st
   return scene;
 }
 
-struct Net {
+struct NetInScene {
   SystemOf<Springs>& system;
-  explicit Net(Scene& scene) : system(dynamic_cast<SystemOf<Springs>&>(*scene.world.find("net"))) {}
+  explicit NetInScene(Scene& scene) : system(dynamic_cast<SystemOf<Springs>&>(*scene.world.find("net"))) {}
   double mass() const {
     double sum = 0;
     for (const Real m : system.model.mass) sum += double(m);
@@ -112,7 +114,7 @@ TEST(SlowStartInside, ABodyHalfInATableIsLiftedOutOfItAndNotThrown) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(fmt::format("{} {} N/m {} Hz", c.integrator, c.stiffness, c.fps));
     Scene scene = scene_of(table, ball(c.stiffness), c.integrator, c.fps);
-    const Net net(scene);
+    const NetInScene net(scene);
     const double lifted = net.energy() + net.mass() * gravity * way, start = net.centre().y();
     // What it sags by under its own weight, which it may do faster than it is pushed: a column of eight
     // cells.
@@ -151,8 +153,8 @@ TEST(SlowStartInside, AClothAllInsideAStoneIsLaidOverIt) {
   constexpr double way = 0.5 + thickness;
   for (const Case& c : cases()) {
     SCOPED_TRACE(fmt::format("{} {} N/m {} Hz", c.integrator, c.stiffness, c.fps));
-    Scene scene = scene_of(stone, cloth(c.stiffness), c.integrator, c.fps);
-    const Net net(scene);
+    Scene scene = scene_of(stone, cloth_in_stone(c.stiffness), c.integrator, c.fps);
+    const NetInScene net(scene);
     const double start = net.centre().y();
     double highest = start;
     for (int f = 0; f < 2 * c.fps; ++f) {
@@ -171,7 +173,7 @@ TEST(SlowStartInside, AClothAllInsideAStoneIsLaidOverIt) {
 TEST(StartInside, ABodyWithAShelfThroughItsMiddleComesOutWhole) {
   for (const char* integrator : {"implicit_euler", "symplectic_euler"}) {
     Scene scene = scene_of(shelf, ball(1e4), integrator, 60);
-    const Net net(scene);
+    const NetInScene net(scene);
     const double start = net.energy();
     double gained = 0, strain = 0;
     for (int f = 0; f < 60; ++f) {
@@ -189,7 +191,7 @@ TEST(StartInside, BodiesOfOneSystemGoEachItsWay) {
   const std::string wall =
       obstacle("wall", R"({"shape": "box", "half_extents": [0.4, 5, 5], "position": [0, 0, 0]})");
   Scene scene = scene_of(wall, ball(1e4, -0.4) + "," + ball(1e4, 0.4), "implicit_euler", 60);
-  const Net net(scene);
+  const NetInScene net(scene);
   for (int f = 0; f < 30; ++f) ASSERT_TRUE(scene.world.step_frame().ok);
   const auto half = Index(net.system.model.mass.size() / 2);
   for (Index i = 0; i < 2 * half; ++i) {
@@ -201,11 +203,11 @@ TEST(StartInside, BodiesOfOneSystemGoEachItsWay) {
 
 TEST(SlowStartInside, AClothThatIsHeldIsPushedOutToo) {
   const std::string post = obstacle("post", R"({"shape": "sphere", "radius": 0.3, "position": [0, 1, 0]})");
-  std::string held = cloth(100);
+  std::string held = cloth_in_stone(100);
   held.insert(held.size() - 1, R"(, "pins": [{"where": "left"}])");
   for (const char* integrator : {"implicit_euler", "backward_euler", "local_global", "symplectic_euler"}) {
     Scene scene = scene_of(post, held, integrator, 60);
-    const Net net(scene);
+    const NetInScene net(scene);
     for (int f = 0; f < 120; ++f) ASSERT_TRUE(scene.world.step_frame().ok);
     for (const Vec3& x : net.system.state.particles.x)
       EXPECT_GE((x - Vec3(0, 1, 0)).norm(), Real(0.3 + 0.99 * thickness)) << integrator;
@@ -250,7 +252,7 @@ TEST(StartInside, AClothAcrossAThinPlateGoesToOneSide) {
       R"({"type": "cloth", "position": [0, 1.1, 0], "size_x": 0.8, "size_z": 0.8, "cells_x": 40, "cells_z": 40,
           "structural_stiffness": 1e6, "shear_stiffness": 3e5})",
       "implicit_euler", 30);
-  const Net net(scene);
+  const NetInScene net(scene);
   EXPECT_EQ(scene.world.step_frame().remarks.size(), 1u);
   double strain = net.largest_strain();
   for (int f = 0; f < 20; ++f) {
@@ -325,7 +327,7 @@ TEST(StartInside, ANetAndARigidBodyPartWithoutMomentumOfTheirOwn) {
                                             ball(1e3)),
                                 "part.json");
   auto& stone = dynamic_cast<SystemOf<Rigid>&>(*scene.world.find("stone"));
-  const Net net(scene);
+  const NetInScene net(scene);
   for (int f = 0; f < 60; ++f) ASSERT_TRUE(scene.world.step_frame().ok);
   for (const Vec3& x : net.system.state.particles.x)
     EXPECT_GE((x - stone.state.frames.x[0]).norm(), Real(0.3 + 0.9 * thickness));

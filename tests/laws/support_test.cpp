@@ -7,22 +7,18 @@
 #include <cmath>
 #include <numbers>
 
+#include "laws/world_nets.h"
 #include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/springs/springs.h"
 #include "plenum/world/world.h"
+#include "support/constants.h"
 
 namespace plenum { namespace {
 
-constexpr double gravity = 9.81;
-
+using plenum_test::gravity;
+using test::add_net;
+using test::largest_strain;
 using Solid = Obstacle::Part;
-
-SystemOf<Springs>& add_net(World& world, const SpringsPart& part, const Springs::Params& params = {}) {
-  Springs::Model model;
-  Springs::State state;
-  Springs::build({.parts = {part}}, model, state);
-  return world.add<Springs>("net", std::move(model), std::move(state), params);
-}
 
 void add_solid(World& world, const Solid& part, Real friction = Real(0.3)) {
   Obstacle::Model model;
@@ -56,13 +52,6 @@ std::vector<Named> solids() {
         .position = Vec3(0, Real(-0.5), 0)}},
       {"box", {.shape = Obstacle::Kind::box, .half_extents = Vec3::Constant(Real(0.2))}},
       {"sphere", {.shape = Obstacle::Kind::sphere, .radius = Real(0.3)}}};
-}
-
-double largest_strain(const SystemOf<Springs>& net) {
-  double most = 0;
-  for (std::size_t e = 0; e < net.model.edges.size(); ++e)
-    most = std::max(most, double(Springs::strain(net.model, net.state, e)));
-  return most;
 }
 
 /// [N s] that solids gave to the net in the last substep.

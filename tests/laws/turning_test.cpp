@@ -10,17 +10,19 @@
 #include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/springs/springs.h"
 #include "plenum/world/world.h"
+#include "support/constants.h"
 
 namespace plenum { namespace {
 
 using Vector = Vector3<double>;
-constexpr double gravity = 9.81, h = 1.0 / 30;
+using plenum_test::gravity;
+constexpr double h = 1.0 / 30;
 
-struct Net {
+struct TurningNet {
   Springs::Model model;
   Springs::State state;
   Springs::Workspace workspace;
-  explicit Net(const SpringsPart& part) { Springs::build({.parts = {part}}, model, state); }
+  explicit TurningNet(const SpringsPart& part) { Springs::build({.parts = {part}}, model, state); }
   Report step(const Springs::Params& params) {
     return Springs::step(model, state, params, workspace, static_cast<Real>(h));
   }
@@ -69,7 +71,7 @@ TEST(Turning, ABarHungAtAnEdgeSwingsAsAPhysicalPendulumHoweverStiff) {
     part.pins = {{.where = SpringsPin::Where::box,
                   .box_min = Vec3(-near, edge - near, -1),
                   .box_max = Vec3(near, edge + near, 1)}};
-    Net net(part);
+    TurningNet net(part);
     const Vector hinge(0, double(edge), 0);
     double inertia = 0, mass = 0, energy = 0, highest = 0, fastest = 0;
     Vector centre = Vector::Zero();
@@ -105,7 +107,7 @@ TEST(Turning, AFreeBodyKeepsItsSpinAndSize) {
   // Mechanics, section 37). In the frame of the body it rests, but for the centrifugal force.
   for (const double stiffness : {1e4, 1e6})
     for (const Vector& spin : {Vector(6, 0, 0), Vector(0, 6, 0), Vector(1, 2, 5)}) {
-      Net net(bar(stiffness));
+      TurningNet net(bar(stiffness));
       Vector centre = Vector::Zero();
       double mass = 0;
       for (std::size_t i = 0; i < net.size(); ++i) {
@@ -139,7 +141,7 @@ TEST(Turning, WhatSpinsIsStretchedByTheCentrifugalForce) {
   part.rest_lengths = {Real(rest)};
   part.mass = Real(mass);
   part.structural_stiffness = Real(stiffness);
-  Net net(part);
+  TurningNet net(part);
   ASSERT_NEAR(net.mass(0), mass, 1e-6);
   for (const int side : {0, 1})
     net.state.particles.v[std::size_t(side)] = Vec3(0, Real((2 * side - 1) * spin * length / 2), 0);
@@ -159,7 +161,7 @@ TEST(Turning, WhatAnEighthOfTheStepDoesNotAnswerForIsTold) {
     part.points = {Vec3(-1, 0, 0), Vec3(1, 0, 0)};
     part.springs = {Index2(0, 1)};
     part.structural_stiffness = Real(1e6);
-    Net net(part);
+    TurningNet net(part);
     const double spin = turn / (h / 8);
     for (const int side : {0, 1})
       net.state.particles.v[std::size_t(side)] = Vec3(0, Real((2 * side - 1) * spin), 0);
@@ -181,7 +183,7 @@ TEST(Turning, WhatSpinsSlowlyIsStretchedByTheCentrifugalForceHoweverShortTheStep
     part.rest_lengths = {Real(rest)};
     part.mass = Real(mass);
     part.structural_stiffness = Real(stiffness);
-    Net net(part);
+    TurningNet net(part);
     for (const int side : {0, 1})
       net.state.particles.v[std::size_t(side)] = Vec3(0, Real((2 * side - 1) * spin * length / 2), 0);
     for (double time = 0; time < 6; time += step) {
@@ -205,7 +207,7 @@ TEST(Turning, WhatIsStruckBesideItsPinsGainsNoEnergy) {
     part.mass = Real(0.1);
     part.structural_stiffness = 100;
     part.pins = {{.where = SpringsPin::Where::indices, .indices = {0, 2}}};
-    Net net(part);
+    TurningNet net(part);
     net.state.particles.v[1] = Vec3(0, 0, 1);
     const double struck = net.kinetic_energy();
     for (int k = 0; k < 60; ++k) {
@@ -269,7 +271,7 @@ TEST(Turning, ASheetHungAtAnEdgeFallsAsFastHoweverStiff) {
     part.structural_stiffness = part.shear_stiffness = Real(stiffness);
     part.bending_stiffness = Real(stiffness / 100);
     part.pins = {{.where = SpringsPin::Where::left}};
-    Net net(part);
+    TurningNet net(part);
     double fastest = 0;
     for (int k = 0; k < 60; ++k) {
       net.step({.air_density = 0});

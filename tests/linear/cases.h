@@ -102,6 +102,13 @@ Eigen::MatrixXd dense(const BlockMatrix<T, kind>& matrix) {
   return a;
 }
 
+/// A sparse symmetric matrix: positions in either triangle, some repeated, and its dense sum.
+struct SymmetricCase {
+  std::vector<Index2> positions;
+  std::vector<double> values;
+  Eigen::MatrixXd dense;
+};
+
 template <class T>
 std::vector<T> random_vector(std::size_t n, unsigned seed) {
   std::mt19937 random(seed);

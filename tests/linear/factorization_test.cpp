@@ -16,15 +16,9 @@ class FactorizationOf : public testing::Test {};
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(FactorizationOf, Scalars);
 
-/// A random sparse symmetric matrix: positions in either triangle, repeated ones, and its dense sum.
-struct Case {
-  std::vector<Index2> positions;
-  std::vector<double> values;
-  Eigen::MatrixXd dense;
-};
-
-Case random_case(Index n, double shift, unsigned seed) {
-  Case c;
+/// Random entries beside a diagonal of `shift`.
+SymmetricCase random_symmetric(Index n, double shift, unsigned seed) {
+  SymmetricCase c;
   c.dense = Eigen::MatrixXd::Zero(n, n);
   std::mt19937 random(seed);
   std::uniform_int_distribution<Index> row(0, n - 1);
@@ -51,7 +45,7 @@ std::vector<T> rounded(const std::vector<double>& v) {
 TYPED_TEST(FactorizationOf, SolvesLikeADenseFactorization) {
   using T = TypeParam;
   for (const double shift : {6.0, 0.6}) {  // positive definite, and indefinite
-    const Case c = random_case(40, shift, 7);
+    const SymmetricCase c = random_symmetric(40, shift, 7);
     Factorization<T> f;
     f.analyze(40, c.positions);
     const bool definite = plenum_test::eigenvalues(c.dense)[0] > 0;
@@ -77,7 +71,7 @@ TYPED_TEST(FactorizationOf, SolvesLikeADenseFactorization) {
 
 TYPED_TEST(FactorizationOf, IsRefilledWithoutASecondAnalysisAndSolvesWithoutAllocating) {
   using T = TypeParam;
-  const Case c = random_case(30, 6, 8);
+  const SymmetricCase c = random_symmetric(30, 6, 8);
   Factorization<T> f;
   f.analyze(30, c.positions);
   auto values = rounded<T>(c.values);

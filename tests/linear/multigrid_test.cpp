@@ -17,9 +17,8 @@ class MultigridOf : public testing::Test {};
 using Scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(MultigridOf, Scalars);
 
-/// Dense interpolation.
 template <class T>
-Eigen::MatrixXd dense(const SparseRows<T>& rows, Index columns) {
+Eigen::MatrixXd dense_interpolation(const SparseRows<T>& rows, Index columns) {
   Eigen::MatrixXd p = Eigen::MatrixXd::Zero(rows.num_rows(), columns);
   for (Index i = 0; i < rows.num_rows(); ++i)
     for (Index k = rows.begin[i]; k < rows.begin[i + 1]; ++k) p(i, rows.index[k]) += double(rows.weight[k]);
@@ -53,8 +52,8 @@ TEST(Coarsening, SumsAreTheGalerkinProductAndTranslationsAreKept) {
     const Coarsening<double> c = coarsen<double>(fine);
     ASSERT_GT(c.coarse.num_rows, 0);
     EXPECT_LT(c.coarse.num_rows, fine.num_rows / 4);
-    const Eigen::MatrixXd p = dense(c.prolong, c.coarse.num_rows);
-    EXPECT_EQ(dense(c.restrict_, fine.num_rows), p.transpose());
+    const Eigen::MatrixXd p = dense_interpolation(c.prolong, c.coarse.num_rows);
+    EXPECT_EQ(dense_interpolation(c.restrict_, fine.num_rows), p.transpose());
     for (Index i = 0; i < fine.num_rows; ++i) EXPECT_NEAR(p.row(i).sum(), fine.pinned[i] ? 0 : 1, 1e-12) << i;
     // Any weights of the fine elements, through the sums, against P^T L P.
     std::vector<double> weight(fine.pairs.size() + fine.ground.size());

@@ -12,16 +12,9 @@
 
 namespace plenum { namespace {
 
-/// J W J^T of random rows J with few entries each: positions in either triangle, repeated ones, and its
-/// dense sum.
-struct Case {
-  std::vector<Index2> positions;
-  std::vector<double> values;
-  Eigen::MatrixXd dense;
-};
-
-/// `repeat`: that many rows of J are copies of earlier ones, which makes the matrix singular.
-Case random_case(Index rows, Index columns, int repeat, unsigned seed) {
+/// J J^T of random rows J with few entries each; `repeat` rows of J are copies of earlier ones, which makes
+/// the matrix singular.
+SymmetricCase random_product(Index rows, Index columns, int repeat, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_int_distribution<Index> column(0, columns - 1);
   std::uniform_real_distribution<double> value(-1, 1);
@@ -31,7 +24,7 @@ Case random_case(Index rows, Index columns, int repeat, unsigned seed) {
       for (int k = 0; k < 3; ++k) j(r, column(random)) = 1 + std::abs(value(random));
     else
       j.row(r) = j.row(r - rows + repeat);
-  Case c;
+  SymmetricCase c;
   c.dense = j * j.transpose();
   for (Index r = 0; r < rows; ++r)
     for (Index s = 0; s <= r; ++s) {
@@ -45,7 +38,7 @@ Case random_case(Index rows, Index columns, int repeat, unsigned seed) {
 }
 
 TEST(SparseLdlt, SolvesLikeADenseFactorization) {
-  const Case c = random_case(40, 120, 0, 7);
+  const SymmetricCase c = random_product(40, 120, 0, 7);
   SparseLdlt f;
   f.analyze(40, c.positions);
   EXPECT_EQ(f.factorize(c.values), 0);
@@ -59,7 +52,7 @@ TEST(SparseLdlt, SolvesLikeADenseFactorization) {
 }
 
 TEST(SparseLdlt, RowsThatDependOnOthersAreLeftOut) {
-  const Case c = random_case(40, 120, 5, 7);
+  const SymmetricCase c = random_product(40, 120, 5, 7);
   SparseLdlt f;
   f.analyze(40, c.positions);
   EXPECT_EQ(f.factorize(c.values), 5);
@@ -84,7 +77,7 @@ TEST(SparseLdlt, ATreeHasNoFill) {
 }
 
 TEST(SparseLdlt, IsRefilledWithoutASecondAnalysisAndWithoutAllocating) {
-  const Case c = random_case(30, 90, 0, 8);
+  const SymmetricCase c = random_product(30, 90, 0, 8);
   SparseLdlt f;
   f.analyze(30, c.positions);
   std::vector<double> twice = c.values;

@@ -9,13 +9,15 @@
 #include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/rigid/queries.h"
 #include "plenum/world/world.h"
+#include "rigid/scene_laws.h"
 #include "support/count_allocations.h"
 
 namespace plenum { namespace {
 
 using rigid::BodySpec;
 using rigid::Form;
-using D3 = Vector3<double>;
+using test::ball;
+using test::D3;
 
 Obstacle::Part part(Obstacle::Kind shape) {
   Obstacle::Part p;
@@ -27,14 +29,6 @@ Obstacle::Part plate(const Vec3& half_extents, const Vec3& position) {
   p.half_extents = half_extents;
   p.position = position;
   return p;
-}
-BodySpec ball(double radius, const Vec3& position, const Vec3& velocity = Vec3::Zero()) {
-  BodySpec b;
-  b.shapes[0].shape = Form::sphere;
-  b.shapes[0].radius = Real(radius);
-  b.position = position;
-  b.velocity = velocity;
-  return b;
 }
 
 /// Bodies and one obstacle, in either order.
@@ -309,7 +303,7 @@ TEST(RigidGuests, ASpinningTopGivesItsCoupleToTheFloor) {
 }
 
 /// A pile on a floor, a mesh, a torus and a plate that moves.
-Stage pile(int threads, double fps = 60) {
+Stage pile_on_solids(int threads, double fps = 60) {
   std::vector<BodySpec> specs;
   for (int i = 0; i < 60; ++i) {
     const Vec3 x(Real(0.3 * (i % 4) - 0.45), Real(0.6 + 0.3 * (i / 12)), Real(0.3 * (i / 4 % 3) - 0.3));
@@ -329,7 +323,7 @@ Stage pile(int threads, double fps = 60) {
 
 TEST(SlowRigidGuests, TheHashIsTheSameForEveryThreadCount) {
   const auto hash_of = [&](int threads) {
-    Stage stage = pile(threads);
+    Stage stage = pile_on_solids(threads);
     stage.run(2);
     return stage.world.hash();
   };
@@ -340,11 +334,11 @@ TEST(SlowRigidGuests, TheHashIsTheSameForEveryThreadCount) {
 TEST(SlowRigidGuests, AResumedRunEndsAsAnUninterruptedOne) {
   for (const double fps : {60.0, 24.0})  // at 24 a frame has two parts
     for (const double cut : {0.5, 1.5}) {
-      Stage stage = pile(0, fps);
+      Stage stage = pile_on_solids(0, fps);
       stage.run(cut);
       const std::vector<std::byte> saved = stage.world.snapshot();
       stage.run(2 - cut);
-      Stage resumed = pile(0, fps);
+      Stage resumed = pile_on_solids(0, fps);
       resumed.world.restore(saved);
       EXPECT_EQ(resumed.world.snapshot(), saved);
       resumed.run(2 - cut);
@@ -353,7 +347,7 @@ TEST(SlowRigidGuests, AResumedRunEndsAsAnUninterruptedOne) {
 }
 
 TEST(RigidGuests, PoisonedWorkspacesChangeNothing) {
-  Stage stage = pile(0), other = pile(0);
+  Stage stage = pile_on_solids(0), other = pile_on_solids(0);
   for (int k = 0; k < 120; ++k) {
     stage.run(1.0 / 60), other.run(1.0 / 60);
     for (std::size_t i = 0; i < other.world.size(); ++i) other.world.system(i).poison_workspace();
@@ -386,7 +380,7 @@ TEST(RigidGuests, AnObstacleThatIsAddedLaterWakesAndCarries) {
 
 TEST(RigidGuests, NothingIsAllocatedInSteps) {
   if (!plenum_test::can_count_allocations) GTEST_SKIP();
-  Stage stage = pile(1);
+  Stage stage = pile_on_solids(1);
   stage.run(5);
   with_threads(1, [&] {
     const std::span<const SolidBody> solids =

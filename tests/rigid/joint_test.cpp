@@ -60,15 +60,15 @@ Rigid::Spec pair(const JointSpec& spec) {
   return {.bodies = {a, b}, .joints = {spec}};
 }
 
-JointPose pose_of(const RigidScene& scene, std::size_t i) {
+JointPose joint_pose(const RigidScene& scene, std::size_t i) {
   return {scene.state.frames.x[i].cast<double>(), scene.state.frames.rotation(i).cast<double>().normalized()};
 }
 /// Largest error of a joint's locked freedoms, m or rad.
 double error_of(const RigidScene& scene, std::size_t k = 0) {
   const Rigid::Joint& j = scene.model.joints[k];
   double value[6], largest = 0;
-  detail::joint_values(j, j.a < 0 ? JointPose{} : pose_of(scene, std::size_t(j.a)),
-                       j.b < 0 ? JointPose{} : pose_of(scene, std::size_t(j.b)), value);
+  detail::joint_values(j, j.a < 0 ? JointPose{} : joint_pose(scene, std::size_t(j.a)),
+                       j.b < 0 ? JointPose{} : joint_pose(scene, std::size_t(j.b)), value);
   for (std::size_t r = 0; r < 6; ++r)
     if (j.axes[r].mode == AxisMode::locked)
       largest = std::max(largest, std::abs(value[r] - double(j.axes[r].lower)));
@@ -80,7 +80,7 @@ TEST(RigidJoints, JacobiansAreTheDerivativesOfTheValues) {
     RigidScene scene(pair(with_all_rows(
         joint(type, "left", "right", Vec3(Real(0.5), Real(0.1), 0), Vec3(1, Real(0.3), Real(-0.2))))));
     // Away from the start, so that no value is zero.
-    JointPose a = pose_of(scene, 0), b = pose_of(scene, 1);
+    JointPose a = joint_pose(scene, 0), b = joint_pose(scene, 1);
     b.q = turned<double>(b.q, D3(0.3, -0.4, 0.2));
     b.x += D3(0.05, -0.02, 0.07);
     const Rigid::Joint& j = scene.model.joints[0];
@@ -301,7 +301,7 @@ TEST(RigidJoints, ConeAndTwistLimitABall) {
   for (int k = 0; k < 240; ++k) {
     scene.step();
     double value[6];
-    detail::joint_values(scene.model.joints[0], JointPose{}, pose_of(scene, 0), value);
+    detail::joint_values(scene.model.joints[0], JointPose{}, joint_pose(scene, 0), value);
     ASSERT_LT(value[3], 40.1 * degree) << k;
     ASSERT_LT(std::abs(value[4]), 20.1 * degree) << k;
     ASSERT_LT(error_of(scene), 1e-4) << k;

@@ -41,7 +41,7 @@ RigidScene heap() {
   for (std::size_t k = 0; k < scene.model.colliders.size(); ++k) scene.model.colliders[k].layer = 1u << k % 3;
   return scene;
 }
-Pose pose_of(const RigidScene& scene, Index k) {
+Pose collider_pose(const RigidScene& scene, Index k) {
   const Rigid::Collider& c = scene.model.colliders[std::size_t(k)];
   const Pose body = scene.state.frames.pose(std::size_t(c.body));
   return {body * c.local.position, (body.rotation * c.local.rotation).normalized()};
@@ -69,7 +69,7 @@ TEST(RigidQueries, RaysMeetWhatAskingEveryColliderMeets) {
     for (Index k = 0; k < Index(scene.model.colliders.size()); ++k) {
       const Rigid::Collider& c = scene.model.colliders[std::size_t(k)];
       if (!(c.layer & filter.layers) || c.body == filter.ignored_body) continue;
-      const auto hit = shape_of(scene, k).intersect(pose_of(scene, k), ray);
+      const auto hit = shape_of(scene, k).intersect(collider_pose(scene, k), ray);
       if (hit && hit->t < t) t = hit->t, first = k;
     }
     const auto hit = queries.ray(ray, filter);
@@ -91,7 +91,7 @@ TEST(RigidQueries, NearestIsThatOfAskingEveryCollider) {
     Real least = 2;
     bool any = false;
     for (Index k = 0; k < Index(scene.model.colliders.size()); ++k) {
-      const Real d = shape_of(scene, k).exact_distance(pose_of(scene, k).to_local(x)).distance;
+      const Real d = shape_of(scene, k).exact_distance(collider_pose(scene, k).to_local(x)).distance;
       if (std::max(d, Real(0)) <= least) least = std::max(d, Real(0)), any = true;
     }
     const auto found = queries.nearest(x, 2);
@@ -115,7 +115,7 @@ TEST(RigidQueries, OverlapsAreThoseOfAskingEveryCollider) {
     std::vector<Index> expected;
     for (Index k = 0; k < Index(scene.model.colliders.size()); ++k) {
       if (!can_collide(shape_of(scene, k), probe)) continue;
-      const Pose at = pose_of(scene, k);
+      const Pose at = collider_pose(scene, k);
       ManifoldCache cache;
       const Manifold m = collide(
           shape_of(scene, k), probe,

@@ -44,11 +44,12 @@ inline double energy(const validation::RigidScene& scene) {
   return sum;
 }
 
-inline rigid::BodySpec ball(double radius, const Vec3& at) {
+inline rigid::BodySpec ball(double radius, const Vec3& at, const Vec3& velocity = Vec3::Zero()) {
   rigid::BodySpec body;
   body.shapes[0].shape = rigid::Form::sphere;
   body.shapes[0].radius = Real(radius);
   body.position = at;
+  body.velocity = velocity;
   return body;
 }
 

@@ -229,7 +229,7 @@ TEST(RigidSleep, WakingGivesNoEnergy) {
 }
 
 /// Half of the bin's bodies in a pile, which has come to rest in part.
-World pile(int threads, bool sleeping, int bodies) {
+World pile_in_bin(int threads, bool sleeping, int bodies) {
   WorldSettings settings;
   settings.threads = threads;
   World world(settings);
@@ -247,7 +247,7 @@ World pile(int threads, bool sleeping, int bodies) {
 TEST(RigidSleep, TheSameBitsForAnyNumberOfThreads) {
   for (const bool sleeping : {true, false}) {
     const auto hash_of = [&](int threads) {
-      World world = pile(threads, sleeping, 150);
+      World world = pile_in_bin(threads, sleeping, 150);
       for (int k = 0; k < 300; ++k) world.step_frame();
       return world.hash();
     };
@@ -259,7 +259,7 @@ TEST(RigidSleep, TheSameBitsForAnyNumberOfThreads) {
 TEST(SlowRigidSleep, TheWholeBinHasTheSameBitsForAnyNumberOfThreads) {
   for (const bool sleeping : {true, false}) {
     const auto hash_of = [&](int threads) {
-      World world = pile(threads, sleeping, 2000);
+      World world = pile_in_bin(threads, sleeping, 2000);
       for (int k = 0; k < 500; ++k) world.step_frame();
       return world.hash();
     };
@@ -269,10 +269,10 @@ TEST(SlowRigidSleep, TheWholeBinHasTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(RigidSleep, ARunThatIsInterruptedSleepsAndWakesLikeOneThatIsNot) {
-  World world = pile(2, true, 150);
+  World world = pile_in_bin(2, true, 150);
   for (int k = 0; k < 400; ++k) world.step_frame();
   const std::vector<std::byte> saved = world.snapshot();
-  World resumed = pile(1, true, 150);
+  World resumed = pile_in_bin(1, true, 150);
   resumed.restore(saved, "saved");
   for (int k = 0; k < 300; ++k) {
     // All of it wakes half-way.

@@ -13,7 +13,7 @@ using test::Net;
 using Integrator = Springs::Integrator;
 using Constraints = Springs::Constraints;
 using Stabilization = Springs::Stabilization;
-constexpr double g = 9.81;
+using test::g;
 
 SpringsPart bead_on(SpringsWire wire, const Vec3& start) {
   SpringsPart part;

@@ -9,10 +9,11 @@ namespace plenum { namespace {
 
 using test::Net;
 using Integrator = Springs::Integrator;
-constexpr double g = 9.81, length = 2;
+using test::g;
+constexpr double length = 2;
 
 /// Held at its first point.
-SpringsPart rope_of(int links) {
+SpringsPart hung_rope(int links) {
   SpringsPart part = test::rope_of(links, length);
   part.pins = {{.where = SpringsPin::Where::first}};
   return part;
@@ -69,7 +70,7 @@ TEST(SpringsExplicitRods, ARopeWhipsWithoutGainingEnergyUnderEveryMethod) {
                           Run{30, 100, 2}}) {
       if (integrator == Integrator::explicit_euler && run.links > 5)
         continue;  // takes all the parts there are
-      Net net = test::net_of(rope_of(run.links));
+      Net net = test::net_of(hung_rope(run.links));
       const Springs::Params params{.integrator = integrator};
       const double unit = test::total_mass(net) * g * length, before = test::energy(net, params.gravity);
       const std::string what = std::string(names_of(integrator)[std::size_t(integrator)]) + " " +
@@ -91,7 +92,7 @@ TEST(SpringsExplicitRods, ARopeWhipsWithoutGainingEnergyUnderEveryMethod) {
 TEST(SpringsExplicitRods, AGentlePendulumIsNotDivided) {
   for (const Integrator integrator : {Integrator::symplectic_euler, Integrator::velocity_verlet,
                                       Integrator::leapfrog, Integrator::rk4, Integrator::heun}) {
-    SpringsPart part = rope_of(1);
+    SpringsPart part = hung_rope(1);
     Net net = test::net_of(part);
     for (int frame = 0; frame < 120; ++frame)
       EXPECT_EQ(net.step({.integrator = integrator}, Real(1) / 60).value("parts"), 1);
@@ -103,7 +104,7 @@ TEST(SpringsExplicitRods, ARopeThatHangsStaysAtRestThoughItsWavesAreFast) {
   constexpr int n = 100;
   for (const Integrator integrator : {Integrator::symplectic_euler, Integrator::velocity_verlet,
                                       Integrator::leapfrog, Integrator::rk4, Integrator::heun}) {
-    SpringsPart part = rope_of(n);
+    SpringsPart part = hung_rope(n);
     part.to = Vec3(0, static_cast<Real>(-length), 0);
     Net net = test::net_of(part);
     double parts = 0;
@@ -120,7 +121,7 @@ TEST(SpringsExplicitRods, WhatPushesAPointOffItsRodsGivesItNoSpeed) {
   // 2 mm along links of 2 cm, as contact would. Put back within 1/60 s that is 0.12 m/s; within a part of it,
   // as many times more.
   constexpr int n = 100;
-  SpringsPart part = rope_of(n);
+  SpringsPart part = hung_rope(n);
   part.to = Vec3(0, static_cast<Real>(-length), 0);
   for (const Integrator integrator : {Integrator::symplectic_euler, Integrator::velocity_verlet,
                                       Integrator::leapfrog, Integrator::rk4, Integrator::heun}) {
@@ -141,7 +142,7 @@ TEST(SpringsExplicitRods, APinThatCarriesARopeAlongGivesItNoEnergy) {
   const Vec3 speed(1, Real(0.5), 2);
   for (const Integrator integrator :
        {Integrator::velocity_verlet, Integrator::rk4, Integrator::heun, Integrator::explicit_midpoint}) {
-    Net net = test::net_of(rope_of(10));
+    Net net = test::net_of(hung_rope(10));
     Springs::Params params{.integrator = integrator, .pins = std::vector<Springs::PinMotion>(1)};
     for (Vec3& v : net.state.particles.v) v = speed;
     const double unit = test::total_mass(net) * g * length;
@@ -165,7 +166,7 @@ TEST(SpringsExplicitRods, PinsThatJumpLeaveEverythingFinite) {
                                    Springs::Stabilization::projection, Springs::Stabilization::shake})
     for (const Integrator integrator : {Integrator::symplectic_euler, Integrator::velocity_verlet,
                                         Integrator::leapfrog, Integrator::rk4, Integrator::heun}) {
-      SpringsPart part = rope_of(10);
+      SpringsPart part = hung_rope(10);
       part.pins.push_back({.where = SpringsPin::Where::last, .group = 1});
       Net net = test::net_of(part);
       Springs::Params params{.integrator = integrator,

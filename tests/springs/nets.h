@@ -5,6 +5,7 @@
 #include <random>
 
 #include "plenum/solvers/springs/springs.h"
+#include "support/constants.h"
 
 namespace plenum::test {
 
@@ -63,6 +64,7 @@ inline Net free_net(unsigned seed, int n = 40) {
 }
 
 using Vector = Vector3<double>;
+inline constexpr double g = plenum_test::gravity;
 
 inline Vector momentum(const Net& net) {
   Vector sum = Vector::Zero();

@@ -6,7 +6,7 @@
 
 namespace plenum { namespace {
 
-using Vector = Vector3<double>;
+using test::Vector;
 
 /// Elastic energy per area [J/m^2] of flat cloth strained by exx, ezz and the angle gamma, about the middle
 /// particle: half of each of its springs, over the area of a cell.
