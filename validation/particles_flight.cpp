@@ -7,8 +7,6 @@
 
 namespace plenum::validation { namespace {
 
-constexpr double g = 9.81;
-
 struct Flown {
   double y, v;
 };

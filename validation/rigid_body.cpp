@@ -12,25 +12,23 @@
 #include "rigid_scenes.h"
 #include "validation.h"
 
-namespace plenum::validation { namespace {
+namespace plenum::validation {
+
+double expected(const std::string& name, const std::string& quantity) {
+  static const Reference table("rigid_body");
+  for (std::size_t r = 0; r < table.size(); ++r)
+    if (table.text(r, "case") == name && table.text(r, "quantity") == quantity)
+      return table.number(r, "value");
+  throw Error("no row " + name + ", " + quantity + " in rigid_body.csv");
+}
+
+namespace {
 
 using rigid::BodySpec;
 using rigid::Form;
 using D3 = Vector3<double>;
 
-constexpr double g = 9.81, pi = std::numbers::pi;
-
-const Reference& table() {
-  static const Reference rows("rigid_body");
-  return rows;
-}
-/// Value of the row of a case and quantity.
-double expected(const std::string& name, const std::string& quantity) {
-  for (std::size_t r = 0; r < table().size(); ++r)
-    if (table().text(r, "case") == name && table().text(r, "quantity") == quantity)
-      return table().number(r, "value");
-  throw Error("no row " + name + ", " + quantity + " in rigid_body.csv");
-}
+using std::numbers::pi;
 
 BodySpec sphere(double radius, const D3& at) {
   BodySpec body;
@@ -299,7 +297,7 @@ void bounces(Rows& rows) {
 }
 
 /// A body of these principal moments about the origin [kg m^2].
-RigidScene top(const D3& inertia, const D3& spin) {
+RigidScene free_top(const D3& inertia, const D3& spin) {
   RigidScene scene({.bodies = {sphere(0.1, D3::Zero())}});
   scene.model.inertia[0] = inertia.cast<Real>();
   scene.state.frames.inverse_inertia[0] = inertia.cwiseInverse().cast<Real>();
@@ -314,7 +312,7 @@ D3 body_spin(const RigidScene& scene) {
 void spins(Rows& rows) {
   const std::string source = "closed form, rigid_body.csv";
   {
-    RigidScene scene = top(D3(1, 1, 2), D3(0.1, 0, 1));
+    RigidScene scene = free_top(D3(1, 1, 2), D3(0.1, 0, 1));
     double angle = 0, last = 0;
     const int steps = 600;
     for (int k = 0; k < steps; ++k) {
@@ -329,7 +327,7 @@ void spins(Rows& rows) {
               1e-3 * reference, "rad/s", source);
   }
   {
-    RigidScene scene = top(D3(1, 2, 3), D3(0.01, 1, 0.01));
+    RigidScene scene = free_top(D3(1, 2, 3), D3(0.01, 1, 0.01));
     const double period = expected("dzhanibekov", "period of omega2 (s)");
     double crossed = 0, first = 0, before = 1;
     const double dt = 1.0 / 60;
@@ -401,4 +399,5 @@ void stand(Rows& rows, int boxes) {
 const Register register_stack_20("rigid/stack-20", Effort::quick, [](Rows& rows) { stand(rows, 20); });
 const Register register_stack_40("rigid/stack-40", Effort::quick, [](Rows& rows) { stand(rows, 40); });
 
-}}  // namespace plenum::validation
+}
+}  // namespace plenum::validation

@@ -19,7 +19,7 @@ using rigid::JointSpec;
 using rigid::JointType;
 using D3 = Vector3<double>;
 
-constexpr double g = 9.81, pi = std::numbers::pi;
+using std::numbers::pi;
 
 JointSpec to_world(JointType type, const std::string& body, const Vec3& anchor,
                    const Vec3& axis = Vec3::UnitZ()) {
@@ -156,14 +156,6 @@ void double_pendulum(Rows& rows) {
   }
 }
 const Register register_double_pendulum("double_pendulum_golden/rigid", Effort::quick, double_pendulum);
-
-double expected(const std::string& name, const std::string& quantity) {
-  const Reference table("rigid_body");
-  for (std::size_t r = 0; r < table.size(); ++r)
-    if (table.text(r, "case") == name && table.text(r, "quantity") == quantity)
-      return table.number(r, "value");
-  return std::nan("");
-}
 
 }  // namespace
 

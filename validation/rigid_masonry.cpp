@@ -15,7 +15,7 @@ rigid::Spec on_ground(const rigid::AssemblySpec& assembly) {
   return spec;
 }
 
-double top(const RigidScene& scene) {
+double top_of(const RigidScene& scene) {
   Real highest = 0;
   for (const Vec3& x : scene.state.frames.x) highest = std::max(highest, x.y());
   return double(highest);
@@ -27,9 +27,9 @@ double comes_down(const rigid::AssemblySpec& assembly, int substeps = Rigid::Par
   scene.params.sleeping = false;
   scene.params.substeps = substeps;
   scene.params.contact_frequency *= Real(substeps) / Real(Rigid::Params{}.substeps);
-  const double before = top(scene);
+  const double before = top_of(scene);
   for (int k = 0; k < 1200; ++k) scene.step();
-  return 1 - top(scene) / before;
+  return 1 - top_of(scene) / before;
 }
 
 void card_house(Rows& rows) {

@@ -184,7 +184,7 @@ void run(Rows& rows) {
   }
 }
 
-const Register catenary("catenary/springs", Effort::quick, run);
+const Register register_catenary("catenary/springs", Effort::quick, run);
 
 }  // namespace
 }  // namespace plenum::validation

@@ -13,7 +13,6 @@
 
 namespace plenum::validation { namespace {
 
-constexpr double g = 9.81;
 const double small = 2 * std::numbers::pi / std::sqrt(g);  // period of small swings of 1 m [s]
 
 /// Point masses of 1 kg on massless rods of 1 m, below a fixed point, in float or double. Angles and energies
@@ -298,8 +297,9 @@ void run_double_pendulum(Rows& rows) {
   }
 }
 
-const Register pendulum("pendulum_period/springs", Effort::quick, run_pendulum);
-const Register double_pendulum("double_pendulum_golden/springs", Effort::quick, run_double_pendulum);
+const Register register_springs_pendulum("pendulum_period/springs", Effort::quick, run_pendulum);
+const Register register_springs_double_pendulum("double_pendulum_golden/springs", Effort::quick,
+                                                run_double_pendulum);
 
 }  // namespace
 }  // namespace plenum::validation

@@ -6,6 +6,9 @@
 
 namespace plenum::validation {
 
+/// [m/s^2], as in the tables of validation/reference.
+inline constexpr double g = 9.81;
+
 enum class Relation { near, at_most, at_least };
 enum class Status { pass, fail, report };
 

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "style.h"
+
 namespace plenum::figures {
 namespace {
 
-constexpr std::string_view ink = "#333333", faint = "#e4e4e0", frame = "#8a8a86", ground = "#fcfcfa";
+constexpr std::string_view faint = "#e4e4e0", ground = "#fcfcfa";
 
 /// A tenth of a pixel, without trailing zeros; far-off values are held near enough to stay short.
 std::string number(double value) {
@@ -122,7 +124,7 @@ Panel::Panel(Drawing& drawing, Point corner, double width, double height, Axis x
     drawing.line({corner.x, py}, {corner.x + width, py}, grid);
     drawing.text({corner.x - 6, py + 4}, tick.text, {ink, 11, Anchor::end});
   }
-  drawing.rectangle(corner, width, height, "none", frame);
+  drawing.rectangle(corner, width, height, "none", pale);
   drawing.text({corner.x, corner.y - 10}, title, {ink, 13, Anchor::start, true});
   drawing.text({corner.x + width / 2, corner.y + height + 34}, x_.title, {ink, 12, Anchor::middle});
   if (!y_.title.empty())

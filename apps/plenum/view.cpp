@@ -1,4 +1,5 @@
 // plenum view: a window on a scene, with sliders made from the parameters' descriptions.
+#define GLFW_INCLUDE_NONE  // the window brings OpenGL, by epoxy
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>
 

@@ -10,8 +10,6 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-constexpr std::size_t samples_per_block = 512;
-
 /// A sample on its way through the step; contacts change it one after the other.
 struct Traveller {
   Vec3 x0, x1, v;

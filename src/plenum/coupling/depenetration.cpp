@@ -14,7 +14,6 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-constexpr std::size_t samples_per_block = 512;
 constexpr Real infinity = std::numeric_limits<Real>::infinity();
 
 /// [m] that a sample may lack to where it is to be and yet be out: the contact puts it there in its step.
@@ -28,7 +27,7 @@ auto key(const Buried& b) {
 
 }  // namespace
 
-void find_inside(const Boundary& a, const Boundary& b, std::vector<Inside>& out) {
+void find_inside(const Boundary& a, const Boundary& b, std::vector<SamplesInside>& out) {
   const Samples samples = a.samples();
   const std::span<const SolidBody> bodies = b.bodies();
   for (std::size_t k = 0; k < bodies.size(); ++k) {
@@ -36,10 +35,10 @@ void find_inside(const Boundary& a, const Boundary& b, std::vector<Inside>& out)
     const Aabb bounds = body.shape->bounds(body.pose);
     // Nothing is deeper in a plate than half of its thickness.
     const Real quarter = body.shape->bounds().size().minCoeff() / 4;
-    const Inside found = ordered_reduce(
-        samples.x.size(), samples_per_block, Inside{Index(k)},
+    const SamplesInside found = ordered_reduce(
+        samples.x.size(), samples_per_block, SamplesInside{Index(k)},
         [&](std::size_t begin, std::size_t end) {
-          Inside part{Index(k)};
+          SamplesInside part{Index(k)};
           for (std::size_t i = begin; i < end; ++i) {
             if (!(samples.inverse_mass[i] > 0) || !bounds.contains(samples.x[i])) continue;
             const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
@@ -50,8 +49,8 @@ void find_inside(const Boundary& a, const Boundary& b, std::vector<Inside>& out)
           }
           return part;
         },
-        [](const Inside& one, const Inside& other) {
-          return Inside{one.body, one.samples + other.samples, std::max(one.depth, other.depth)};
+        [](const SamplesInside& one, const SamplesInside& other) {
+          return SamplesInside{one.body, one.samples + other.samples, std::max(one.depth, other.depth)};
         });
     if (found.samples > 0) out.push_back(found);
   }

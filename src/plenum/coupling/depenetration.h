@@ -13,7 +13,7 @@ namespace plenum::inline PLENUM_ABI {
 inline constexpr Real push_out_speed = 1;
 
 /// What of a boundary's samples is inside of one body.
-struct Inside {
+struct SamplesInside {
   Index body;
   std::size_t samples = 0;
   Real depth = 0;  ///< [m] of the deepest
@@ -21,7 +21,7 @@ struct Inside {
 
 /// Appends to `out` the bodies of `b`, where they are now, that have samples of `a` inside of them deeper
 /// than what samples keep from solids, or than a quarter of the body's least extent.
-void find_inside(const Boundary& a, const Boundary& b, std::vector<Inside>& out);
+void find_inside(const Boundary& a, const Boundary& b, std::vector<SamplesInside>& out);
 
 /// A sample that starts a step inside of a body which it is pushed out of.
 struct Buried {

@@ -11,8 +11,6 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-constexpr std::size_t samples_per_block = 512;
-
 /// The support that a body is to a sample, if it is one.
 std::optional<Support> support_of(const Samples& samples, std::size_t i, const SolidBody& body, Index index,
                                   Real h) {

@@ -7,6 +7,9 @@
 
 namespace plenum::inline PLENUM_ABI {
 
+/// Samples that a parallel loop takes at a time.
+inline constexpr std::size_t samples_per_block = 512;
+
 struct SweptSolid {
   SolidBody body = {};         ///< with its poses at the start and the end of the part
   Aabb bounds = {};            ///< of the whole motion

@@ -161,7 +161,7 @@ class Builder {
   std::vector<Bvh::Scratch::Task>& tasks_;
 };
 
-constexpr std::size_t block = 512;
+constexpr std::size_t items_per_block = 512;
 
 }  // namespace
 
@@ -180,7 +180,7 @@ void Bvh::rebuild(std::span<const Aabb> boxes, Index leaf_size, Scratch& scratch
 }
 
 void Bvh::refit_leaves(FunctionRef<void(std::size_t, std::size_t)> leaves) {
-  parallel_for(nodes_.size(), block, leaves);
+  parallel_for(nodes_.size(), items_per_block, leaves);
 }
 
 void Bvh::refit_inner() {
@@ -196,7 +196,7 @@ void Bvh::refit_inner() {
 
 std::vector<Aabb> triangle_boxes(std::span<const Vec3> x, std::span<const Index3> triangles) {
   std::vector<Aabb> boxes(triangles.size());
-  parallel_for(triangles.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(triangles.size(), items_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t t = begin; t < end; ++t)
       for (int i = 0; i < 3; ++i) boxes[t].extend(x[triangles[t][i]]);
   });

@@ -8,19 +8,25 @@
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/detail/quad.h"
+#include "plenum/geometry/detail/require.h"
 #include "plenum/geometry/mesh_distance.h"
 #include "plenum/geometry/topology.h"
 
 namespace plenum::inline PLENUM_ABI {
+namespace detail {
+
+/// Where a coordinate lies along one axis of the grid.
+struct GridPlace {
+  Index cell;
+  Real t;         // in [0, 1]
+  Real overhang;  // beyond the grid [m]
+};
+
+}  // namespace detail
+
 namespace {
 
-void require_range(const char* name, Index value, Index least, Index most) {
-  if (value < least || value > most)
-    throw Error(Problem{.key = name,
-                        .what = "is out of range",
-                        .value = fmt::format("{}", value),
-                        .allowed = fmt::format("{} to {}", least, most)});
-}
+using detail::GridPlace;
 
 /// Cubic Hermite basis on [0, 1]: weights of the values and of the slopes at both ends, and their
 /// derivatives; those of the values are -dv1 and dv1.
@@ -81,13 +87,7 @@ inline Interpolated interpolate(const Sample& sample, Real tx, Real ty, Real tz)
           z.dv1 * (q.d - p.d) + z.ds0 * p.gz + z.ds1 * q.gz};
 }
 
-/// Where a coordinate lies along one axis of the grid.
-struct Place {
-  Index cell;
-  Real t;         // in [0, 1]
-  Real overhang;  // beyond the grid [m]
-};
-inline Place place(Real x, Real low, Real high, Real inverse_spacing, Index nodes) {
+inline GridPlace place(Real x, Real low, Real high, Real inverse_spacing, Index nodes) {
   // Written so that NaN becomes the low end.
   const Real from_below = x > low ? x : low;
   const Real inside = from_below < high ? from_below : high;
@@ -117,7 +117,7 @@ inline Extended extended(const Interpolated& in, Real ox, Real oy, Real oz, Real
 struct DistanceField::Cell {
   const Vec4* corner;  // node of the cell's low corner
   std::size_t row, slice;
-  Place x, y, z;
+  GridPlace x, y, z;
   Real operator()(int node, int component) const {
     return corner[std::size_t(node & 1) + std::size_t(node >> 1 & 1) * row + std::size_t(node >> 2) * slice]
                  [component];
@@ -173,9 +173,9 @@ void DistanceField::evaluate_group(std::size_t count, const Points& points, Real
   const Index3 nodes = nodes_;
   const Real inverse_spacing = inverse_spacing_;
   for (int i = 0; i < group; ++i) {
-    const Place p = place(x[i], low[0], high[0], inverse_spacing, nodes[0]);
-    const Place q = place(y[i], low[1], high[1], inverse_spacing, nodes[1]);
-    const Place r = place(z[i], low[2], high[2], inverse_spacing, nodes[2]);
+    const GridPlace p = place(x[i], low[0], high[0], inverse_spacing, nodes[0]);
+    const GridPlace q = place(y[i], low[1], high[1], inverse_spacing, nodes[1]);
+    const GridPlace r = place(z[i], low[2], high[2], inverse_spacing, nodes[2]);
     cx[i] = p.cell, tx[i] = p.t, ox[i] = p.overhang;
     cy[i] = q.cell, ty[i] = q.t, oy[i] = q.overhang;
     cz[i] = r.cell, tz[i] = r.t, oz[i] = r.overhang;
@@ -243,8 +243,8 @@ DistanceField::DistanceField(const TriangleMesh& mesh, const DistanceFieldOption
 
 DistanceField::DistanceField(const TriangleMesh& mesh, const MeshDistance& exact,
                              const DistanceFieldOptions& options) {
-  require_range("resolution", options.resolution, 4, 1024);
-  require_range("padding", options.padding, 1, 64);
+  detail::require_count("resolution", options.resolution, 4, 1024);
+  detail::require_count("padding", options.padding, 1, 64);
   const Aabb box = exact.bounds();
   const Real longest = box.size().maxCoeff();
   if (!std::isfinite(longest) || !(longest > 0))

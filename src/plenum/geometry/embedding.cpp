@@ -12,7 +12,7 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 using Point = Vector3<double>;
-constexpr std::size_t block = 256;
+constexpr std::size_t points_per_block = 256;
 
 double volume6(const Point& a, const Point& b, const Point& c, const Point& d) {
   return (b - a).cross(c - a).dot(d - a);
@@ -53,7 +53,7 @@ struct Tetrahedron {
   }
 };
 
-bool is_degenerate(std::span<const Vec3> x, const Index3& t) {
+bool has_no_area(std::span<const Vec3> x, const Index3& t) {
   const Point ab = (x[t[1]] - x[t[0]]).cast<double>(), ac = (x[t[2]] - x[t[0]]).cast<double>();
   return !(ab.cross(ac).norm() > 1e-9 * std::max(ab.squaredNorm(), ac.squaredNorm()));
 }
@@ -91,7 +91,7 @@ TetEmbedding embed_in_tetrahedra(std::span<const Vec3> points, std::span<const V
   TetEmbedding embedding;
   embedding.vertices.resize(points.size());
   embedding.weights.resize(points.size());
-  parallel_for(points.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(points.size(), points_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Point p = points[i].cast<double>();
       const Index4& host =
@@ -104,7 +104,7 @@ TetEmbedding embed_in_tetrahedra(std::span<const Vec3> points, std::span<const V
 }
 
 void update_embedded(const TetEmbedding& embedding, std::span<const Vec3> x, std::span<Vec3> points) {
-  parallel_for(points.size(), 4 * block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(points.size(), 4 * points_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Index4& v = embedding.vertices[i];
       const Vec4& w = embedding.weights[i];
@@ -115,12 +115,12 @@ void update_embedded(const TetEmbedding& embedding, std::span<const Vec3> x, std
 
 TriangleEmbedding embed_in_triangles(std::span<const Vec3> points, std::span<const Vec3> x,
                                      std::span<const Index3> triangles) {
-  const Hosts<Index3> hosts(x, triangles, [&](const Index3& t) { return !is_degenerate(x, t); });
+  const Hosts<Index3> hosts(x, triangles, [&](const Index3& t) { return !has_no_area(x, t); });
   TriangleEmbedding embedding;
   embedding.vertices.resize(points.size());
   embedding.weights.resize(points.size());
   embedding.offset.resize(points.size());
-  parallel_for(points.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(points.size(), points_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Index3& host = hosts.nearest(points[i], [&](const Index3& t) {
         return (points[i] - closest_on_triangle(points[i], x[t[0]], x[t[1]], x[t[2]]).point).squaredNorm();
@@ -139,7 +139,7 @@ TriangleEmbedding embed_in_triangles(std::span<const Vec3> points, std::span<con
 }
 
 void update_embedded(const TriangleEmbedding& embedding, std::span<const Vec3> x, std::span<Vec3> points) {
-  parallel_for(points.size(), 4 * block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(points.size(), 4 * points_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Index3& v = embedding.vertices[i];
       const Vec3& w = embedding.weights[i];

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "plenum/base/error.h"
+#include "plenum/geometry/detail/require.h"
 #include "plenum/geometry/triangle_distance.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -17,11 +18,7 @@ HeightField::HeightField(Index columns, Index rows, Real spacing, std::span<cons
                         .what = "and rows make no height field",
                         .value = fmt::format("{} x {}", columns, rows),
                         .allowed = "2 or more each, at most 2^29 points"});
-  if (!std::isfinite(spacing) || !(spacing > 0))
-    throw Error(Problem{.key = "spacing",
-                        .what = "is not a length",
-                        .value = fmt::format("{}", spacing),
-                        .allowed = "finite, > 0 m"});
+  detail::require_length("spacing", spacing);
   if (heights.size() != std::size_t(columns) * std::size_t(rows))
     throw Error(Problem{.key = "heights",
                         .what = "has the wrong length",

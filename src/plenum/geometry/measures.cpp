@@ -8,7 +8,7 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 using Point = Vector3<double>;
-constexpr std::size_t block = 1024;
+constexpr std::size_t elements_per_block = 1024;
 
 Point point(std::span<const Vec3> x, Index i) {
   return x[i].cast<double>();
@@ -62,7 +62,7 @@ Point reference_point(std::span<const Vec3> x) {
 
 std::vector<Real> triangle_areas(std::span<const Vec3> x, std::span<const Index3> triangles) {
   std::vector<Real> areas(triangles.size());
-  parallel_for(triangles.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(triangles.size(), elements_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t t = begin; t < end; ++t)
       areas[t] = area_vector(x[triangles[t][0]], x[triangles[t][1]], x[triangles[t][2]]).norm();
   });
@@ -71,7 +71,7 @@ std::vector<Real> triangle_areas(std::span<const Vec3> x, std::span<const Index3
 
 std::vector<Real> tetrahedron_volumes(std::span<const Vec3> x, std::span<const Index4> tetrahedra) {
   std::vector<Real> volumes(tetrahedra.size());
-  parallel_for(tetrahedra.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(tetrahedra.size(), elements_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t t = begin; t < end; ++t) {
       const Index4& v = tetrahedra[t];
       volumes[t] = tetrahedron_volume(x[v[0]], x[v[1]], x[v[2]], x[v[3]]);
@@ -81,7 +81,7 @@ std::vector<Real> tetrahedron_volumes(std::span<const Vec3> x, std::span<const I
 }
 
 double surface_area(std::span<const Vec3> x, std::span<const Index3> triangles) {
-  return ordered_sum(triangles.size(), block, [&](std::size_t begin, std::size_t end) {
+  return ordered_sum(triangles.size(), elements_per_block, [&](std::size_t begin, std::size_t end) {
     double sum = 0;
     for (std::size_t t = begin; t < end; ++t) {
       const Point a = point(x, triangles[t][0]), b = point(x, triangles[t][1]), c = point(x, triangles[t][2]);
@@ -93,7 +93,7 @@ double surface_area(std::span<const Vec3> x, std::span<const Index3> triangles) 
 
 double enclosed_volume(std::span<const Vec3> x, std::span<const Index3> triangles) {
   const Point origin = reference_point(x);
-  return ordered_sum(triangles.size(), block, [&](std::size_t begin, std::size_t end) {
+  return ordered_sum(triangles.size(), elements_per_block, [&](std::size_t begin, std::size_t end) {
     double sum = 0;
     for (std::size_t t = begin; t < end; ++t) {
       const Point a = point(x, triangles[t][0]) - origin, b = point(x, triangles[t][1]) - origin,
@@ -119,7 +119,7 @@ Vector3<double> surface_centroid(std::span<const Vec3> x, std::span<const Index3
 MassProperties mass_properties(std::span<const Vec3> x, std::span<const Index3> triangles, double density) {
   const Point origin = reference_point(x);
   const Moments moments = ordered_reduce(
-      triangles.size(), block, Moments{},
+      triangles.size(), elements_per_block, Moments{},
       [&](std::size_t begin, std::size_t end) {
         Moments m;
         for (std::size_t t = begin; t < end; ++t)
@@ -134,7 +134,7 @@ MassProperties mass_properties(std::span<const Vec3> x, std::span<const Index3> 
 MassProperties mass_properties(std::span<const Vec3> x, std::span<const Index4> tetrahedra, double density) {
   const Point origin = reference_point(x);
   const Moments moments = ordered_reduce(
-      tetrahedra.size(), block, Moments{},
+      tetrahedra.size(), elements_per_block, Moments{},
       [&](std::size_t begin, std::size_t end) {
         Moments m;
         for (std::size_t t = begin; t < end; ++t) {
@@ -171,11 +171,11 @@ std::vector<Real> lumped_masses(std::span<const Vec3> x, std::span<const Index4>
 
 void vertex_normals(std::span<const Vec3> x, std::span<const Index3> triangles, const Rows& incident,
                     std::span<Vec3> area_vectors, std::span<Vec3> normals) {
-  parallel_for(triangles.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(triangles.size(), elements_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t t = begin; t < end; ++t)
       area_vectors[t] = area_vector(x[triangles[t][0]], x[triangles[t][1]], x[triangles[t][2]]);
   });
-  parallel_for(x.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(x.size(), elements_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       Vec3 sum = Vec3::Zero();
       for (const Index t : incident[v]) sum += area_vectors[t];

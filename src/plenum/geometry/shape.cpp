@@ -7,19 +7,14 @@
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/convex_hull.h"
+#include "plenum/geometry/detail/require.h"
 #include "plenum/geometry/height_field.h"
 #include "plenum/geometry/solid_mesh.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-void require_length(const char* name, Real value, bool zero_is_allowed = false) {
-  if (!std::isfinite(value) || value < 0 || (value == 0 && !zero_is_allowed))
-    throw Error(Problem{.key = name,
-                        .what = "is not a length",
-                        .value = fmt::format("{}", value),
-                        .allowed = zero_is_allowed ? "finite, >= 0 m" : "finite, > 0 m"});
-}
+using detail::require_length;
 
 struct Check {
   void operator()(const PlaneShape&) const {}

@@ -10,25 +10,12 @@
 #include <unordered_map>
 
 #include "plenum/base/error.h"
+#include "plenum/geometry/detail/require.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-void require_length(const char* name, Real value) {
-  if (!(value > 0) || !std::isfinite(value))
-    throw Error(Problem{.key = name,
-                        .what = "is not a length",
-                        .value = fmt::format("{}", value),
-                        .allowed = "finite, > 0 m"});
-}
-
-void require_count(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
-  if (value < least || value > most)
-    throw Error(Problem{.key = name,
-                        .what = "is out of range",
-                        .value = fmt::format("{}", value),
-                        .allowed = fmt::format("{} to {}", least, most)});
-}
+using detail::require_count, detail::require_length;
 
 /// Indices are 32-bit; refuse before allocating what they cannot number.
 void require_vertices(double count) {

@@ -12,6 +12,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/adjacency.h"
+#include "plenum/geometry/detail/require.h"
 #include "plenum/geometry/measures.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -269,11 +270,7 @@ std::vector<Index> triangle_components(std::size_t num_vertices, std::span<const
 }
 
 std::vector<Index> weld_map(std::span<const Vec3> x, Real tolerance) {
-  if (!(tolerance >= 0) || !std::isfinite(tolerance))
-    throw Error(Problem{.key = "tolerance",
-                        .what = "is not a length",
-                        .value = fmt::format("{}", tolerance),
-                        .allowed = "finite, >= 0 m"});
+  detail::require_length("tolerance", tolerance, true);
   std::vector<Index> to(x.size());
   std::iota(to.begin(), to.end(), Index{0});
   if (x.empty()) return to;

@@ -20,14 +20,14 @@ static_assert(std::endian::native == std::endian::little, "checkpoints are littl
 constexpr char magic[8] = {'P', 'L', 'E', 'N', 'U', 'M', 'C', 'P'};
 constexpr std::uint32_t version = 1;
 
-struct Header {
+struct FileHeader {
   char magic[8];
   std::uint32_t version, real_bytes;
   std::uint64_t length;
   std::uint32_t blocks, crc;
 };
-static_assert(sizeof(Header) == 32);
-constexpr std::size_t header_checked = offsetof(Header, crc);
+static_assert(sizeof(FileHeader) == 32);
+constexpr std::size_t header_checked = offsetof(FileHeader, crc);
 
 struct BlockHeader {
   std::uint32_t name_length, type, components, crc;
@@ -71,7 +71,7 @@ void write_all(int fd, std::span<const std::byte> bytes, const std::string& path
 }  // namespace
 
 CheckpointWriter::CheckpointWriter(std::vector<std::byte>& buffer) : buffer_(buffer) {
-  buffer_.resize(sizeof(Header));
+  buffer_.resize(sizeof(FileHeader));
 }
 
 void CheckpointWriter::add(const std::string& name, ScalarType type, int components, std::size_t count,
@@ -90,7 +90,7 @@ void CheckpointWriter::add(const std::string& name, ScalarType type, int compone
 }
 
 void CheckpointWriter::finish() {
-  Header header{};
+  FileHeader header{};
   std::memcpy(header.magic, magic, sizeof magic);
   header.version = version;
   header.real_bytes = sizeof(Real);
@@ -104,7 +104,7 @@ std::vector<CheckpointBlock> read_checkpoint(std::span<const std::byte> bytes, c
   const auto refuse = [&](const std::string& what, const std::string& remedy = {}) -> Error {
     return Error(Problem{.file = name, .what = what, .remedy = remedy});
   };
-  Header header;
+  FileHeader header;
   if (bytes.size() < sizeof header) throw refuse("is too short to be a checkpoint");
   std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.magic, magic, sizeof magic) != 0) throw refuse("is not a checkpoint of plenum");

@@ -49,7 +49,7 @@ struct Element {
   std::vector<Property> properties;
 };
 
-struct Header {
+struct PlyHeader {
   Encoding encoding = Encoding::ascii;
   std::vector<Element> elements;
   std::string_view body;
@@ -59,8 +59,8 @@ struct Header {
 
 constexpr std::size_t most_elements = 256, most_properties = 1024;  // of a header that means well
 
-Header parse_header(std::string_view bytes, std::string_view name) {
-  Header header;
+PlyHeader parse_header(std::string_view bytes, std::string_view name) {
+  PlyHeader header;
   LineReader lines(bytes, name);
   std::string_view line;
   bool has_format = false;
@@ -129,7 +129,7 @@ struct Number {
 /// Draws numbers from a binary body; the caller has checked that they are there.
 class BinaryBody {
  public:
-  BinaryBody(const Header& header, std::string_view name)
+  BinaryBody(const PlyHeader& header, std::string_view name)
       : rest_(header.body),
         offset_(header.body_offset),
         big_(header.encoding == Encoding::big),
@@ -189,7 +189,7 @@ class BinaryBody {
 /// Draws numbers from an ASCII body, wherever its lines end.
 class TextBody {
  public:
-  TextBody(const Header& header, std::string_view name)
+  TextBody(const PlyHeader& header, std::string_view name)
       : rest_(header.body), line_(header.lines + 1), name_(name) {}
 
   static std::size_t least_size(Type) { return 2; }      // a digit and a blank
@@ -323,7 +323,7 @@ void read_element(Body& body, const Element& element, PolygonSoup& soup) {
 }  // namespace
 
 TriangleMesh parse_ply(std::string_view bytes, std::string_view name) {
-  const Header header = parse_header(bytes, name);
+  const PlyHeader header = parse_header(bytes, name);
   PolygonSoup soup;
   const auto read = [&](auto&& body) {
     for (const Element& element : header.elements) read_element(body, element, soup);

@@ -61,25 +61,24 @@ void prolong_to(const SharedRows<T>& rows, const T* in, std::size_t plane, T* pl
   });
 }
 
-template <class T>
-struct Level {
-  Index n = 0;
-  // Of the next level, unused on the last: interpolation, its transpose, and the sums of elements.
-  SharedRows<T> prolong, restrict_, sums;
-  BlockMatrix<T, BlockKind::symmetric> matrix;  // unused on the first level
-  AlignedVector<T> elements;                    // [pairs, then grounds][8] blocks of the net's springs
-  std::vector<Index> ground;                    // rows of the grounds
-  std::vector<T> base;                          // [n]
-  BlockJacobiPreconditioner<T> smoother;
-  AlignedVector<T> b, x,
-      y;  // right-hand side (not on the first level); iterate by component; residual or result
-};
-
 }  // namespace
 
 template <class T>
 struct NetMultigrid<T>::Impl {
-  std::deque<Level<T>> levels;
+  struct Level {
+    Index n = 0;
+    // Of the next level, unused on the last: interpolation, its transpose, and the sums of elements.
+    SharedRows<T> prolong, restrict_, sums;
+    BlockMatrix<T, BlockKind::symmetric> matrix;  // unused on the first level
+    AlignedVector<T> elements;                    // [pairs, then grounds][8] blocks of the net's springs
+    std::vector<Index> ground;                    // rows of the grounds
+    std::vector<T> base;                          // [n]
+    BlockJacobiPreconditioner<T> smoother;
+    AlignedVector<T> b;     // right-hand side, unused on the first level
+    AlignedVector<T> x, y;  // iterate by component; residual or result
+  };
+
+  std::deque<Level> levels;
   const BlockMatrix<T, BlockKind::spring>* spring = nullptr;
   const BlockMatrix<T, BlockKind::symmetric>* symmetric = nullptr;
   // The last level, if it is small: dense factors, in double because they cost nothing.
@@ -125,7 +124,7 @@ NetMultigrid<T>::NetMultigrid(Index num_rows, std::span<const Index2> pairs, std
   net.pinned.assign(num_rows, 0);
   if (!pinned.empty()) std::copy(pinned.begin(), pinned.end(), net.pinned.begin());
   for (;;) {
-    Level<T>& level = impl_->levels.emplace_back();
+    auto& level = impl_->levels.emplace_back();
     level.n = net.num_rows;
     const bool first = impl_->levels.size() == 1;
     if (!first) {
@@ -179,8 +178,8 @@ void NetMultigrid<T>::Impl::expand(const BlockMatrix<T, kind>& matrix) {
 /// Values of level + 1 from those of level.
 template <class T>
 void NetMultigrid<T>::Impl::refill_coarse(std::size_t l) {
-  const Level<T>& fine = levels[l];
-  Level<T>& coarse = levels[l + 1];
+  const Level& fine = levels[l];
+  Level& coarse = levels[l + 1];
   const SharedRows<T>& sums = fine.sums;
   const BlockPattern& pattern = coarse.matrix.pattern();
   constexpr int width = BlockMatrix<T, BlockKind::symmetric>::width;
@@ -271,7 +270,7 @@ void NetMultigrid<T>::update(const BlockMatrix<T, kind>& matrix,
 /// z = V b on this level; returns b.z.
 template <class T>
 double NetMultigrid<T>::Impl::cycle(std::size_t l, std::span<const T> b, std::span<T> z) {
-  Level<T>& level = levels[l];
+  Level& level = levels[l];
   const std::size_t size = 3 * static_cast<std::size_t>(level.n);
   const std::span<T> x(level.x), y(level.y.data(), size);
   if (factored && l + 1 == levels.size()) {
@@ -283,7 +282,7 @@ double NetMultigrid<T>::Impl::cycle(std::size_t l, std::span<const T> b, std::sp
   return with_matrix(l, [&](const auto& a) {
     level.smoother.apply_to_planes(b, a.plane(), x);  // one sweep from zero
     if (l + 1 < levels.size()) {
-      Level<T>& coarse = levels[l + 1];
+      Level& coarse = levels[l + 1];
       const std::size_t coarse_size = 3 * static_cast<std::size_t>(coarse.n);
       a.residual_after_jacobi(b, T(damping), x, y);
       restrict_to(level.restrict_, level.y.data(), coarse.b.data());

@@ -299,7 +299,7 @@ void World::warn_of_gaps(FrameReport& report) {
 }
 
 void World::look_inside(FrameReport& report) {
-  std::vector<Inside> found;
+  std::vector<SamplesInside> found;
   for (std::size_t i = 0; i < systems_.size(); ++i) {
     Boundary* const a = systems_[i]->boundary();
     if (!a || a->samples().x.empty()) continue;
@@ -310,15 +310,15 @@ void World::look_inside(FrameReport& report) {
       find_inside(*a, *b, found);
       if (found.empty()) continue;
       std::size_t samples = 0;
-      for (const Inside& inside : found) {
+      for (const SamplesInside& inside : found) {
         samples += inside.samples;
         const Overlap overlap{std::int64_t(i), std::int64_t(k), inside.body};
         if (std::find(overlaps_.begin(), overlaps_.end(), overlap) == overlaps_.end())
           overlaps_.push_back(overlap);
       }
-      const Inside& deepest =
-          *std::max_element(found.begin(), found.end(),
-                            [](const Inside& one, const Inside& other) { return one.depth < other.depth; });
+      const SamplesInside& deepest = *std::max_element(
+          found.begin(), found.end(),
+          [](const SamplesInside& one, const SamplesInside& other) { return one.depth < other.depth; });
       const std::string& name = systems_[k]->name();
       const std::string solid = b->bodies().size() == 1 ? name
                                 : found.size() == 1     ? fmt::format("solid {} of {}", deepest.body, name)

@@ -1,7 +1,6 @@
 // Box against box: separating axes (Gottschalk, Lin & Manocha 1996, "OBBTree", section 5), four lanes at a
 // time, and the overlap of the reference rectangle with the other box's face, all candidates at once.
 #include <cmath>
-#include <limits>
 
 #include "plenum/geometry/collide/detail/pairs.h"
 #include "plenum/geometry/collide/detail/reduce.h"
@@ -25,8 +24,6 @@ Quad next(Quad a) {
 Quad after_next(Quad a) {
   return shuffle<2, 0, 1, 3>(a, a);
 }
-
-constexpr Real huge = std::numeric_limits<Real>::max() / 4;
 
 /// One box seen from the other, the reference: rotation, centre, half extents.
 struct Seen {

@@ -3,7 +3,6 @@
 // Game Developers Conference. Loops run over eight faces, vertices or edges at a time.
 #include <cmath>
 #include <cstring>
-#include <limits>
 #ifdef __AVX__
 #include <immintrin.h>
 #endif
@@ -18,8 +17,6 @@ namespace {
 constexpr int lane = static_cast<int>(ConvexHull::lane);
 typedef Real Lanes __attribute__((vector_size(lane * sizeof(Real))));
 using LanesMask = decltype(Lanes{} < Lanes{});
-constexpr Real huge = std::numeric_limits<Real>::max() / 4;
-
 inline void load(Lanes& out, const Real* p) {
   std::memcpy(&out, p, sizeof out);
 }
@@ -113,8 +110,8 @@ void fill_edges(const Shape& shape, Real* box_memory) {
   }
 }
 
-/// A rigid motion as plain numbers: x -> r x + t.
-struct Motion {
+/// A pose as plain numbers: x -> r x + t.
+struct PlainPose {
   Real r[3][3];
   Real t[3];
 };
@@ -126,8 +123,8 @@ struct FaceAxis {
 
 /// The face of p that separates q most; `motion` takes p's frame to q's. `favourite` is credited `credit`.
 /// Stops early, with any face that separates by more than `enough`.
-FaceAxis best_face(const Polyhedron& p, const Polyhedron& q, const Motion& motion, Real enough, int favourite,
-                   Real credit) {
+FaceAxis best_face(const Polyhedron& p, const Polyhedron& q, const PlainPose& motion, Real enough,
+                   int favourite, Real credit) {
   FaceAxis best;
   Real best_value = -huge;
   const Real *nx = p.planes(), *ny = nx + p.faces, *nz = ny + p.faces, *offset = nz + p.faces;
@@ -189,7 +186,7 @@ inline bool any(LanesMask mask) {
 /// there, from A to B. Where two edges are the best pair of all, they hold points as far from each other as
 /// they separate, which is no farther than the best face does or than the margin: so one edge must come
 /// within `reach` of the other solid along any axis, and those that do not along `axis` are left out.
-EdgeAxis best_edges(const Polyhedron& a, const Polyhedron& b, const Motion& motion, const Vec3& axis,
+EdgeAxis best_edges(const Polyhedron& a, const Polyhedron& b, const PlainPose& motion, const Vec3& axis,
                     Real reach, Real enough, const EdgeAxis& favourite, Real credit) {
   const int count_a = static_cast<int>(a.topology->edges.size()),
             count_b = static_cast<int>(b.topology->edges.size());
@@ -298,8 +295,8 @@ EdgeAxis best_edges(const Polyhedron& a, const Polyhedron& b, const Motion& moti
   return result;
 }
 
-Motion motion_of(const Mat3& r, const Vec3& t) {
-  Motion m;
+PlainPose motion_of(const Mat3& r, const Vec3& t) {
+  PlainPose m;
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 3; ++j) m.r[i][j] = r(i, j);
     m.t[i] = t[i];
@@ -381,7 +378,7 @@ bool collide_polyhedra(const Shape& shape_a, const Shape& shape_b, const Pose& b
   const Mat3 r = b_in_a.rotation.toRotationMatrix();
   const Vec3& t = b_in_a.position;
   const Vec3 back = -(r.transpose() * t);
-  const Motion a_to_b = motion_of(r.transpose(), back), b_to_a = motion_of(r, t);
+  const PlainPose a_to_b = motion_of(r.transpose(), back), b_to_a = motion_of(r, t);
   const Real slop = preference * std::min(a.least, b.least);
   m.count = 0;
 

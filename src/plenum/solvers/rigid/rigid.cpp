@@ -109,11 +109,10 @@ void store_bodies(RigidWorkspace& w, Rigid::State& state) {
 
 /// Drops pairs of bodies that a joint keeps from touching.
 void keep_apart(const Rigid::Model& model, std::vector<Index2>& pairs) {
-  const auto less = [](const Index2& a, const Index2& b) { return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1]; };
   std::erase_if(pairs, [&](const Index2& pair) {
     const Index a = model.colliders[pair[0]].body, b = model.colliders[pair[1]].body;
     return std::binary_search(model.apart.begin(), model.apart.end(), Index2(std::min(a, b), std::max(a, b)),
-                              less);
+                              detail::is_before);
   });
 }
 

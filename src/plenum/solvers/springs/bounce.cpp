@@ -5,18 +5,17 @@
 // finite freedom dynamics"). What is not linear is bounded by the energy that there was.
 #include <cmath>
 
+#include "plenum/solvers/springs/detail/block.h"
 #include "plenum/solvers/springs/detail/steps.h"
 #include "plenum/solvers/springs/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-constexpr std::size_t block = 4096;
-
 /// Sum over free particles of m of(i), in order.
 template <class F>
 double mass_sum(const Springs::Model& model, std::span<const Real> inverse_mass, F&& of) {
-  return ordered_sum(model.mass.size(), block, [&](std::size_t begin, std::size_t end) {
+  return ordered_sum(model.mass.size(), net_block, [&](std::size_t begin, std::size_t end) {
     double sum = 0;
     for (std::size_t i = begin; i < end; ++i)
       if (inverse_mass[i] > 0) sum += double(model.mass[i]) * double(of(i));
@@ -86,7 +85,7 @@ void bounce(const Springs::Model& model, Springs::State& state, const Springs::P
   constexpr double rounding = 1e-5;
   const auto share = static_cast<Real>(
       largest_share(kinetic(jump, Vec3::Zero()), along, now - before - rounding * std::abs(before)));
-  parallel_for(jump.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(jump.size(), net_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       if (inverse_mass[i] > 0) v[i] += share * jump[i];
   });

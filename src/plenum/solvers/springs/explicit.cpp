@@ -5,13 +5,12 @@
 
 #include "plenum/base/timing.h"
 #include "plenum/integrate/integrators.h"
+#include "plenum/solvers/springs/detail/block.h"
 #include "plenum/solvers/springs/detail/steps.h"
 #include "plenum/solvers/springs/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
-
-constexpr std::size_t block = 4096;
 
 /// The method's row in the table of integrators.
 plenum::Integrator method_of(Springs::Integrator integrator) {
@@ -69,7 +68,7 @@ void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span
   w.volumes.add_forces(x, w.rhs);
   if (has_air(model, params)) {
     blow(model, x, v, params, w);
-    parallel_for(model.mass.size(), block, [&](std::size_t begin, std::size_t end) {
+    parallel_for(model.mass.size(), net_block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) w.rhs[i] += air_on(w, i);
     });
   }
@@ -125,7 +124,7 @@ void free_acceleration(const Springs::Model& model, const Springs::State& state,
                        std::span<const Vec3> v, std::span<Vec3> a) {
   find_forces(model, x, v, params, w);
   const std::span<const Real> inverse_mass = state.particles.inverse_mass;
-  parallel_for(x.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(x.size(), net_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       a[i] = inverse_mass[i] > 0
                  ? Vec3(params.gravity - params.point_damping * v[i] + inverse_mass[i] * w.rhs[i])
@@ -188,7 +187,7 @@ double one_step(const Springs::Model& model, Springs::State& state, const Spring
     } else if (params.integrator == Integrator::symplectic_euler && !exact) {
       // The same as below in fewer passes over memory.
       find_forces(model, x, v, params, w);
-      parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+      parallel_for(n, net_block, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
           if (inverse_mass[i] > 0)
             v[i] += h * (params.gravity - params.point_damping * v[i] + inverse_mass[i] * w.rhs[i]);
@@ -216,7 +215,6 @@ constexpr double safety = 0.5;      // of the stable step, as tensions and volum
 constexpr double tolerance = 1e-3;  // of lengths that are to be kept, as part of the shortest
 constexpr double loose = 0.1;       // the same, where stabilization lets them drift
 constexpr int most_parts = 1024;    // of a step
-constexpr int newton_steps = 24;    // of a projection
 
 /// Longest step [s] that strict constraints let an explicit method take from here: neither does a rod or a
 /// bead's direction turn by more than `most_turn`, nor does a wave along taut rods become unstable. Tension T
@@ -262,7 +260,7 @@ double constrained_limit(const Springs::Model& model, const Springs::State& stat
 /// Sum of m a . b over what is not held.
 double mass_dot(const Springs::Model& model, const Springs::State& state, std::span<const Vec3> a,
                 std::span<const Vec3> b) {
-  return ordered_sum(a.size(), block, [&](std::size_t begin, std::size_t end) {
+  return ordered_sum(a.size(), net_block, [&](std::size_t begin, std::size_t end) {
     double sum = 0;
     for (std::size_t i = begin; i < end; ++i)
       if (state.particles.inverse_mass[i] > 0) sum += double(model.mass[i]) * double(a[i].dot(b[i]));
@@ -392,7 +390,7 @@ bool put_back(Springs::State& state, SpringsWorkspace& w, double close, bool div
   const double off = w.multipliers.largest_error(x);
   if (off <= close && !divided) return true;
   w.part_x = x;
-  const double error = w.multipliers.project_positions(x, state.particles.inverse_mass, newton_steps);
+  const double error = w.multipliers.project_positions(x, state.particles.inverse_mass, projection_steps);
   double farthest = 0;
   for (std::size_t i = 0; i < x.size(); ++i)
     farthest = std::max(farthest, double((x[i] - w.part_x[i]).norm()));

@@ -8,21 +8,19 @@
 #include <limits>
 
 #include "plenum/base/timing.h"
+#include "plenum/solvers/springs/detail/block.h"
 #include "plenum/solvers/springs/detail/implicit_part.h"
 #include "plenum/solvers/springs/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-constexpr std::size_t block = 4096;
-constexpr int newton_steps = 24;  // that a projection on strict constraints takes in a part short enough
-
 /// h F of the air on the right-hand side, and h B / 3 of each triangle on the diagonal of its corners: as if
 /// each third of a triangle met the air on its own, which is first order like the rest of the step.
 void add_air(const Springs::Model& model, const Springs::State& state, const Springs::Params& params,
              SpringsWorkspace& w, Real h) {
   blow(model, state.particles.x, state.particles.v, params, w);
-  parallel_for(model.mass.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(model.mass.size(), net_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       Mat3 sum = Mat3::Zero();
       for (const Index t : w.incident[i]) {
@@ -50,14 +48,14 @@ Real largest_stiffness(const SpringsWorkspace& w, Real h) {
 /// Calls of(i) for all n particles.
 template <class F>
 void for_all(std::size_t n, F&& of) {
-  parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(n, net_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) of(i);
   });
 }
 
 /// Root of the sum of m |y|^2 over free particles [kg^1/2 m].
 double mass_norm(const Springs::Model& model, const Springs::State& state, std::span<const Vec3> y) {
-  return std::sqrt(ordered_sum(y.size(), block, [&](std::size_t begin, std::size_t end) {
+  return std::sqrt(ordered_sum(y.size(), net_block, [&](std::size_t begin, std::size_t end) {
     double sum = 0;
     for (std::size_t i = begin; i < end; ++i)
       if (state.particles.inverse_mass[i] > 0) sum += double(model.mass[i]) * double(y[i].squaredNorm());
@@ -94,7 +92,7 @@ bool follow_inertia(const Springs::Model& model, const Springs::State& state, Sp
   w.supports.lead(w.towards);
   for_all(x.size(), [&](std::size_t i) { w.ahead[i] = x[i] + h * w.towards[i]; });
   const double error =
-      w.multipliers.project_positions(w.ahead, state.particles.inverse_mass, newton_steps, w.moved);
+      w.multipliers.project_positions(w.ahead, state.particles.inverse_mass, projection_steps, w.moved);
   for_all(x.size(), [&](std::size_t i) { w.towards[i] += w.moved[i] / h; });
   return error <= strict_tolerance * w.shortest_rod &&
          mass_norm(model, state, w.moved) <= farthest_projection(model, state, w, h);
@@ -225,7 +223,7 @@ double fine_tolerance(const Springs::Model& model, const Springs::State& state, 
   const auto& v = state.particles.v;
   const Real fall = (h * params.gravity).squaredNorm();
   const double momentum = ordered_reduce(
-      v.size(), block, 0.0,
+      v.size(), net_block, 0.0,
       [&](std::size_t begin, std::size_t end) {
         double sum = 0;
         for (std::size_t i = begin; i < end; ++i)
@@ -322,7 +320,7 @@ PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const 
     w.rigid.take_from(x, v, h, w.deviation);
     w.volumes.find(x, w.deviation, h);
     if (strict) look_ahead(model, state, params, w, h);
-    parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+    parallel_for(n, net_block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) w.base[i] = model.mass[i] * (1 + h * params.point_damping);
     });
     const Real limit = largest_stiffness(w, h);
@@ -335,7 +333,7 @@ PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const 
     if (w.stiffest * params.stiffness_scale > limit)
       report.warn(
           "springs stiffer than the precision can tell at this step act a little softer; raise substeps");
-    parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+    parallel_for(n, net_block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i)
         w.rhs[i] += h * model.mass[i] * (params.gravity - params.point_damping * v[i]);
     });
@@ -387,7 +385,7 @@ PartEnd implicit_part(const Springs::Model& model, Springs::State& state, const 
     Real& weight = w.filter_weight[std::size_t(particle)];
     weight = 1 / (1 / weight + drag.trace() / 2);
   });
-  const double error = w.multipliers.project_positions(x, w.filter_weight, 2 * newton_steps, w.moved);
+  const double error = w.multipliers.project_positions(x, w.filter_weight, 2 * projection_steps, w.moved);
   const bool met = error <= strict_tolerance * w.shortest_rod && mass_norm(model, state, w.moved) <= farthest;
   axpy<Real>(1 / h, flat(std::as_const(w.moved)), flat(v));
   if (met) return PartEnd::met;

@@ -2,14 +2,13 @@
 // steps in cloth simulation", section 6: a step that stretches too much is taken back and halved).
 #include <algorithm>
 
+#include "plenum/solvers/springs/detail/block.h"
 #include "plenum/solvers/springs/detail/implicit_part.h"
 #include "plenum/solvers/springs/detail/steps.h"
 #include "plenum/solvers/springs/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
-
-constexpr std::size_t block = 4096;
 
 /// Takes a step in parts of `most`, most / 2, most / 4, ... of the smallest, each beginning at a multiple of
 /// its own size: the largest that fits(size) as the net moves now, and of which attempt(done, size) says that
@@ -43,7 +42,7 @@ Real turning_error(const Springs::Model& model, std::span<const Vec3> x, std::sp
                    std::span<const Real> inverse_mass, Real stiffness_scale, Real h) {
   const Real hhk = h * h * stiffness_scale;
   return ordered_reduce(
-      model.edges.size(), block, Real(0),
+      model.edges.size(), net_block, Real(0),
       [&](std::size_t begin, std::size_t end) {
         Real most = 0;
         for (std::size_t e = begin; e < end; ++e) {

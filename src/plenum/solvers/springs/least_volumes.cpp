@@ -6,12 +6,11 @@
 #include <cmath>
 #include <utility>
 
+#include "plenum/solvers/springs/detail/block.h"
 #include "plenum/solvers/springs/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
-
-constexpr std::size_t block = 4096;
 
 struct Volume {
   Real value;        ///< [m^3] with its sign
@@ -81,7 +80,7 @@ void LeastVolumes::lay_out(const Springs::Model& model) {
 void LeastVolumes::find(std::span<const Vec3> x, std::span<const Vec3> v, Real h) {
   found_.clear();
   if (all_.empty() || !(scale_ > 0)) return;
-  parallel_for(all_.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(all_.size(), net_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const Index4& t = all_[k].corners;
       const Vec3 &x0 = x[t[0]], &x1 = x[t[1]], &x2 = x[t[2]], &x3 = x[t[3]];

@@ -8,13 +8,13 @@
 // dissipation; which of them act is settled between minimizations, as between the solves of implicit.cpp.
 #include "plenum/integrate/minimize.h"
 #include "plenum/base/timing.h"
+#include "plenum/solvers/springs/detail/block.h"
 #include "plenum/solvers/springs/detail/steps.h"
 #include "plenum/solvers/springs/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-constexpr std::size_t block = 4096;
 constexpr int most_turns = 6;  // that find out which supports act
 
 /// What newton_minimize asks of the net.
@@ -54,7 +54,7 @@ class NetPotential {
       for_each_bead_constraint(model_, x, [&](std::size_t i, Real value, const Vec3& gradient) {
         g[i] -= params_.penalty_stiffness * value * gradient;
       });
-    parallel_for(g.size(), block, [&](std::size_t begin, std::size_t end) {
+    parallel_for(g.size(), net_block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         if (with_damping) g[i] += w_.dissipation[i];
         g[i] = inverse_mass_[i] > 0 ? Vec3(-g[i]) : Vec3(Vec3::Zero());
@@ -67,7 +67,7 @@ class NetPotential {
 
   /// The matrix of the linear systems, h^2 (M/h^2 + H) with H projected, without friction.
   void assemble(std::span<const Vec3> x) {
-    parallel_for(x.size(), block, [&](std::size_t begin, std::size_t end) {
+    parallel_for(x.size(), net_block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) w_.base[i] = w_.flat_mass[3 * i];
     });
     w_.system.assemble(x, {}, w_.base, h_, params_.stiffness_scale, damping_factor(params_), {});
@@ -122,7 +122,7 @@ class NetPotential {
   bool damped() const { return w_.system.damped() && damping_factor(params_) > 0; }
   /// w.motion = (x - x0)/h and w.dissipation = the damping forces it meets.
   void find_damping(std::span<const Vec3> x) {
-    parallel_for(x.size(), block, [&](std::size_t begin, std::size_t end) {
+    parallel_for(x.size(), net_block, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) w_.motion[i] = (x[i] - w_.x0[i]) / h_;
     });
     w_.system.forces(w_.x0, w_.motion, 0, damping_factor(params_), w_.dissipation);
@@ -150,7 +150,7 @@ void begin(const Springs::Model& model, Springs::State& state, const Springs::Pa
   w.flat_mass.resize(3 * n);
   const bool air = has_air(model, params);
   if (air) blow(model, x, v, params, w);
-  parallel_for(n, block, [&](std::size_t first, std::size_t last) {
+  parallel_for(n, net_block, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       const Real heavier = 1 + h * params.point_damping;
       for (std::size_t c = 0; c < 3; ++c) w.flat_mass[3 * i + c] = model.mass[i] * heavier;
@@ -180,7 +180,7 @@ void begin(const Springs::Model& model, Springs::State& state, const Springs::Pa
 double gradient_rounding(const Springs::Params& params, std::span<const Vec3> x, const SpringsWorkspace& w,
                          Real h) {
   const Real farthest = ordered_reduce(
-      x.size(), block, Real(0),
+      x.size(), net_block, Real(0),
       [&](std::size_t first, std::size_t last) {
         Real most = 0;
         for (std::size_t i = first; i < last; ++i) most = std::max(most, x[i].cwiseAbs().maxCoeff());
@@ -218,7 +218,7 @@ class Objective {
 /// [J] of half m |v|^2 with v = (x - x0)/h, over free particles.
 double kinetic_energy(std::span<const Vec3> x, std::span<const Real> inverse_mass, const SpringsWorkspace& w,
                       Real h) {
-  return ordered_sum(x.size(), block, [&](std::size_t first, std::size_t last) {
+  return ordered_sum(x.size(), net_block, [&](std::size_t first, std::size_t last) {
     double sum = 0;
     for (std::size_t i = first; i < last; ++i)
       if (inverse_mass[i] > 0)
@@ -314,7 +314,7 @@ MinimizeReport minimize_step(const Springs::Model& model, Springs::State& state,
       kinetic <= left + rounding_of_energy * available ? 1 : std::sqrt(std::max(left, 0.0) / kinetic);
   if (!result.converged && (result.iterations >= params.nonlinear_iterations || share < 1))
     report.warn("backward Euler ran out of steps; raise nonlinear_iterations or nonlinear_tolerance");
-  parallel_for(n, block, [&](std::size_t first, std::size_t last) {
+  parallel_for(n, net_block, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       if (inverse_mass[i] == 0) continue;
       const Vec3 moved = static_cast<Real>(share) * (x[i] - w.x0[i]) / h;

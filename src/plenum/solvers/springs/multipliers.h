@@ -9,6 +9,9 @@
 
 namespace plenum::inline PLENUM_ABI {
 
+/// Newton steps that nets allow a projection on strict constraints in a step short enough.
+inline constexpr int projection_steps = 24;
+
 /// Solves for multipliers; everything between x and the multipliers is done in double. inverse_mass [N] 1/kg
 /// may be zero: such points take part and do not yield. Allocates only in the constructor.
 template <class T>

@@ -7,11 +7,11 @@
 
 #include "plenum/base/parallel.h"
 #include "plenum/integrate/free_rotation.h"
+#include "plenum/solvers/springs/detail/block.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-constexpr std::size_t block = 4096;
 /// How much of the turning's energy the rest of the motion may have, before the frame's share of it begins
 /// to fade, and where it has faded.
 constexpr double rigid_share = 0.25;
@@ -203,7 +203,7 @@ void RigidMotions::take_from(std::span<const Vec3> x, std::span<const Vec3> v, R
     std::copy(v.begin(), v.end(), u.begin());
     return;
   }
-  parallel_for(v.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(v.size(), net_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Frame& frame = frames_[std::size_t(of_[i])];
       const V spin = frame.spin + double(ahead) * frame.gain;
@@ -213,7 +213,7 @@ void RigidMotions::take_from(std::span<const Vec3> x, std::span<const Vec3> v, R
 }
 
 void RigidMotions::bend(std::span<const Vec3> x, Real h, std::span<Vec3> from) const {
-  parallel_for(x.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(x.size(), net_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Frame& frame = frames_[std::size_t(of_[i])];
       from[i] = x[i] + h * h / 2 * acceleration(frame, x[i].cast<double>() - frame.centre).cast<Real>();
@@ -224,7 +224,7 @@ void RigidMotions::bend(std::span<const Vec3> x, Real h, std::span<Vec3> from) c
 void RigidMotions::add_centrifugal(std::span<const Vec3> x, std::span<const Real> mass, Real h,
                                    std::span<Vec3> impulse) const {
   if (!any()) return;
-  parallel_for(impulse.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(impulse.size(), net_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Frame& frame = frames_[std::size_t(of_[i])];
       impulse[i] -= h * mass[i] * acceleration(frame, x[i].cast<double>() - frame.centre).cast<Real>();
@@ -256,7 +256,7 @@ void RigidMotions::advance(std::span<Vec3> x, std::span<Vec3> v, std::span<const
     for (std::size_t p = 0; p < frames_.size(); ++p)
       if (frames_[p].spin != V::Zero()) find_turn(frames_[p], body_[p], step);
   }
-  parallel_for(v.size(), block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(v.size(), net_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Frame* const frame = frame_of(i);
       if (!frame || inverse_mass[i] == 0) {

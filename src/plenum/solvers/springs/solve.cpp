@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <limits>
 
+#include "plenum/solvers/springs/detail/block.h"
 #include "plenum/solvers/springs/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-constexpr std::size_t block = 4096;
-
 /// The scalar diagonal, in w.diagonal.
 void find_diagonal(SpringsWorkspace& w, std::size_t n) {
   w.diagonal.resize(3 * n);
-  parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
+  parallel_for(n, net_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Mat3 here = w.system.matrix().diagonal(Index(i));
       for (int c = 0; c < 3; ++c) w.diagonal[3 * i + std::size_t(c)] = here(c, c);

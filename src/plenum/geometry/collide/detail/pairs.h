@@ -1,10 +1,15 @@
 #pragma once
 // The kernels behind collide(), one per family of pairs. All work in the frame of A, B placed at b_in_a.
+#include <limits>
+
 #include "plenum/geometry/collide/manifold.h"
 #include "plenum/geometry/convex_hull.h"
 #include "plenum/geometry/shape.h"
 
 namespace plenum::inline PLENUM_ABI::detail {
+
+/// Beyond all distances; sums of a few are finite.
+inline constexpr Real huge = std::numeric_limits<Real>::max() / 4;
 
 /// A choice between features that are equally good up to this fraction of the smaller shape's least half
 /// extent is made by preference (faces before edges, A before B, the last choice before all), so that it does

@@ -10,24 +10,24 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-using D = hn::CappedTag<Real, PairList::cluster>;
-using V = hn::Vec<D>;
-constexpr std::size_t lanes = hn::MaxLanes(D());
-constexpr std::size_t parts = PairList::cluster / lanes;  // vectors to a cluster
+using ClusterTag = hn::CappedTag<Real, PairList::cluster>;
+using Lanes = hn::Vec<ClusterTag>;
+constexpr std::size_t cluster_lanes = hn::MaxLanes(ClusterTag());
+constexpr std::size_t parts = PairList::cluster / cluster_lanes;  // vectors to a cluster
 constexpr std::size_t cluster = PairList::cluster;
 
 /// What a pair at squared distance r2 = 1/s2 [sigma^2] has: -U'/r [eps/sigma^2], and with energies U [eps].
 struct Pair {
-  V force, energy;
+  Lanes force, energy;
 };
 
 /// U = 4 (s^12 - s^6), -U'/r = 24 s^2 s^6 (2 s^6 - 1), s = 1/r.
 struct TwelveSix {
   explicit TwelveSix(const Mie&) {}
   template <bool with_energy>
-  HWY_INLINE Pair operator()(D d, V, V s2) const {
-    const V s6 = hn::Mul(hn::Mul(s2, s2), s2);
-    const V force = hn::Mul(hn::Mul(s2, s6), hn::MulSub(hn::Set(d, 48), s6, hn::Set(d, 24)));
+  HWY_INLINE Pair operator()(ClusterTag d, Lanes, Lanes s2) const {
+    const Lanes s6 = hn::Mul(hn::Mul(s2, s2), s2);
+    const Lanes force = hn::Mul(hn::Mul(s2, s6), hn::MulSub(hn::Set(d, 48), s6, hn::Set(d, 24)));
     if constexpr (!with_energy) return {force, hn::Zero(d)};
     return {force, hn::Mul(hn::Mul(hn::Set(d, 4), s6), hn::Sub(s6, hn::Set(d, 1)))};
   }
@@ -41,12 +41,12 @@ struct General {
         m(static_cast<Real>(mie.m)),
         prefactor(static_cast<Real>(mie.prefactor)) {}
   template <bool with_energy>
-  HWY_INLINE Pair operator()(D d, V r2, V s2) const {
-    const V log = hn::Log(d, r2);
-    const V c = hn::Set(d, prefactor);
-    const V sn = hn::Mul(c, hn::Exp(d, hn::Mul(hn::Set(d, -n / 2), log)));
-    const V sm = hn::Mul(c, hn::Exp(d, hn::Mul(hn::Set(d, -m / 2), log)));
-    const V force = hn::Mul(s2, hn::MulSub(hn::Set(d, n), sn, hn::Mul(hn::Set(d, m), sm)));
+  HWY_INLINE Pair operator()(ClusterTag d, Lanes r2, Lanes s2) const {
+    const Lanes log = hn::Log(d, r2);
+    const Lanes c = hn::Set(d, prefactor);
+    const Lanes sn = hn::Mul(c, hn::Exp(d, hn::Mul(hn::Set(d, -n / 2), log)));
+    const Lanes sm = hn::Mul(c, hn::Exp(d, hn::Mul(hn::Set(d, -m / 2), log)));
+    const Lanes force = hn::Mul(s2, hn::MulSub(hn::Set(d, n), sn, hn::Mul(hn::Set(d, m), sm)));
     return {force, hn::Sub(sn, sm)};
   }
 };
@@ -56,7 +56,7 @@ struct Cut {
   Law law;
   explicit Cut(const Mie& mie, double) : law(mie) {}
   template <bool with_energy>
-  HWY_INLINE Pair operator()(D d, V r2, V s2) const {
+  HWY_INLINE Pair operator()(ClusterTag d, Lanes r2, Lanes s2) const {
     return law.template operator()<with_energy>(d, r2, s2);
   }
 };
@@ -71,9 +71,9 @@ struct ForceShifted {
         slope(static_cast<Real>(mie.slope(rc))),
         offset(static_cast<Real>(mie.energy(rc) - rc * mie.slope(rc))) {}
   template <bool with_energy>
-  HWY_INLINE Pair operator()(D d, V r2, V s2) const {
+  HWY_INLINE Pair operator()(ClusterTag d, Lanes r2, Lanes s2) const {
     const Pair plain = law.template operator()<with_energy>(d, r2, s2);
-    const V r = hn::Sqrt(r2);
+    const Lanes r = hn::Sqrt(r2);
     Pair pair{hn::MulAdd(hn::Set(d, slope), hn::Mul(r, s2), plain.force), plain.energy};
     if constexpr (with_energy)
       pair.energy = hn::NegMulAdd(hn::Set(d, slope), r, hn::Sub(plain.energy, hn::Set(d, offset)));
@@ -89,15 +89,15 @@ struct Sums {
 template <bool with_energy, class Law>
 class ClusterSum {
  public:
-  HWY_INLINE ClusterSum(D d, const Law& law, Real cutoff, const Real* sites)
+  HWY_INLINE ClusterSum(ClusterTag d, const Law& law, Real cutoff, const Real* sites)
       : law_(law), cutoff2_(hn::Set(d, cutoff * cutoff)) {
     for (std::size_t p = 0; p < parts; ++p) {
-      V pad;
-      hn::LoadInterleaved4(d, sites + 4 * lanes * p, x_[p], y_[p], z_[p], pad);
+      Lanes pad;
+      hn::LoadInterleaved4(d, sites + 4 * cluster_lanes * p, x_[p], y_[p], z_[p], pad);
       fx_[p] = fy_[p] = fz_[p] = energy_[p] = virial_[p] = pairs_[p] = hn::Zero(d);
     }
   }
-  HWY_INLINE void shift(D d, const Vec3& shift) {
+  HWY_INLINE void shift(ClusterTag d, const Vec3& shift) {
     for (std::size_t p = 0; p < parts; ++p) {
       sx_[p] = hn::Add(x_[p], hn::Set(d, shift.x()));
       sy_[p] = hn::Add(y_[p], hn::Set(d, shift.y()));
@@ -106,45 +106,45 @@ class ClusterSum {
   }
   /// The particle at `site`; `self`: it is that one of the cluster itself.
   template <bool own>
-  HWY_INLINE void meet(D d, const Real* site, std::size_t self) {
-    const V jx = hn::Set(d, site[0]), jy = hn::Set(d, site[1]), jz = hn::Set(d, site[2]);
+  HWY_INLINE void meet(ClusterTag d, const Real* site, std::size_t self) {
+    const Lanes jx = hn::Set(d, site[0]), jy = hn::Set(d, site[1]), jz = hn::Set(d, site[2]);
     for (std::size_t p = 0; p < parts; ++p) {
-      const V dx = hn::Sub(sx_[p], jx), dy = hn::Sub(sy_[p], jy), dz = hn::Sub(sz_[p], jz);
-      const V r2 = hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::Mul(dz, dz)));
+      const Lanes dx = hn::Sub(sx_[p], jx), dy = hn::Sub(sy_[p], jy), dz = hn::Sub(sz_[p], jz);
+      const Lanes r2 = hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::Mul(dz, dz)));
       auto near = hn::Lt(r2, cutoff2_);
       if constexpr (own)
-        near = hn::And(
-            near, hn::Ne(hn::Iota(d, static_cast<Real>(p * lanes)), hn::Set(d, static_cast<Real>(self))));
-      const V bounded = hn::Max(r2, hn::Set(d, Real(0.25)));
-      const V s2 = hn::Div(hn::Set(d, 1), bounded);
+        near = hn::And(near, hn::Ne(hn::Iota(d, static_cast<Real>(p * cluster_lanes)),
+                                    hn::Set(d, static_cast<Real>(self))));
+      const Lanes bounded = hn::Max(r2, hn::Set(d, Real(0.25)));
+      const Lanes s2 = hn::Div(hn::Set(d, 1), bounded);
       const Pair pair = law_.template operator()<with_energy>(d, bounded, s2);
-      const V force = hn::IfThenElseZero(near, pair.force);
+      const Lanes force = hn::IfThenElseZero(near, pair.force);
       fx_[p] = hn::MulAdd(force, dx, fx_[p]);
       fy_[p] = hn::MulAdd(force, dy, fy_[p]);
       fz_[p] = hn::MulAdd(force, dz, fz_[p]);
       if constexpr (with_energy) {
         // Nearer than sigma/2 the force is that of a spring, whose energy grows with bounded - r^2.
-        const V spring = hn::Mul(hn::Mul(hn::Set(d, Real(0.5)), pair.force), hn::Sub(bounded, r2));
+        const Lanes spring = hn::Mul(hn::Mul(hn::Set(d, Real(0.5)), pair.force), hn::Sub(bounded, r2));
         energy_[p] = hn::Add(energy_[p], hn::IfThenElseZero(near, hn::Add(pair.energy, spring)));
         virial_[p] = hn::MulAdd(force, r2, virial_[p]);
         pairs_[p] = hn::Add(pairs_[p], hn::IfThenElseZero(near, hn::Set(d, 1)));
       }
     }
   }
-  HWY_INLINE void forces(D d, Real* fx, Real* fy, Real* fz) const {
+  HWY_INLINE void forces(ClusterTag d, Real* fx, Real* fy, Real* fz) const {
     for (std::size_t p = 0; p < parts; ++p) {
-      hn::StoreU(fx_[p], d, fx + p * lanes);
-      hn::StoreU(fy_[p], d, fy + p * lanes);
-      hn::StoreU(fz_[p], d, fz + p * lanes);
+      hn::StoreU(fx_[p], d, fx + p * cluster_lanes);
+      hn::StoreU(fy_[p], d, fy + p * cluster_lanes);
+      hn::StoreU(fz_[p], d, fz + p * cluster_lanes);
     }
   }
   /// Adds what the cluster's particles that exist have, half of each pair.
-  HWY_INLINE void energies(D d, const Index* slots, Sums& sums) const {
+  HWY_INLINE void energies(ClusterTag d, const Index* slots, Sums& sums) const {
     std::array<Real, cluster> energy, virial, pairs;
     for (std::size_t p = 0; p < parts; ++p) {
-      hn::StoreU(energy_[p], d, energy.data() + p * lanes);
-      hn::StoreU(virial_[p], d, virial.data() + p * lanes);
-      hn::StoreU(pairs_[p], d, pairs.data() + p * lanes);
+      hn::StoreU(energy_[p], d, energy.data() + p * cluster_lanes);
+      hn::StoreU(virial_[p], d, virial.data() + p * cluster_lanes);
+      hn::StoreU(pairs_[p], d, pairs.data() + p * cluster_lanes);
     }
     for (std::size_t l = 0; l < cluster && slots[l] != PairList::nobody; ++l) {
       sums.energy += static_cast<double>(energy[l]) / 2;
@@ -155,14 +155,14 @@ class ClusterSum {
 
  private:
   const Law& law_;
-  V cutoff2_;
-  std::array<V, parts> x_, y_, z_, sx_, sy_, sz_, fx_, fy_, fz_, energy_, virial_, pairs_;
+  Lanes cutoff2_;
+  std::array<Lanes, parts> x_, y_, z_, sx_, sy_, sz_, fx_, fy_, fz_, energy_, virial_, pairs_;
 };
 
 template <bool with_energy, class Law>
 Sums sum_block(const Law& law, Real cutoff, const PairList& list, std::size_t b,
                std::span<const Real> inverse_mass, Real scale, std::span<Vec3> acceleration) {
-  const D d;
+  const ClusterTag d;
   const PairList::Block& block = list.blocks[b];
   const std::size_t first = b * PairList::clusters_per_block;
   const std::size_t last = std::min(list.num_clusters(), first + PairList::clusters_per_block);

@@ -128,7 +128,8 @@ class JointIsland {
   void load(const SolverBodies& bodies);
   void save(SolverBodies& bodies) const;
   double predict(double h);
-  // In joint_bounds.cpp.
+  // In joint_island_bounds.cpp, which comes after joint_island.cpp where both are compiled as one: a class is
+  // not to be instantiated after its members.
   void find_stiffness(double h);
   void damp(double h);
   void limit(double h);

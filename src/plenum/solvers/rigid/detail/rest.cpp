@@ -25,9 +25,6 @@ void append(const Rigid::Contacts& from, std::size_t k, Rigid::Contacts& to) {
   to.count.push_back(from.count[k]);
   to.cache.push_back(from.cache[k]);
 }
-bool is_before(const Index2& a, const Index2& b) {
-  return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
-}
 
 /// Moves the contacts for which move(pair) holds from one list to the other; both stay in order.
 template <class Move>

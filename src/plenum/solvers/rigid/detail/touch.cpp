@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "plenum/solvers/rigid/detail/broad.h"
+
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
-
-bool is_before(const Index2& a, const Index2& b) {
-  return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
-}
 
 /// Moves the pairs for which move(pair) holds from one sorted list to the other.
 template <class Move>
