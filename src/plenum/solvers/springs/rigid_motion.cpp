@@ -79,6 +79,7 @@ RigidMotions::RigidMotions(std::span<const Index> piece_of, std::span<const Inde
   frames_.resize(std::size_t(count));
   body_.resize(frames_.size());
   pins_.resize(frames_.size());
+  passing_.resize(frames_.size());
   for (std::size_t i = of_.size(); i-- > 0;) frames_[std::size_t(of_[i])].first = Index(i);
   for (const Index i : guided) frames_[std::size_t(of_[std::size_t(i)])].guided = true;
 }
@@ -150,19 +151,19 @@ void RigidMotions::find(std::span<const Vec3> x, std::span<const Vec3> v, std::s
   // What supports hold would pass them if it went with a frame that does not roll on them.
   const auto held = supports.held();
   const auto free = supports.free();
-  for (Sums& sums : pins_) sums.energy = 0;
+  passing_.assign(frames_.size(), 0.0);
   for (std::size_t k = 0; k < held.size(); ++k) {
     const auto i = std::size_t(held[k]);
     const Frame& frame = frame_of(i);
     const V off = v[i].cast<double>() - frame.velocity - frame.spin.cross(x[i].cast<double>() - frame.centre);
-    double& most = pins_[std::size_t(of_[i])].energy;
+    double& most = passing_[std::size_t(of_[i])];
     most = std::max(most, (off - free[k].cast<double>() * off).squaredNorm());
   }
   for (std::size_t p = 0; p < frames_.size(); ++p) {
     Frame& frame = frames_[p];
-    if (frame.spin == V::Zero() || pins_[p].energy == 0) continue;
+    if (frame.spin == V::Zero() || passing_[p] == 0) continue;
     const double mean = frame.spin.dot(inertia(body_[p].second_moment()) * frame.spin) / body_[p].weight();
-    const double left = fade(pins_[p].energy, rigid_share * mean);
+    const double left = fade(passing_[p], rigid_share * mean);
     frame.share *= left;
     frame.spin *= left;
   }

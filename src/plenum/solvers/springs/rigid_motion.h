@@ -94,6 +94,7 @@ class RigidMotions {
   std::vector<Index> pinned_;  // particles
   std::vector<Frame> frames_;
   std::vector<Sums> body_, pins_;
+  std::vector<double> passing_;  // [m^2/s^2] of frames: at which they would pass supports, squared
   V gravity_ = V::Zero();
   double step_ = 0, shortest_ = 0;
 };
