@@ -1,4 +1,8 @@
 // Passes over the whole picture: floor, backdrop, occlusion, and the way to the screen.
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
 #include "plenum/draw/detail/shaders.h"
 #include "plenum/draw/detail/shaders_common.h"
 
@@ -340,33 +344,39 @@ void main() {
 }
 )glsl";
 
+/// The source of a shader, from its parts. (Long sums of strings GCC 12 warns of, wrongly.)
+std::string source_of(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text += part;
+  return text;
+}
+
 }  // namespace
 
 std::string screen_vertex_source() {
-  return std::string(glsl_frame) + screen_vertex;
+  return source_of({glsl_frame, screen_vertex});
 }
 std::string floor_surface_source() {
-  return std::string(glsl_frame) + floor_meeting + floor_surface;
+  return source_of({glsl_frame, floor_meeting, floor_surface});
 }
 std::string backdrop_source() {
-  return std::string(glsl_frame) + glsl_tone + glsl_light + glsl_gather_occlusion + floor_meeting + backdrop;
+  return source_of({glsl_frame, glsl_tone, glsl_light, glsl_gather_occlusion, floor_meeting, backdrop});
 }
 std::string occlusion_source() {
-  return std::string(glsl_frame) +
-         "#define SEARCH_TAPS 12\n#define FILTER_TAPS 16\n#define HORIZON_STEPS 4\n" + floor_meeting +
-         occlusion_head + key_visibility + ambient_visibility + occlusion_main;
+  return source_of({glsl_frame, "#define SEARCH_TAPS 12\n#define FILTER_TAPS 16\n#define HORIZON_STEPS 4\n",
+                    floor_meeting, occlusion_head, key_visibility, ambient_visibility, occlusion_main});
 }
 std::string farthest_source() {
-  return std::string(glsl_frame) + farthest_main;
+  return source_of({glsl_frame, farthest_main});
 }
 std::string smooth_source() {
-  return std::string(glsl_frame) + smooth_main;
+  return source_of({glsl_frame, smooth_main});
 }
 std::string gather_source(bool multisampled) {
-  return std::string(glsl_frame) + (multisampled ? gather_main : gather_single_main);
+  return source_of({glsl_frame, multisampled ? gather_main : gather_single_main});
 }
 std::string finish_source() {
-  return std::string(glsl_frame) + finish_main;
+  return source_of({glsl_frame, finish_main});
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail

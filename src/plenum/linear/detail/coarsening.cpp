@@ -94,13 +94,6 @@ SparseRows<T> transpose(const SparseRows<T>& rows, Index num_columns) {
   return result;
 }
 
-/// A contribution of a fine element to a coarse one.
-struct Contribution {
-  Index row, column;  // of the coarse pair; equal: a ground
-  Index element;
-  double weight;
-};
-
 }  // namespace
 
 template <class T>
@@ -134,6 +127,11 @@ Coarsening<T> coarsen(const NetGraph& fine) {
   // An element with block B and interpolated ends c = P_i - P_j (ground: P_i) is the coarse energy c c^T (x)
   // B: an off-diagonal block c_I c_J B, which a spring of -c_I c_J B makes, and what that leaves of the
   // diagonal, a ground of c_I (sum_J c_J) B.
+  struct Contribution {
+    Index row, column;  // of the coarse pair; equal: a ground
+    Index element;      // of the fine net
+    double weight;
+  };
   std::vector<Contribution> contributions;
   std::vector<std::pair<Index, double>> c;
   const auto add = [&](Index element, Index i, Index j) {
