@@ -20,8 +20,8 @@ function(plenum_compile_options target)
   else()
     target_compile_options(${target} PRIVATE -ffp-contract=fast -fpch-preprocess -Wno-psabi)
     if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-      # GCC 12 warns of the undefined operand inside its own AVX-512 intrinsics (bug 105593).
-      target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+      # GCC 12 warns of the undefined operand inside its own AVX-512 intrinsics (bug 105593); clang warns in its place.
+      target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-uninitialized)
       # With AVX-512, GCC 12.2 copies a constant of 32 bytes by broadcasting its head, and so fills a tail of zeros
       # with the head: {a, a, 0, 0} becomes {a, a, a, a}. Moves of at most 16 bytes are right.
       if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
@@ -39,6 +39,30 @@ function(plenum_compile_options target)
     endif()
     target_link_options(${target} PUBLIC -fsanitize=${PLENUM_SANITIZE})
   endif()
+endfunction()
+
+# Compiles files of one folder together, a few at a time: what a file costs is mostly the headers that it shares with
+# its neighbours. Call it when the target has all its sources.
+function(plenum_unite target)
+  if(NOT PLENUM_UNITE)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  set(files_together 5)
+  foreach(source IN LISTS sources)
+    if(NOT source MATCHES "\\.cpp$")
+      continue()
+    endif()
+    get_filename_component(folder ${source} DIRECTORY)
+    string(MAKE_C_IDENTIFIER "folder_${folder}" folder)
+    if(NOT DEFINED ${folder})
+      set(${folder} 0)
+    endif()
+    math(EXPR group "${${folder}} / ${files_together}")
+    math(EXPR ${folder} "${${folder}} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${group})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
 # What a library of the house needs, and what its users must agree on.
