@@ -130,25 +130,39 @@ TEST(Turning, AFreeBodyKeepsItsSpinAndSize) {
     }
 }
 
+/// Two masses on a spring 1 m long at rest, which spin [rad/s] about its middle at the length [m] at which
+/// they stay: k (l - l0) = m w^2 l / 2.
+struct SpinningPair : TurningNet {
+  double length;
+  SpinningPair(double mass, double stiffness, double spin)
+      : SpinningPair(mass, stiffness, spin, 1 / (1 - mass * spin * spin / (2 * stiffness))) {}
+
+ private:
+  SpinningPair(double mass, double stiffness, double spin, double l)
+      : TurningNet(at_rest(mass, stiffness, l)), length(l) {
+    for (const int side : {0, 1})
+      state.particles.v[std::size_t(side)] = Vec3(0, Real((2 * side - 1) * spin * l / 2), 0);
+  }
+  static SpringsPart at_rest(double mass, double stiffness, double l) {
+    SpringsPart part;
+    part.type = SpringsPart::Type::points;
+    part.points = {Vec3(Real(-l / 2), 0, 0), Vec3(Real(l / 2), 0, 0)};
+    part.springs = {Index2(0, 1)};
+    part.rest_lengths = {Real(1)};
+    part.mass = Real(mass);
+    part.structural_stiffness = Real(stiffness);
+    return part;
+  }
+};
+
 TEST(Turning, WhatSpinsIsStretchedByTheCentrifugalForce) {
-  // Two masses on a spring: k (l - l0) = m w^2 l / 2. Let go at that length they stay there.
-  constexpr double mass = 0.5, stiffness = 500, rest = 1, spin = 10;
-  const double length = rest / (1 - mass * spin * spin / (2 * stiffness));
-  SpringsPart part;
-  part.type = SpringsPart::Type::points;
-  part.points = {Vec3(Real(-length / 2), 0, 0), Vec3(Real(length / 2), 0, 0)};
-  part.springs = {Index2(0, 1)};
-  part.rest_lengths = {Real(rest)};
-  part.mass = Real(mass);
-  part.structural_stiffness = Real(stiffness);
-  TurningNet net(part);
+  constexpr double mass = 0.5;
+  SpinningPair net(mass, 500, 10);
   ASSERT_NEAR(net.mass(0), mass, 1e-6);
-  for (const int side : {0, 1})
-    net.state.particles.v[std::size_t(side)] = Vec3(0, Real((2 * side - 1) * spin * length / 2), 0);
   const Vector momentum = net.angular_momentum();
   for (int k = 0; k < 150; ++k) {
     net.step({.gravity = Vec3::Zero(), .air_density = 0, .tolerance = Real(1e-6)});
-    EXPECT_NEAR((net.x(1) - net.x(0)).norm(), length, 0.01 * length) << k;
+    EXPECT_NEAR((net.x(1) - net.x(0)).norm(), net.length, 0.01 * net.length) << k;
   }
   EXPECT_NEAR(net.angular_momentum().z(), momentum.z(), 1e-4 * momentum.z());
 }
@@ -173,25 +187,14 @@ TEST(Turning, WhatAnEighthOfTheStepDoesNotAnswerForIsTold) {
 }
 
 TEST(Turning, WhatSpinsSlowlyIsStretchedByTheCentrifugalForceHoweverShortTheStep) {
-  constexpr double mass = 0.5, stiffness = 4, rest = 1, spin = 0.5;
-  const double length = rest / (1 - mass * spin * spin / (2 * stiffness));
   for (const double step : {1.0 / 30, 1.0 / 1000, 1.0 / 4000}) {
-    SpringsPart part;
-    part.type = SpringsPart::Type::points;
-    part.points = {Vec3(Real(-length / 2), 0, 0), Vec3(Real(length / 2), 0, 0)};
-    part.springs = {Index2(0, 1)};
-    part.rest_lengths = {Real(rest)};
-    part.mass = Real(mass);
-    part.structural_stiffness = Real(stiffness);
-    TurningNet net(part);
-    for (const int side : {0, 1})
-      net.state.particles.v[std::size_t(side)] = Vec3(0, Real((2 * side - 1) * spin * length / 2), 0);
+    SpinningPair net(0.5, 4, 0.5);
     for (double time = 0; time < 6; time += step) {
       Springs::step(net.model, net.state,
                     {.gravity = Vec3::Zero(), .air_density = 0, .tolerance = Real(1e-6)}, net.workspace,
                     Real(step));
       // A thirtieth of the stretch.
-      ASSERT_NEAR((net.x(1) - net.x(0)).norm(), length, (length - rest) / 30) << step;
+      ASSERT_NEAR((net.x(1) - net.x(0)).norm(), net.length, (net.length - 1) / 30) << step;
     }
   }
 }
