@@ -31,15 +31,35 @@ double largest_share(double a, double b, double c) {
   return std::clamp((-b + std::sqrt(discriminant)) / (2 * a), 0.0, 1.0);
 }
 
+/// m |v + beside|^2 / 2 of all [J].
+double kinetic(const Springs::Model& model, std::span<const Real> inverse_mass, std::span<const Vec3> v,
+               const Vec3& beside) {
+  return 0.5 * mass_sum(model, inverse_mass, [&](std::size_t i) { return (v[i] + beside).squaredNorm(); });
+}
+
 }  // namespace
+
+PartEnergy energy_of_part(const Springs::Model& model, const Springs::State& state,
+                          const Springs::Params& params, SpringsWorkspace& w, std::span<const Vec3> x0,
+                          std::span<const Vec3> v0, Real h, double from_pins) {
+  const auto& x = state.particles.x;
+  const auto& inverse_mass = state.particles.inverse_mass;
+  const Vec3 half = h / 2 * params.gravity;
+  const double before =
+      kinetic(model, inverse_mass, v0, half) + elastic_energy(w, x0, params.stiffness_scale) +
+      mass_sum(model, inverse_mass, [&](std::size_t i) { return params.gravity.dot(x[i] - x0[i]); }) +
+      w.supports.work_of_motion() + from_pins;
+  return {before, kinetic(model, inverse_mass, state.particles.v, half) +
+                      elastic_energy(w, x, params.stiffness_scale)};
+}
 
 void bounce(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
             SpringsWorkspace& w, std::span<const Vec3> x0, std::span<const Vec3> v0, Real h, double from_pins,
             Report& report) {
   // Named one by one: clang 14 captures no structured bindings.
-  const auto& x = state.particles.x;
   auto& v = state.particles.v;
   const auto& inverse_mass = state.particles.inverse_mass;
+  const PartEnergy energy = energy_of_part(model, state, params, w, x0, v0, h, from_pins);
   w.supports.strike(v, params.gravity, h);
   std::vector<Vec3>&jump = w.jump, &rest = w.reaction;
 
@@ -68,23 +88,15 @@ void bounce(const Springs::Model& model, Springs::State& state, const Springs::P
   w.on_held.clear();
   for (const Index i : w.supports.held()) w.on_held.push_back(-rest[std::size_t(i)]);
 
-  // Of the parabola that free flight keeps to, v + h g / 2 at x.
   const Vec3 half = h / 2 * params.gravity;
-  const auto kinetic = [&](std::span<const Vec3> of, const Vec3& beside) {
-    return 0.5 * mass_sum(model, inverse_mass, [&](std::size_t i) { return (of[i] + beside).squaredNorm(); });
-  };
-  const double before =
-      kinetic(v0, half) + elastic_energy(w, x0, params.stiffness_scale) +
-      mass_sum(model, inverse_mass, [&](std::size_t i) { return params.gravity.dot(x[i] - x0[i]); }) +
-      w.supports.work_of_motion() + from_pins;
-  const double now = kinetic(v, half) + elastic_energy(w, x, params.stiffness_scale);
   const double along =
       mass_sum(model, inverse_mass, [&](std::size_t i) { return (v[i] + half).dot(jump[i]); }) -
       w.supports.work_of_motion(w.on_held) -
       work_of_pins(model, inverse_mass, v, [&](std::size_t i) -> Vec3 { return -rest[i]; });
   constexpr double rounding = 1e-5;
-  const auto share = static_cast<Real>(
-      largest_share(kinetic(jump, Vec3::Zero()), along, now - before - rounding * std::abs(before)));
+  const auto share =
+      static_cast<Real>(largest_share(kinetic(model, inverse_mass, jump, Vec3::Zero()), along,
+                                      energy.now - energy.before - rounding * std::abs(energy.before)));
   parallel_for(jump.size(), net_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       if (inverse_mass[i] > 0) v[i] += share * jump[i];

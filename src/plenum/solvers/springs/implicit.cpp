@@ -35,16 +35,6 @@ void add_air(const Springs::Model& model, const Springs::State& state, const Spr
   });
 }
 
-/// Rounding moves a particle by about epsilon times the net's size, which a spring answers by h^2 k / m times
-/// as much. Beyond 1 / (8 epsilon) that answer drowns gravity. On the diagonal the mass is added to four
-/// times as much for each spring, or more: in a net, which is solved in Real, it must not be lost there, or
-/// what lies askew hangs in the air. The strain that a spring of this stiffness shows under its own particle,
-/// 32 epsilon g h^2 / l, is far below what anyone sees. m is the largest mass, so that light particles which
-/// carry a heavy one are not softened.
-Real largest_stiffness(const SpringsWorkspace& w, Real h) {
-  return w.heaviest / ((w.chain ? 8 : 32) * std::numeric_limits<Real>::epsilon() * h * h);
-}
-
 /// Calls of(i) for all n particles.
 template <class F>
 void for_all(std::size_t n, F&& of) {
@@ -294,6 +284,10 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
 }
 
 }  // namespace
+
+Real largest_stiffness(const SpringsWorkspace& w, Real h) {
+  return w.heaviest / ((w.chain ? 8 : 32) * std::numeric_limits<Real>::epsilon() * h * h);
+}
 
 void find_frames(const Springs::Model& model, const Springs::State& state, SpringsWorkspace& w) {
   const auto& particles = state.particles;

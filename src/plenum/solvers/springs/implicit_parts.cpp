@@ -1,6 +1,7 @@
 // Implicit Euler in as many parts as one linearization each can answer for (Baraff & Witkin 1998, "Large
 // steps in cloth simulation", section 6: a step that stretches too much is taken back and halved).
 #include <algorithm>
+#include <cmath>
 
 #include "plenum/solvers/springs/detail/block.h"
 #include "plenum/solvers/springs/detail/implicit_part.h"
@@ -58,21 +59,54 @@ Real turning_error(const Springs::Model& model, std::span<const Vec3> x, std::sp
       [](Real a, Real b) { return std::max(a, b); });
 }
 
-/// Lets what struck solids in the part of length h that implicit_part() has just taken bounce. Pins feel what
-/// springs left of its system, without their own weight, drag and air.
-void bounce_after_part(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-                       SpringsWorkspace& w, Real h, Report& report) {
-  if (!w.supports.struck(h)) return;
+/// [J] that pins gave, as they moved, in the part of length h that implicit_part() has just taken. They feel
+/// what springs left of its system, without their own weight, drag and air.
+double work_of_pins_in_part(const Springs::Model& model, const Springs::State& state,
+                            const Springs::Params& params, SpringsWorkspace& w, Real h) {
   const auto& v = state.particles.v;
   const bool air = has_air(model, params);
   w.matrix().residual(flat(std::as_const(w.rhs)), flat(std::as_const(state.velocity_change)),
                       flat(w.reaction));
-  const double work = work_of_pins(model, state.particles.inverse_mass, v, [&](std::size_t i) -> Vec3 {
+  return work_of_pins(model, state.particles.inverse_mass, v, [&](std::size_t i) -> Vec3 {
     Vec3 own = h * model.mass[i] * (params.gravity - params.point_damping * v[i]);
     if (air) own += h * air_on(w, i);
     return own - w.reaction[i];
   });
+}
+
+/// Lets what struck solids in that part bounce.
+void bounce_after_part(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                       SpringsWorkspace& w, Real h, Report& report) {
+  if (!w.supports.struck(h)) return;
+  const double work = work_of_pins_in_part(model, state, params, w, h);
   bounce(model, state, params, w, w.part_x, w.part_v, h, work, report);
+}
+
+/// Whether that part has made energy near solids or is about to, of a net so stiff that strains of its last
+/// digits are worth more than it moves with. A part that ends what turned bends its way otherwise than it was
+/// foreseen, and puts a little of the net beyond a solid.
+bool makes_energy(const Springs::Model& model, const Springs::State& state, const Springs::Params& params,
+                  SpringsWorkspace& w, Real elapsed, Real h) {
+  constexpr double precise = 0.01, allowed = 0.01;
+  if (w.supports.empty() ||
+      double(w.stiffest * params.stiffness_scale) < precise * double(largest_stiffness(w, h)))
+    return false;
+  double given = work_of_pins_in_part(model, state, params, w, h);
+  if (has_air(model, params))
+    given += ordered_sum(model.mass.size(), net_block, [&](std::size_t begin, std::size_t end) {
+      double sum = 0;
+      for (std::size_t i = begin; i < end; ++i)
+        sum += std::max(double((h * air_on(w, i)).dot(state.particles.v[i])), 0.0);
+      return sum;
+    });
+  const PartEnergy energy = energy_of_part(model, state, params, w, w.part_x, w.part_v, h, given);
+  // What is beyond a solid will be put back alone, against its springs.
+  double back = 0;
+  w.supports.for_each_passed(state.particles.x, elapsed, [&](Index i, const Vec3& normal, Real depth) {
+    const Real stiffness = normal.dot(w.system.matrix().diagonal(i) * normal) / (h * h);
+    back += 0.5 * double(stiffness * depth * depth);
+  });
+  return energy.now + back > energy.before + allowed * std::abs(energy.before);
 }
 
 /// The step of a net of springs. One that turns by an angle t leaves its place along a tangent and is longer
@@ -103,7 +137,8 @@ void spring_step(const Springs::Model& model, Springs::State& state, const Sprin
       [&](int done, int size) {
         implicit_part(model, state, params, w, part(done), part(size), false, report);
         const bool fits = most == 1 || fits_from(w.part_x, size);
-        if (size > 1 && !fits) return false;
+        if (size > 1 && (!fits || makes_energy(model, state, params, w, part(done + size), part(size))))
+          return false;
         fast = fast || !fits;
         bounce_after_part(model, state, params, w, part(size), report);
         return true;

@@ -99,6 +99,18 @@ class SupportSet {
                   drag * (ground_of(s) - normal * ground_of(s))));
       }
   }
+  /// Calls with(particle, normal, depth [m]) for what is beyond a support at x [N] m, `elapsed` [s] after the
+  /// step's start.
+  template <class With>
+  void for_each_passed(std::span<const Vec3> x, Real elapsed, With&& with) const {
+    for (std::size_t p = 0; p < particles_.size(); ++p)
+      for (Index k = particles_[p].first; k < particles_[p].end; ++k) {
+        const Support& s = supports_[std::size_t(order_[std::size_t(k)])];
+        const Index i = particles_[p].sample;
+        const Real gap = s.gap + s.normal.dot(x[std::size_t(i)] - start_[p] - elapsed * s.velocity);
+        if (gap < 0) with(i, s.normal, -gap);
+      }
+  }
   /// Lets stick what a drag would all but stop: where it is beyond `stiff` times what weight(particle) [kg]
   /// says that the rest of the system resists with. Of a system with both, single precision solves neither.
   /// True if that is any.

@@ -15,6 +15,16 @@ enum class PartEnd : char {
   stuck,    ///< nor are they, since their solve does not converge, which shorter parts do not mend
 };
 
+/// [N/m] The stiffest that a spring acts in a part of h [s].
+///
+/// Rounding moves a particle by about epsilon times the net's size, which a spring answers by h^2 k / m times
+/// as much. Beyond 1 / (8 epsilon) that answer drowns gravity. On the diagonal the mass is added to four
+/// times as much for each spring, or more: in a net, which is solved in Real, it must not be lost there, or
+/// what lies askew hangs in the air. The strain that a spring of this stiffness shows under its own particle,
+/// 32 epsilon g h^2 / l, is far below what anyone sees. m is the largest mass, so that light particles which
+/// carry a heavy one are not softened.
+Real largest_stiffness(const SpringsWorkspace& w, Real h);
+
 /// Finds w.rigid, the frames of the pieces as they move now, and w.deviation from them.
 void find_frames(const Springs::Model& model, const Springs::State& state, SpringsWorkspace& w);
 

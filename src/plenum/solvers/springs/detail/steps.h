@@ -29,6 +29,16 @@ void backward_euler_step(const Springs::Model& model, Springs::State& state, con
 void local_global_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                        SpringsWorkspace& w, Real h, Report& report);
 
+/// [J] of the parabola that free flight keeps to, v + h g / 2 at x: what a net had before a part of h [s]
+/// that began at x0, v0 [N], with what gravity, the solids as they moved and pins (`from_pins` [J]) gave in
+/// it, and what it has now.
+struct PartEnergy {
+  double before, now;
+};
+PartEnergy energy_of_part(const Springs::Model& model, const Springs::State& state,
+                          const Springs::Params& params, SpringsWorkspace& w, std::span<const Vec3> x0,
+                          std::span<const Vec3> v0, Real h, double from_pins);
+
 /// Lets what struck solids in the part of a step of length h [s] that began at x0, v0 [N] bounce: changes
 /// velocities alone. w.system has the part's matrix, w.supports its impulses; pins, as they move, gave
 /// `from_pins` [J] in it. To be called if w.supports.struck(h).
