@@ -166,7 +166,13 @@ struct MovieWriter::Process {
     posix_spawn_file_actions_adddup2(&actions, ends[1], 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     if (complaints) posix_spawn_file_actions_adddup2(&actions, ::fileno(complaints), 2);
-    const int error = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
+    // In a process group of its own, so that an interrupt from the keyboard ends the run and not the movie.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
     if (error != 0) {
