@@ -7,7 +7,7 @@ if(TARGET plenum_draw)
 endif()
 install(TARGETS ${plenum_targets} EXPORT plenumTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY src/plenum DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "detail" EXCLUDE)
+install(DIRECTORY src/plenum DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT plenumTargets NAMESPACE plenum:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/plenum)
 configure_package_config_file(cmake/plenumConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/plenumConfig.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/plenum)

@@ -1,4 +1,5 @@
 // A program of somebody else: particles poured onto a sphere.
+#include <plenum/geometry/solid_mesh.h>
 #include <plenum/solvers/obstacle/obstacle.h>
 #include <plenum/solvers/particles/particles.h>
 #include <plenum/world/world.h>
