@@ -303,13 +303,13 @@ void nist_one_state(Rows& rows) {
   const Reference table("lennard_jones_nist_md");
   compare_with_nist(rows, table, table.find("rho", "0.820"), 100);
 }
-const Register register_one_state("lennard_jones_nist_md/particles", Effort::quick, nist_one_state);
+const Register register_one_state("particles/nist-liquid", Effort::quick, nist_one_state);
 
 void nist_all_states(Rows& rows) {
   const Reference table("lennard_jones_nist_md");
   for (std::size_t r = 0; r < table.size(); ++r) compare_with_nist(rows, table, r, 100);
 }
-const Register register_all_states("particles/nist-liquid", Effort::thorough, nist_all_states);
+const Register register_all_states("lennard_jones_nist_md/particles", Effort::thorough, nist_all_states);
 
 // ---------------------------------------------------------------------------------------------------------------------
 
