@@ -56,7 +56,7 @@ std::vector<std::string> passive_scenes() {
     out.push_back(PLENUM_SOURCE_DIR "/scenes/" + std::string(name) + ".json");
   return out;
 }
-INSTANTIATE_TEST_SUITE_P(Rigid, SlowEnergy, testing::ValuesIn(passive_scenes()), [](const auto& param) {
+INSTANTIATE_TEST_SUITE_P(SlowRigid, SlowEnergy, testing::ValuesIn(passive_scenes()), [](const auto& param) {
   std::string name = std::filesystem::path(param.param).stem();
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
