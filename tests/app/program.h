@@ -38,9 +38,10 @@ class Program : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder); }
 
-  Result run(const std::string& arguments) const {
+  /// `within`: a command that runs what follows it, e.g. on a display of its own.
+  Result run(const std::string& arguments, const std::string& within = "") const {
     const std::string out = folder / "stdout", err = folder / "stderr";
-    std::string command = quoted(PLENUM_BINARY_DIR "/bin/plenum") + " ";
+    std::string command = within + " " + quoted(PLENUM_BINARY_DIR "/bin/plenum") + " ";
     command.append(arguments)
         .append(" >")
         .append(quoted(out))

@@ -75,6 +75,25 @@ TEST_F(Program, NamesOfCasesSayWhatTheyJudge) {
   }
 }
 
+TEST_F(Program, ViewShowsASceneWithItsPanelInAWindow) {
+  const std::string shot = folder / "shot.png";
+  const Result r = run("view pendulums --frames 2 --screenshot " + quoted(shot), "xvfb-run -a");
+  ASSERT_EQ(r.status, 0) << r.err;
+  const std::string png = read(shot);
+  ASSERT_GT(png.size(), 24u);
+  EXPECT_EQ(png.substr(1, 3), "PNG");
+  const auto number = [&](std::size_t at) {  // big-endian, of the header
+    std::size_t value = 0;
+    for (std::size_t k = 0; k < 4; ++k) value = 256 * value + static_cast<unsigned char>(png[at + k]);
+    return value;
+  };
+  const std::size_t width = number(16), height = number(20);
+  EXPECT_GE(width, 640u);
+  EXPECT_GE(height, 480u);
+  // An empty window compresses a thousandfold; shading and text do not.
+  EXPECT_GT(png.size(), width * height / 50);
+}
+
 TEST_F(Program, RunEndsWithOneJsonObjectAndHashesDoNotDependOnThreads) {
   const std::string scene = write("drops.json", drops);
   std::set<std::string> hashes;
