@@ -92,7 +92,7 @@ int parse_and_run(int argc, char** argv) {
   add_choice(*list_command, "what", {"solvers", "scenes", "cases"}, "What to list; default: all", list_what);
 
   CLI::App* info_command =
-      app.add_subcommand("info", "Show version, precision, processor, threads and drawing");
+      app.add_subcommand("info", "Show version, precision, compiler, threads and drawing");
   CLI::App* schema_command = app.add_subcommand("schema", "Print the JSON Schema of scene files");
 
   app::ValidateOptions validate;
