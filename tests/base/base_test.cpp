@@ -55,6 +55,28 @@ TEST(Error, NearestNameToleratesTyposAndRefusesStrangers) {
   EXPECT_EQ(nearest_name("stl", formats), "");  // shares one letter of three with vtu
 }
 
+TEST(Error, NearestNameKnowsBeginningsAndWordsOfNames) {
+  const std::vector<std::string> options = {"--frames", "--fps",     "--out",    "--export",
+                                            "--resume", "--threads", "--images", "--checkpoint-every"};
+  EXPECT_EQ(nearest_name("--exp", options), "--export");
+  EXPECT_EQ(nearest_name("--res", options), "--resume");
+  EXPECT_EQ(nearest_name("--thr", options), "--threads");
+  EXPECT_EQ(nearest_name("--checkpoint", options), "--checkpoint-every");
+  EXPECT_EQ(nearest_name("--output", options), "--out");
+  EXPECT_EQ(nearest_name("--fram", options), "--frames");
+  const std::vector<std::string> keys = {"stiffness_scale", "stiff", "thickness", "mass", "mass_density"};
+  EXPECT_EQ(nearest_name("stiffness", keys), "stiffness_scale");
+  EXPECT_EQ(nearest_name("mass_desnitty", keys), "mass_density");  // not its beginning, mass
+  const std::vector<std::string> scenes = {"arch", "cloth-sphere", "cloth-mesh", "cloth-pile", "soft-body"};
+  EXPECT_EQ(nearest_name("cloth", scenes), "cloth-mesh");  // the shortest of three
+  EXPECT_EQ(nearest_name("body", scenes), "soft-body");
+  const std::vector<std::string> paths = {"flag.air.wind", "flag.pins.0.at"};
+  EXPECT_EQ(nearest_name("pins", paths), "flag.pins.0.at");
+  EXPECT_EQ(nearest_name("pin", paths), "");
+  EXPECT_EQ(nearest_name("", keys), "");
+  EXPECT_EQ(nearest_name("---", options), "");
+}
+
 TEST(Hash, MatchesThePublishedEmptyDigestAndDependsOnEveryByte) {
   EXPECT_EQ(Hasher().digest().hex(), "99aa06d3014798d86001c324468d497f");  // XXH3-128 of nothing, seed 0
   std::vector<unsigned char> data(1000, 1);

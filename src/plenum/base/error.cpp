@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -62,20 +63,58 @@ int edit_distance(std::string_view a, std::string_view b) {
   return last[n];
 }
 
+namespace {
+
+bool begins_with(std::string_view text, std::string_view beginning) {
+  return text.size() >= beginning.size() && edit_distance(text.substr(0, beginning.size()), beginning) == 0;
+}
+
+/// Whether `part` stands in `text` between characters that are no letters or digits, or its ends.
+bool has_word(std::string_view text, std::string_view part) {
+  const auto ends_word = [&](std::size_t at) {
+    return at >= text.size() || !std::isalnum(static_cast<unsigned char>(text[at]));
+  };
+  for (std::size_t at = 0; at + part.size() <= text.size(); ++at)
+    if ((at == 0 || ends_word(at - 1)) && ends_word(at + part.size()) && begins_with(text.substr(at), part))
+      return true;
+  return false;
+}
+
+/// How well `candidate` explains `name`, the less the better: what kind of a slip it takes, and its edits.
+using Likeness = std::pair<int, int>;
+constexpr Likeness unlike = {99, 0};
+
+Likeness likeness(std::string_view name, std::string_view candidate) {
+  const int edits = edit_distance(name, candidate);
+  const auto undashed = [](std::string_view text) {
+    return text.substr(std::min(text.find_first_not_of('-'), text.size()));
+  };
+  const std::string_view given = undashed(name), offered = undashed(candidate);
+  constexpr std::size_t telling = 3;  // letters; of fewer, too many names begin alike
+  const bool is_long = given.size() >= telling, offers_long = offered.size() >= telling;
+  // At least half of the letters must agree: of three, two others make another name.
+  const bool is_typo = edits <= std::max<int>(2, static_cast<int>(name.size()) / 3) &&
+                       2 * edits <= static_cast<int>(std::max(name.size(), candidate.size()));
+  if (is_typo && edits <= 1) return {0, edits};
+  if (is_long && begins_with(offered, given)) return {1, edits};
+  if (is_typo) return {2, edits};
+  if (offers_long && begins_with(given, offered)) return {3, edits};
+  if ((is_long && has_word(offered, given)) || (offers_long && has_word(given, offered))) return {4, edits};
+  return unlike;
+}
+
+}  // namespace
+
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates) {
   constexpr std::size_t longest = 256;  // nobody means a longer name, and the distance is quadratic
   if (name.size() > longest) return {};
-  const int limit = std::max<int>(2, static_cast<int>(name.size()) / 3);
-  int best = limit + 1;
+  Likeness best = unlike;
   std::string nearest;
-  for (const std::string& candidate : candidates) {
-    const int d = edit_distance(name, candidate);
-    // At least half of the letters must agree: of three, two others make another name.
-    if (d < best && 2 * d <= static_cast<int>(std::max(name.size(), candidate.size()))) {
-      best = d;
+  for (const std::string& candidate : candidates)
+    if (const Likeness now = likeness(name, candidate); now < best) {
+      best = now;
       nearest = candidate;
     }
-  }
   return nearest;
 }
 
