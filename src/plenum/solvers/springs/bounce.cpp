@@ -12,17 +12,6 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-/// Sum over free particles of m of(i), in order.
-template <class F>
-double mass_sum(const Springs::Model& model, std::span<const Real> inverse_mass, F&& of) {
-  return ordered_sum(model.mass.size(), net_block, [&](std::size_t begin, std::size_t end) {
-    double sum = 0;
-    for (std::size_t i = begin; i < end; ++i)
-      if (inverse_mass[i] > 0) sum += double(model.mass[i]) * double(of(i));
-    return sum;
-  });
-}
-
 /// The largest share in [0, 1] for which a share^2 + b share + c <= 0; 0 if there is none.
 double largest_share(double a, double b, double c) {
   if (a + b + c <= 0) return 1;

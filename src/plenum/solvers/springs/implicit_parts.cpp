@@ -63,6 +63,7 @@ Real turning_error(const Springs::Model& model, std::span<const Vec3> x, std::sp
 /// what springs left of its system, without their own weight, drag and air.
 double work_of_pins_in_part(const Springs::Model& model, const Springs::State& state,
                             const Springs::Params& params, SpringsWorkspace& w, Real h) {
+  if (model.pinned.empty()) return 0;
   const auto& v = state.particles.v;
   const bool air = has_air(model, params);
   w.matrix().residual(flat(std::as_const(w.rhs)), flat(std::as_const(state.velocity_change)),
@@ -87,7 +88,9 @@ void bounce_after_part(const Springs::Model& model, Springs::State& state, const
 /// foreseen, and puts a little of the net beyond a solid.
 bool makes_energy(const Springs::Model& model, const Springs::State& state, const Springs::Params& params,
                   SpringsWorkspace& w, Real elapsed, Real h) {
-  constexpr double precise = 0.01, allowed = 0.01;
+  // Softer ones than this share of the stiffest that the digits carry need not pay for the energies.
+  constexpr double precise = 0.01;
+  constexpr double allowed = 0.01;
   if (w.supports.empty() ||
       double(w.stiffest * params.stiffness_scale) < precise * double(largest_stiffness(w, h)))
     return false;

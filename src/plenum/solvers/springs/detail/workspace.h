@@ -12,6 +12,7 @@
 #include "plenum/linear/jacobi.h"
 #include "plenum/linear/multigrid.h"
 #include "plenum/linear/pcg.h"
+#include "plenum/solvers/springs/detail/block.h"
 #include "plenum/solvers/springs/detail/least_volumes.h"
 #include "plenum/solvers/springs/multipliers.h"
 #include "plenum/solvers/springs/rigid_motion.h"
@@ -166,6 +167,17 @@ inline Vec3 air_on(const SpringsWorkspace& w, std::size_t particle) {
 /// Whether strict constraints are kept by penalty; false if there are none.
 inline bool has_penalty(const Springs::Model& model, const Springs::Params& params) {
   return params.constraints == Springs::Constraints::penalty && !model.constraints.empty();
+}
+
+/// Sum over free particles of m of(i), in order.
+template <class F>
+double mass_sum(const Springs::Model& model, std::span<const Real> inverse_mass, F&& of) {
+  return ordered_sum(model.mass.size(), net_block, [&](std::size_t begin, std::size_t end) {
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i)
+      if (inverse_mass[i] > 0) sum += double(model.mass[i]) * double(of(i));
+    return sum;
+  });
 }
 
 /// [J] that held particles give, as they move at v [N] m/s, with impulse_of(i) [N s] of what holds each.
