@@ -102,10 +102,15 @@ int remove_frames_after(const std::string& folder, std::int64_t last) {
 struct Pictures::Impl {
   Impl(const Scene& s, const Options& o) : scene(s), options(o) {
     if (!o.movie.empty()) {
-      if (movie_available())
+      if (movie_available()) {
         movie.emplace(o.movie, MovieOptions{.frames_per_second = o.fps});
-      else
+        if (const int width = o.width / 2 * 2, height = o.height / 2 * 2;
+            width != o.width || height != o.height)
+          warn(fmt::format("the movie is {} x {}, cropped from {} x {}: its encoding needs even sizes", width,
+                           height, o.width, o.height));
+      } else {
         warn(movie_unavailable_note);
+      }
     }
   }
   const Scene& scene;

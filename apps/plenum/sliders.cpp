@@ -11,17 +11,27 @@
 namespace plenum::app {
 namespace {
 
+/// The size of a parameter's values: that of the largest it had while nobody was dragging, so that the ends
+/// of its slider stand still under the mouse.
+double scale_of(const char* label, const Leaf& leaf, int component) {
+  const double value = std::abs(leaf.get(component));
+  float& known = *ImGui::GetStateStorage()->GetFloatRef(ImGui::GetID(label), 0);
+  if (value > double(known) && !ImGui::IsAnyItemActive()) known = static_cast<float>(value);
+  return known > 0 ? double(known) : 1;
+}
+
 /// A slider needs an end on both sides; a value without one gets a range about itself.
-std::pair<double, double> slider_range(const Leaf& leaf, int component) {
+std::pair<double, double> slider_range(const char* label, const Leaf& leaf, int component) {
   double low = leaf.info.min, high = leaf.info.max;
-  const double scale = std::max(std::abs(leaf.get(component)), 1.0);
-  if (!(low > -1e4 * scale)) low = -10 * scale;
-  if (!(high < 1e4 * scale) && !leaf.info.logarithmic) high = 10 * scale;
+  const double scale = scale_of(label, leaf, component);
+  const double far = 1e4 * std::max(scale, 1.0);
+  if (!(low > -far)) low = -10 * scale;
+  if (!(high < far) && !leaf.info.logarithmic) high = 10 * scale;
   return {low, high};
 }
 
 bool number_slider(const char* label, const Leaf& leaf, int component) {
-  const auto [low, high] = slider_range(leaf, component);
+  const auto [low, high] = slider_range(label, leaf, component);
   const bool whole = leaf.kind == Leaf::Kind::integer || leaf.kind == Leaf::Kind::small_integer;
   if (whole) {
     int value = static_cast<int>(leaf.get(component));
@@ -55,7 +65,7 @@ void leaf_widget(const Leaf& leaf) {
     case Leaf::Kind::vec3: {
       float v[3];
       for (int c = 0; c < 3; ++c) v[c] = static_cast<float>(leaf.get(c));
-      const auto [low, high] = slider_range(leaf, 0);
+      const auto [low, high] = slider_range(label.c_str(), leaf, 0);
       const float speed = static_cast<float>(std::min(high - low, 20.0)) / 400;
       if (ImGui::DragFloat3(label.c_str(), v, speed, static_cast<float>(leaf.info.min),
                             static_cast<float>(leaf.info.max), "%.3g"))

@@ -30,15 +30,14 @@ std::vector<Warning> first_warnings(const World& world) {
     const double allowed = std::min(parts, double(settings.max_substeps));
     std::string too_few;
     if (parts > allowed) {
-      too_few = ", as many as world.max_substeps allows";
+      too_few = allowed > 1 ? ", as many as world.max_substeps allows" : ", as world.max_substeps has it";
       if (std::isfinite(parts)) too_few += fmt::format(" and fewer than the {:.0f} that it needs", parts);
     }
+    const std::string taken = allowed > 1 ? fmt::format("divided into {:.0f}", allowed) : "taken whole";
     warnings.push_back(
         {world.system(i).name(),
-         fmt::format(
-             "each step of {:.3g} s is divided into {:.0f}{}, because its method is stable up to {:.2g} s "
-             "only; {}",
-             h, allowed, too_few, limit, world.system(i).remedy_of_small_steps())});
+         fmt::format("each step of {:.3g} s is {}{}; its method is stable up to {:.2g} s only; {}", h, taken,
+                     too_few, limit, world.system(i).remedy_of_small_steps())});
   }
   return warnings;
 }
