@@ -186,12 +186,19 @@ TEST(ParticleWorld, ShowsItsParticlesInTheirBox) {
     std::vector<Vec3> x;
     std::string quantity;
     std::size_t values = 0;
+    std::vector<std::uint32_t> ids;
+    Vec3 period = Vec3::Zero();
+    Real trail = 0, high = 0;
     void triangles(const TriangleView&) override {}
     void lines(const LineView&) override {}
     void spheres(const SphereView& view) override {
       x.assign(view.x.begin(), view.x.end());
       quantity = view.colour.quantity;
       values = view.colour.values.size();
+      ids.assign(view.ids.begin(), view.ids.end());
+      period = view.period;
+      trail = view.trail;
+      high = view.colour.high;
     }
   } sink;
   P::Spec spec;
@@ -199,12 +206,19 @@ TEST(ParticleWorld, ShowsItsParticlesInTheirBox) {
   spec.periodic_low = {0, 0, 0};
   spec.periodic_high = {1, 1, 0};
   spec.colour = P::Colour::age;
+  spec.colour_high = 5;
+  spec.trail = 2;
   const Simulation sim(spec);
   P::geometry(sim.model, sim.state, sink);
   ASSERT_EQ(sink.x.size(), 1u);
   EXPECT_LT((sink.x[0] - Vec3(Real(0.5), Real(0.75), 7)).norm(), 1e-5);
   EXPECT_EQ(sink.quantity, "age");
   EXPECT_EQ(sink.values, 1u);
+  EXPECT_EQ(sink.high, 5);
+  // What a trail needs: who is who, and where the box leads back in.
+  EXPECT_EQ(sink.trail, 2);
+  EXPECT_EQ(sink.ids, sim.state.id);
+  EXPECT_EQ(sink.period, Vec3(1, 1, 0));
 }
 
 }}  // namespace plenum

@@ -211,6 +211,7 @@ void Renderer::Impl::draw_geometry(Pass pass) {
     if (pass == Pass::shade) glEnable(GL_SAMPLE_ALPHA_TO_COVERAGE);
     for (std::size_t i = 0; i < num_item_batches; ++i) {
       const ItemBatch& batch = item_batches[i];
+      if (pass == Pass::shadow && !batch.throws_shadow) continue;
       const GlProgram& program = geometry[int(batch.shape)][int(pass)];
       program.use();
       set_material(program, batch.material, batch.colouring);
@@ -443,6 +444,7 @@ void Renderer::spheres(const SphereView& view) {
   if (r.num_item_batches == r.item_batches.size()) r.item_batches.emplace_back();
   ItemBatch& batch = r.item_batches[r.num_item_batches++];
   batch.shape = Shape::spheres;
+  batch.throws_shadow = true;
   batch.upload(r.texels, int(r.texels.size() / 8));
   batch.material = material_of(view.look, view.palette);
   batch.colouring.quantity = r.quantities.note(view.colour, view.x.size());
@@ -451,25 +453,31 @@ void Renderer::spheres(const SphereView& view) {
 void Renderer::lines(const LineView& view) {
   Impl& r = *impl_;
   const StageTimer timer(r.times, "upload");
-  if (!(view.radius > 0) || !std::isfinite(view.radius)) return;
   const auto num_points = static_cast<Index>(view.x.size());
-  const bool coloured = num_points > 0 && view.colour.values.size() >= view.x.size();
+  const std::size_t num_values = view.colours_segments ? view.segments.size() : view.x.size();
+  const bool coloured = num_points > 0 && view.colour.values.size() >= num_values;
   r.texels.clear();
-  for (const Index2& s : view.segments) {
+  for (std::size_t k = 0; k < view.segments.size(); ++k) {
+    const Index2& s = view.segments[k];
     if (s.minCoeff() < 0 || s.maxCoeff() >= num_points) continue;
     const Vec3 &a = view.x[s[0]], &b = view.x[s[1]];
-    if (!a.allFinite() || !b.allFinite()) continue;
-    r.casters.extend(Aabb{a.cwiseMin(b), a.cwiseMax(b)}.grown(view.radius));
+    const Real radius =
+        view.radii.size() < view.x.size() ? view.radius : (view.radii[s[0]] + view.radii[s[1]]) / 2;
+    if (!a.allFinite() || !b.allFinite() || !(radius > 0) || !std::isfinite(radius)) continue;
+    const auto value = [&](int end) {
+      return coloured ? float(view.colour.values[view.colours_segments ? k : std::size_t(s[end])]) : 0.0f;
+    };
+    r.casters.extend(Aabb{a.cwiseMin(b), a.cwiseMax(b)}.grown(radius));
     const float texels[12] = {float(a.x()),
                               float(a.y()),
                               float(a.z()),
-                              float(view.radius),
+                              float(radius),
                               float(b.x()),
                               float(b.y()),
                               float(b.z()),
                               0,
-                              coloured ? float(view.colour.values[s[0]]) : 0.0f,
-                              coloured ? float(view.colour.values[s[1]]) : 0.0f,
+                              value(0),
+                              value(1),
                               0,
                               0};
     r.texels.insert(r.texels.end(), texels, texels + 12);
@@ -478,9 +486,10 @@ void Renderer::lines(const LineView& view) {
   if (r.num_item_batches == r.item_batches.size()) r.item_batches.emplace_back();
   ItemBatch& batch = r.item_batches[r.num_item_batches++];
   batch.shape = Shape::capsules;
+  batch.throws_shadow = view.look != Look::trail;
   batch.upload(r.texels, int(r.texels.size() / 12));
   batch.material = material_of(view.look, view.palette);
-  batch.colouring.quantity = r.quantities.note(view.colour, view.x.size());
+  batch.colouring.quantity = r.quantities.note(view.colour, num_values);
 }
 
 void Renderer::label(const LabelView& view) {

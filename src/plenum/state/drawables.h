@@ -1,5 +1,6 @@
 #pragma once
 // What a picture needs of a system: views of its arrays, valid during the call that receives them.
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -14,10 +15,11 @@ enum class Look {
   cloth,     ///< two-sided, with a sheen
   obstacle,  ///< quiet neutral solid that lets the moving subject lead
   particle,  ///< shaded sphere
-  thread,    ///< springs, ropes, trails
+  thread,    ///< springs, ropes
+  trail,     ///< ways that things have gone; no bodies, so they throw no shadow
 };
 
-/// A scalar to colour by, one value for each vertex, sphere or line point; empty for none.
+/// A scalar to colour by, one value for each vertex, sphere, line point or segment; empty for none.
 struct ColourBy {
   std::span<const Real> values = {};
   std::string_view quantity = {};  ///< for the legend, e.g. "speed"
@@ -45,15 +47,22 @@ struct SphereView {
   Look look = Look::particle;
   int palette = -1;
   ColourBy colour = {};
+  Real trail = 0;  ///< [s] of its way drawn behind each, by pictures that remember it (draw/trails.h)
+  /// Which sphere is which from one picture to the next, one unique number each; empty: their indices tell.
+  std::span<const std::uint32_t> ids = {};
+  Vec3 period = Vec3::Zero();  ///< [m] of the box whose far sides lead back in; 0 along open axes
 };
 
 struct LineView {
   std::span<const Vec3> x;           ///< [m]
   std::span<const Index2> segments;  ///< indices into x
   Real radius = Real(0.005);         ///< [m], drawn as round threads
+  std::span<const Real> radii =
+      {};  ///< [m], per point; empty: all have `radius`. A segment has the mean of its ends'
   Look look = Look::thread;
   int palette = -1;
   ColourBy colour = {};
+  bool colours_segments = false;  ///< `colour` has a value for each segment instead of each point
 };
 
 /// Words at a place, centred a little above it, always upright and in front.

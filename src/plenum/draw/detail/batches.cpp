@@ -35,6 +35,9 @@ Material material_of(Look look, int palette) {
     case Look::thread:
       m.roughness = 0.6f, m.specular = 0.03f, m.sheen = 0.15f;
       break;
+    case Look::trail:
+      m.roughness = 0.9f, m.specular = 0.0f;
+      break;
   }
   return m;
 }

@@ -41,6 +41,7 @@ struct ItemBatch {
   GlTexture texture;
   Shape shape = Shape::spheres;
   int num_items = 0;
+  bool throws_shadow = true;
   Material material;
   Colouring colouring;
 

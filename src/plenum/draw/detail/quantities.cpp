@@ -6,8 +6,7 @@
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
 std::pair<double, double> Quantity::range() const {
-  if (is_fixed) return {low, high};
-  auto [a, b] = rounded_range(low, high);
+  auto [a, b] = is_fixed ? std::pair(low, high) : rounded_range(low, high);
   if (map == ColourMap::cool_warm) b = std::max(std::abs(a), std::abs(b)), a = -b;
   return {a, b};
 }

@@ -222,6 +222,10 @@ void ParticleSystem::Spec::describe(Describer& d) {
      .max = far,
      .doc = "highest corner; not above the lowest along an axis: open there"});
   d("colour", colour, {.doc = "what the spheres are coloured by"});
+  d("colour_low", colour_low, {.min = -1e6, .max = 1e6, .doc = "lower end of the colours' range [m/s or s]"});
+  d("colour_high", colour_high,
+    {.min = -1e6, .max = 1e6, .doc = "upper end; equal to colour_low: the range of what has been seen"});
+  d("trail", trail, {.unit = "s", .min = 0, .max = 60, .doc = "of its way drawn behind each; 0: none"});
   d("palette", palette,
     {.min = -1, .max = 1000, .doc = "which of the palette's colours; -1: one that no other part has"});
 }
@@ -285,6 +289,11 @@ void ParticleSystem::build(const Spec& spec, Model& model, State& state) {
         Problem{.key = "velocities",
                 .what = "must be as many as positions, or none",
                 .value = fmt::format("{} for {} positions", spec.velocities.size(), spec.positions.size())});
+  if (spec.colour_low > spec.colour_high)
+    refusals.keep(Problem{.key = "colour_high",
+                          .what = "must not be below colour_low",
+                          .value = fmt::format("{:g}", double(spec.colour_high)),
+                          .allowed = fmt::format("at least {:g}", double(spec.colour_low))});
   for (std::size_t b = 0; b < spec.blocks.size(); ++b) {
     const ParticleBlock& block = spec.blocks[b];
     if (block.shape == ParticleBlock::Shape::box && (block.low.array() > block.high.array()).any())
@@ -311,6 +320,8 @@ void ParticleSystem::build(const Spec& spec, Model& model, State& state) {
   model.periodic_low = spec.periodic_low;
   model.periodic_high = spec.periodic_high.cwiseMax(spec.periodic_low);
   model.colour = spec.colour;
+  model.colour_low = spec.colour_low, model.colour_high = spec.colour_high;
+  model.trail = spec.trail;
   model.palette = spec.palette;
   for (std::size_t s = 0; s < spec.surfaces.size(); ++s) {
     const TriangleMesh& mesh = spec.surfaces[s].mesh;

@@ -444,10 +444,13 @@ void ParticleSystem::geometry(const Model& model, const State& s, DrawableSink& 
         if (side > 0) x[c] -= side * std::floor((x[c] - model.periodic_low[c]) / side);
       }
     view.x = wrapped;
+    view.period = (model.periodic_high - model.periodic_low).cwiseMax(Vec3::Zero());
   }
   view.radius = model.radius;
   view.look = Look::particle;
   view.palette = model.palette;
+  view.trail = model.trail;
+  view.ids = s.id;
   std::vector<Real> values(model.colour == Colour::plain ? 0 : s.size());
   if (model.colour == Colour::speed) {
     for (std::size_t i = 0; i < s.size(); ++i) values[i] = s.particles.v[i].norm();
@@ -456,6 +459,7 @@ void ParticleSystem::geometry(const Model& model, const State& s, DrawableSink& 
     for (std::size_t i = 0; i < s.size(); ++i) values[i] = static_cast<Real>(s.time - s.birth[i]);
     view.colour = {.values = values, .quantity = "age", .unit = "s"};
   }
+  view.colour.low = model.colour_low, view.colour.high = model.colour_high;
   sink.spheres(view);
 }
 

@@ -98,6 +98,8 @@ struct ParticleSystem {
     Vec3 periodic_low = Vec3::Zero();   ///< [m] corners of the box that repeats for forces between particles;
     Vec3 periodic_high = Vec3::Zero();  ///< equal along an axis: open there
     Colour colour = Colour::plain;
+    Real colour_low = 0, colour_high = 0;  ///< range of the colour map; equal: of what has been seen
+    Real trail = 0;                        ///< [s] of its way drawn behind each
     int palette = -1;
     void describe(Describer& d);
   };
@@ -111,6 +113,8 @@ struct ParticleSystem {
     std::vector<std::vector<double>> cumulative_area;  ///< [surface][triangle] m^2, running sums
     Vec3 periodic_low = Vec3::Zero(), periodic_high = Vec3::Zero();  ///< [m] equal along open axes
     Colour colour = Colour::plain;
+    Real colour_low = 0, colour_high = 0;  ///< range of the colour map; equal: of what has been seen
+    Real trail = 0;                        ///< [s] of its way drawn behind each
     int palette = -1;
   };
 

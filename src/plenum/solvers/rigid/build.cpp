@@ -353,6 +353,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   state.rest.quiet.assign(state.frames.size(), 0);
   state.rest.x = state.frames.x;
   state.rest.q = state.frames.q;
+  model.colour = given.colour;
   detail::build_joints(spec, model, state);
 }
 

@@ -269,17 +269,26 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
 }
 
 void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink) {
+  std::vector<Real> speeds;
   for (std::size_t k = 0; k < model.own_colliders(); ++k) {
     const TriangleMesh& mesh = model.meshes[k];
     if (mesh.triangles.empty()) continue;
     const Collider& c = model.colliders[k];
     const Pose body = state.frames.pose(c.body);
     const bool moves = model.motion[c.body] == Motion::dynamic;
-    sink.triangles({.x = mesh.x,
-                    .triangles = mesh.triangles,
-                    .pose = {body * c.local.position, body.rotation * c.local.rotation},
-                    .look = moves ? Look::body : Look::obstacle,
-                    .palette = model.palette[k]});
+    TriangleView view{.x = mesh.x,
+                      .triangles = mesh.triangles,
+                      .pose = {body * c.local.position, body.rotation * c.local.rotation},
+                      .look = moves ? Look::body : Look::obstacle,
+                      .palette = model.palette[k]};
+    if (moves && model.colour == rigid::Colour::speed) {
+      const Frames& f = state.frames;
+      speeds.clear();
+      for (const Vec3& x : mesh.x)
+        speeds.push_back((f.v[c.body] + f.w[c.body].cross(view.pose * x - f.x[c.body])).norm());
+      view.colour = {.values = speeds, .quantity = "speed", .unit = "m/s"};
+    }
+    sink.triangles(view);
   }
 }
 

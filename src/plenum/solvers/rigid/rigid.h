@@ -67,7 +67,8 @@ struct Rigid {
     std::vector<TriangleMesh> meshes;  ///< [own K] what is drawn, in the collider's frame
     std::vector<std::string> doubts;   ///< about meshes to collide with
     std::vector<int> palette;          ///< [own K]
-    std::vector<Joint> joints;         ///< [J]
+    rigid::Colour colour = rigid::Colour::plain;
+    std::vector<Joint> joints;  ///< [J]
     std::vector<Index2> apart;  ///< pairs of bodies that a joint keeps from touching, smaller first, sorted
     /// How many of the bodies, the last ones, are solids of other systems: of one collider each, drawn and
     /// moved by their owners. They are fixed, or kinematic while they move.

@@ -102,6 +102,7 @@ void Spec::describe(Describer& d) {
   d("bodies", bodies, {.doc = "bodies, or grids of them", .max_count = 100000});
   d("joints", joints, {.doc = "between bodies, or a body and the world", .max_count = 1000000});
   d("assemblies", assemblies, {.doc = "things of many bodies, built from a few numbers", .max_count = 10000});
+  d("colour", colour, {.doc = "what bodies that forces move are coloured by"});
 }
 
 }  // namespace rigid

@@ -66,10 +66,17 @@ struct BodySpec {
   void describe(Describer& d);
 };
 
+/// What bodies that forces move are coloured by.
+enum class Colour : int { plain, speed };
+constexpr std::array<const char*, 2> names_of(Colour) {
+  return {"plain", "speed"};
+}
+
 struct Spec {
   std::vector<BodySpec> bodies;
   std::vector<JointSpec> joints = {};
   std::vector<AssemblySpec> assemblies = {};
+  Colour colour = Colour::plain;
   void describe(Describer& d);
 };
 

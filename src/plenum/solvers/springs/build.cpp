@@ -74,6 +74,10 @@ class Builder {
     made_.ball_radius = part_.ball_radius;
     made_.label = part_.label;
     made_.line_radius = part_.line_radius;
+    made_.show = part_.show;
+    made_.colour = part_.colour;
+    made_.colour_low = part_.colour_low, made_.colour_high = part_.colour_high;
+    made_.trail = part_.trail;
     made_.palette = part_.palette;
   }
 
@@ -99,6 +103,13 @@ class Builder {
     m_.part_edges.push_back(
         Index3(first_edge_, Index(m_.edges.size()) - first_edge_, Index(first_bend - kinds)));
     Refusals refusals;
+    refusals.keep([&] {
+      if (part_.colour_low > part_.colour_high)
+        throw Error(Problem{.key = key_ + ".colour_high",
+                            .what = "must not be below colour_low",
+                            .value = fmt::format("{:g}", double(part_.colour_high)),
+                            .allowed = fmt::format("at least {:g}", double(part_.colour_low))});
+    });
     for (std::size_t p = 0; p < part_.pins.size(); ++p) refusals.keep([&] { pin(p); });
     for (std::size_t k = 0; k < part_.wires.size(); ++k) refusals.keep([&] { wire(k); });
     refusals.refuse();

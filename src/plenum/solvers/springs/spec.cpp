@@ -88,6 +88,20 @@ void SpringsPart::describe(Describer& d) {
      .doc = "of balls drawn at the particles, a third of it at pinned ones; 0: none"});
   d("line_radius", line_radius,
     {.unit = "m", .min = 0, .max = 100, .doc = "of threads drawn for springs and rods"});
+  d("show", show,
+    {.doc =
+         "of cloth and soft bodies; what has no surface shows its springs. Bending springs are not drawn"});
+  d("colour", colour,
+    {.doc = "what the part is coloured by: strain is the relative elongation of each spring drawn, and on "
+            "surfaces the mean of those at a vertex"});
+  d("colour_low", colour_low,
+    {.min = -1e6,
+     .max = 1e6,
+     .doc = "lower end of the colours' range [m/s or 1]; strain's is even about zero"});
+  d("colour_high", colour_high,
+    {.min = -1e6, .max = 1e6, .doc = "upper end; equal to colour_low: the range of what has been seen"});
+  d("trail", trail,
+    {.unit = "s", .min = 0, .max = 60, .doc = "of their way drawn behind the balls; 0: none"});
   d("label", label, {.doc = "words drawn above the part's first particle; empty: none"});
   d("palette", palette,
     {.min = -1, .max = 1000, .doc = "which of the palette's colours; -1: one that no other part has"});

@@ -62,6 +62,12 @@ struct SpringsPart {
     length,      ///< force per length, k [N/m]
     elongation,  ///< force per relative elongation [N], k = stiffness / rest length
   };
+  enum class Show : int { surface, springs, both };
+  enum class Colour : int {
+    plain,
+    speed,   ///< [m/s]
+    strain,  ///< l / l0 - 1 of springs but bending ones, which tell folds; of vertices the mean of theirs
+  };
   Type type = Type::cloth;
 
   // Cloth: a rectangle in the plane y = 0 about the origin, normal +y.
@@ -100,11 +106,15 @@ struct SpringsPart {
 
   Real ball_radius = 0;            ///< [m] of balls drawn at the particles of ropes and points
   Real line_radius = Real(0.006);  ///< [m] of threads drawn for springs and rods
-  int palette = -1;                ///< of the palette's colours; -1: the picture's choice
-  std::string label = {};          ///< words drawn above the first particle; empty: none
-  Vec3 position = Vec3::Zero();    ///< [m]
-  Vec3 rotation = Vec3::Zero();    ///< [deg] intrinsic angles about x, then y, then z
-  Vec3 velocity = Vec3::Zero();    ///< [m/s]
+  Show show = Show::surface;       ///< of cloth and soft bodies; what has no surface shows its springs
+  Colour colour = Colour::plain;
+  Real colour_low = 0, colour_high = 0;  ///< range of the colour map; equal: of what has been seen
+  Real trail = 0;                        ///< [s] of their way drawn behind the balls
+  int palette = -1;                      ///< of the palette's colours; -1: the picture's choice
+  std::string label = {};                ///< words drawn above the first particle; empty: none
+  Vec3 position = Vec3::Zero();          ///< [m]
+  Vec3 rotation = Vec3::Zero();          ///< [deg] intrinsic angles about x, then y, then z
+  Vec3 velocity = Vec3::Zero();          ///< [m/s]
   std::vector<SpringsPin> pins = {};
 
   void describe(Describer& d);
@@ -114,6 +124,12 @@ constexpr std::array<const char*, 4> names_of(SpringsPart::Type) {
 }
 constexpr std::array<const char*, 2> names_of(SpringsPart::StiffnessOf) {
   return {"length", "elongation"};
+}
+constexpr std::array<const char*, 3> names_of(SpringsPart::Show) {
+  return {"surface", "springs", "both"};
+}
+constexpr std::array<const char*, 3> names_of(SpringsPart::Colour) {
+  return {"plain", "speed", "strain"};
 }
 
 struct SpringsSpec {

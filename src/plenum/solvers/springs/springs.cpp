@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <numeric>
 
 #include "plenum/integrate/minimize.h"
@@ -298,88 +297,6 @@ void Springs::model_fields(Model& model, FieldVisitor& visit) {
   visit({"reach", "m", Centring::global}, model.reach);
   visit({"constraint_bound", "1/kg", Centring::global}, model.constraint_bound);
   visit({"revision", "", Centring::global}, model.revision);
-}
-
-namespace {
-
-template <class T>
-std::span<const T> piece(const std::vector<T>& all, Index first, Index count) {
-  return std::span(all).subspan(std::size_t(first), std::size_t(count));
-}
-
-/// A wire as a chain of segments: a circle once around, a helix three turns to either side, a line 5 m.
-void sample(const Wire<Real>& wire, std::vector<Vec3>& x, std::vector<Index2>& segments) {
-  const Vec3 side = wire.axis.cross(wire.radial);
-  const auto along_curve = [&](Real turn) -> Vec3 {
-    const Real angle = turn * Real(2 * std::numbers::pi);
-    const Vec3 round = wire.radius * (std::cos(angle) * wire.radial + std::sin(angle) * side);
-    switch (wire.shape) {
-      case WireShape::line:
-        return turn * wire.axis;
-      case WireShape::circle:
-        return round;
-      case WireShape::helix:
-        return round + wire.pitch * turn * wire.axis;
-    }
-    return Vec3::Zero();
-  };
-  const Real from = wire.shape == WireShape::circle ? 0 : wire.shape == WireShape::helix ? -3 : -5;
-  const Real to = wire.shape == WireShape::circle ? 1 : -from;
-  const int count = wire.shape == WireShape::line ? 1 : static_cast<int>(64 * (to - from));
-  for (int k = 0; k <= count; ++k) {
-    x.push_back(wire.origin + along_curve(from + (to - from) * Real(k) / Real(count)));
-    if (k > 0) segments.push_back(Index2(k - 1, k));
-  }
-}
-
-}  // namespace
-
-void Springs::geometry(const Model& model, const State& state, DrawableSink& sink) {
-  std::vector<Vec3> visual(model.embedding.vertices.size());
-  update_embedded(model.embedding, state.particles.x, visual);
-  std::vector<Real> radii;
-  for (std::size_t p = 0; p < model.parts.size(); ++p) {
-    const Part& part = model.parts[p];
-    const int palette = part.palette < 0 ? -1 - static_cast<int>(p) : part.palette;
-    const auto lines = [&](std::span<const Vec3> x, std::span<const Index2> segments) {
-      if (!segments.empty() && part.line_radius > 0)
-        sink.lines({.x = x, .segments = segments, .radius = part.line_radius, .palette = palette});
-    };
-    if (part.num_visual > 0)
-      sink.triangles(
-          {.x = piece(visual, part.first_visual, part.num_visual),
-           .triangles = piece(model.visual_triangles, part.first_visual_triangle, part.num_visual_triangles),
-           .look = Look::body,
-           .palette = palette});
-    else if (part.num_triangles > 0)
-      sink.triangles({.x = state.particles.x,
-                      .triangles = piece(model.triangles, part.first_triangle, part.num_triangles),
-                      .look = Look::cloth,
-                      .palette = palette});
-    else
-      lines(state.particles.x, piece(model.edges, model.part_edges[p][0], model.part_edges[p][2]));
-    lines(state.particles.x, piece(model.constraints.rods, part.first_rod, part.num_rods));
-    for (const Wire<Real>& wire : piece(model.constraints.wires, part.first_wire, part.num_wires)) {
-      std::vector<Vec3> x;
-      std::vector<Index2> segments;
-      sample(wire, x, segments);
-      lines(x, segments);
-    }
-    if (part.ball_radius > 0) {
-      // What is held is a pivot, not a weight.
-      radii.clear();
-      for (const Real w : piece(state.particles.inverse_mass, part.first_particle, part.num_particles))
-        radii.push_back(w > 0 ? part.ball_radius : part.ball_radius / 3);
-      sink.spheres({.x = piece(state.particles.x, part.first_particle, part.num_particles),
-                    .radii = radii,
-                    .look = Look::body,
-                    .palette = palette});
-    }
-    if (!part.label.empty() && part.num_particles > 0)
-      sink.label({.at = state.particles.x[static_cast<std::size_t>(part.first_particle)] +
-                        Vec3(0, part.ball_radius / 3, 0),
-                  .text = part.label});
-  }
 }
 
 Samples Springs::samples(const Model& model, const State& state, const Params& params,

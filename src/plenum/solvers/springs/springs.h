@@ -45,10 +45,14 @@ struct Springs {
     Index first_visual_triangle = 0, num_visual_triangles = 0;
     Index first_rod = 0, num_rods = 0;
     Index first_wire = 0, num_wires = 0;
-    Real ball_radius = 0;    ///< [m] of the balls drawn at its particles; 0: none
-    Real line_radius = 0;    ///< [m] of the threads drawn for its springs and rods
-    int palette = -1;        ///< of the palette's colours; negative: the picture's choice
-    std::string label = {};  ///< words above its first particle; empty: none
+    Real ball_radius = 0;  ///< [m] of the balls drawn at its particles; 0: none
+    Real line_radius = 0;  ///< [m] of the threads drawn for its springs and rods
+    SpringsPart::Show show = SpringsPart::Show::surface;
+    SpringsPart::Colour colour = SpringsPart::Colour::plain;
+    Real colour_low = 0, colour_high = 0;  ///< of the colour map's ends; equal: of what has been seen
+    Real trail = 0;                        ///< [s] of their way drawn behind the balls
+    int palette = -1;                      ///< of the palette's colours; negative: the picture's choice
+    std::string label = {};                ///< words above its first particle; empty: none
   };
 
   /// Topology, rest shape and materials. After changing one by hand, call update().
