@@ -77,6 +77,11 @@ void draw_world(World& world, DrawableSink& sink) {
   }
 }
 
+void draw_world(World& world, Trails& trails, DrawableSink& sink) {
+  TrailSink trailed(trails, sink, world.time());
+  draw_world(world, trailed);
+}
+
 std::string name_of_frame(std::int64_t frame) {
   return fmt::format("frame_{:05d}.png", frame);
 }
@@ -117,6 +122,7 @@ struct Pictures::Impl {
   Options options;
   HeadlessContext context;
   Renderer renderer;
+  Trails trails;
   std::optional<Aabb> box;  // of the subject, found before the first picture
   FrameCollector collector;
   std::optional<MovieWriter> movie;
@@ -144,7 +150,7 @@ void Pictures::add(World& world) {
     const SceneSettings settings = p.scene.settings_at(world.time());
     p.renderer.begin_frame(camera_of(settings.camera, *p.box, p.aspect()),
                            style_of(settings, p.options.quality), p.options.width, p.options.height);
-    draw_world(world, p.renderer);
+    draw_world(world, p.trails, p.renderer);
     p.renderer.finish(p.image);
   }
   const StageTimer timer(p.times, "write pictures");

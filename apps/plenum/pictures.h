@@ -6,6 +6,7 @@
 
 #include "plenum/draw/camera.h"
 #include "plenum/draw/style.h"
+#include "plenum/draw/trails.h"
 #include "plenum/scene/scene.h"
 
 namespace plenum::app {
@@ -18,6 +19,8 @@ Style style_of(const SceneSettings& settings, const std::string& quality);
 
 /// Every drawable of every system.
 void draw_world(World& world, DrawableSink& sink);
+/// And the trails behind what asks for them, as far as pictures drawn with the same `trails` have seen.
+void draw_world(World& world, Trails& trails, DrawableSink& sink);
 
 /// frame_00042.png
 std::string name_of_frame(std::int64_t frame);

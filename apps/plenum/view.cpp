@@ -72,6 +72,7 @@ class Viewer {
 
   void reset() {
     scene_ = load();
+    trails_.clear();
     failed_ = false;
     message_.clear();
     times_.clear();
@@ -150,7 +151,7 @@ class Viewer {
     const Style style =
         style_of(scene_.settings_at(scene_.world.time()), options_.screenshot.empty() ? "draft" : "normal");
     renderer_->begin_frame(camera_, style, window_.width(), window_.height());
-    draw_world(scene_.world, *renderer_);
+    draw_world(scene_.world, trails_, *renderer_);
     renderer_->finish_to_framebuffer(0);
     const double mean = times_.empty() ? 0
                                        : std::accumulate(times_.begin(), times_.end(), 0.0) /
@@ -179,6 +180,7 @@ class Viewer {
   Scene scene_;
   Window window_;
   std::unique_ptr<Renderer> renderer_;
+  Trails trails_;
   Camera camera_;
   Aabb subject_;          // that the camera was framed for
   bool steered_ = false;  // the user has moved the camera

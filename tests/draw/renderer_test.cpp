@@ -9,6 +9,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/draw/headless.h"
+#include "plenum/draw/trails.h"
 
 namespace plenum { namespace {
 
@@ -184,6 +185,69 @@ TEST_F(Draw, AThreadIsAsWideAsItsRadius) {
   // Pixels that the outline touches count whole: at most about one beyond it.
   EXPECT_GT(seen, area - 0.2 * outline);
   EXPECT_LT(seen, area + 1.1 * outline);
+}
+
+TEST_F(Draw, LinesHaveAWidthAtEachPointAndAColourForEachSegment) {
+  const std::vector<Vec3> x = {Vec3(-1, 0, 0), Vec3(0, 0, 0), Vec3(1, 0, 0)};
+  const std::vector<Index2> segments = {Index2(0, 1), Index2(1, 2)};
+  const std::vector<Real> radii = {Real(0.1), Real(0.1), Real(0.3)}, values = {-1, 1};
+  const Image image = picture(from_front(6), plain(), [&](DrawableSink& sink) {
+    sink.lines({.x = x,
+                .segments = segments,
+                .radii = radii,
+                .colour = {.values = values, .quantity = "strain", .unit = "1", .is_signed = true},
+                .colours_segments = true});
+  });
+  const auto height_at = [&](int column) {
+    int count = 0;
+    for (int y = 0; y < image.height; ++y)
+      if (brightness(image.at(column, y)) < 220) ++count;
+    return count;
+  };
+  const double pixel = 2 * 6 * std::tan(0.25) / 180;  // [m]
+  const int left = 160 - int(0.5 / pixel), right = 160 + int(0.5 / pixel);
+  EXPECT_NEAR(height_at(left), 0.2 / pixel, 2.5);
+  EXPECT_NEAR(height_at(right), 0.4 / pixel, 2.5);  // the mean of its ends
+  const Rgb8 cool = image.at(left, 90), warm = image.at(right, 90);
+  EXPECT_GT(cool.b, cool.r + 40);
+  EXPECT_GT(warm.r, warm.b + 40);
+}
+
+TEST_F(Draw, TrailsAreSeenAndThrowNoShadow) {
+  // A ball flies past, high above the floor; the light stands beside the camera.
+  Camera camera;
+  camera.eye = {0, 3, 6};
+  camera.target = {0, Real(0.8), 0};
+  Style style;
+  style.light_follows_camera = false;
+  style.light = {Real(0.2), 1, Real(0.2)};
+  const auto ball = [&](int f) { return std::vector<Vec3>{Vec3(Real(-1.2 + 0.12 * f), Real(1.5), 0)}; };
+  const auto show = [&](Real trail) {
+    Trails trails;
+    for (int f = 0;; ++f) {
+      const std::vector<Vec3> x = ball(f);
+      renderer().begin_frame(camera, style, 320, 180);
+      TrailSink sink(trails, renderer(), f / 60.0);
+      sink.spheres({.x = x, .radius = Real(0.1), .palette = 1, .trail = trail});
+      if (f == 20) return renderer().finish();
+    }
+  };
+  const Image with = show(1), without = show(0);
+  int changed = 0, on_the_way = 0;
+  for (int y = 0; y < 180; ++y)
+    for (int px = 0; px < 320; ++px) {
+      if (std::abs(brightness(with.at(px, y)) - brightness(without.at(px, y))) < 12) continue;
+      ++changed;
+      for (int f = 0; f < 80; ++f) {
+        const auto [u, v] = pixel_of(camera, Vec3(Real(-1.2 + 0.03 * f), Real(1.5), 0), 320, 180);
+        if (std::hypot(u - px, v - y) < 5) {
+          ++on_the_way;
+          break;
+        }
+      }
+    }
+  EXPECT_GT(on_the_way, 60);
+  EXPECT_EQ(on_the_way, changed);  // nothing on the floor
 }
 
 TEST_F(Draw, NearerThingsHideFartherOnes) {
