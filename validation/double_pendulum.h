@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "rounding.h"
+
 namespace plenum::validation {
 
 /// By how much errors in an angle [rad] and in a rate [rad/s] made on the way may have grown in an angle.
@@ -32,30 +34,56 @@ class DoublePendulum {
   /// of `moments` times before, of the changes in the worse of both angles. By differences.
   static Growth growth(const Vector& start, double time, int moments) {
     Growth worst;
-    DoublePendulum before(start);
-    for (int m = 0; m < moments; ++m) {
-      DoublePendulum plain = before;
-      plain.advance(time * (moments - m) / moments);
-      std::array<std::array<double, 2>, 4> change;
-      for (std::size_t d = 0; d < 4; ++d) {
-        constexpr double little = 1e-6;
-        DoublePendulum disturbed = before;
-        disturbed.y[d] += little;
-        disturbed.advance(time * (moments - m) / moments);
-        for (std::size_t i = 0; i < 2; ++i) change[d][i] = std::abs(disturbed.y[i] - plain.y[i]) / little;
-      }
+    for_each_moment(start, time, moments, [&](const Vector&, const Changes& change) {
       for (std::size_t i = 0; i < 2; ++i) {
-        worst.of_angle = std::max(worst.of_angle, change[0][i] + change[1][i]);
-        worst.of_rate = std::max(worst.of_rate, change[2][i] + change[3][i]);
+        worst.of_angle = std::max(worst.of_angle, std::abs(change[0][i]) + std::abs(change[1][i]));
+        worst.of_rate = std::max(worst.of_rate, std::abs(change[2][i]) + std::abs(change[3][i]));
       }
-      before.advance(time / moments);
-    }
+    });
     return worst;
+  }
+
+  /// What rounding in `steps` steps leaves in each of y after `time` [s], by numbers with `epsilon`. Every
+  /// step rounds positions, up to 1 m and 2 m from the pivot, and the speeds of that moment, and so angles
+  /// and rates of rods of 1 m by as much; what a step did has grown until the end by what the pendulum makes
+  /// of it. The errors of the steps are independent: their squares add up, as rounding_of() has it.
+  static Vector rounding(const Vector& start, double time, int steps, double epsilon) {
+    constexpr int moments = 20;
+    Vector squares{};
+    for_each_moment(start, time, moments, [&](const Vector& at, const Changes& change) {
+      const double first = std::abs(at[2]), second = first + std::abs(at[3]);
+      const Vector size = {1, 2, first, second};
+      for (std::size_t d = 0; d < 4; ++d)
+        for (std::size_t i = 0; i < 4; ++i) squares[i] += std::pow(size[d] * change[d][i], 2) / moments;
+    });
+    for (double& s : squares) s = rounding_of(steps, epsilon) * std::sqrt(s);
+    return squares;
   }
 
   Vector y;
 
  private:
+  using Changes = std::array<Vector, 4>;  ///< [disturbed][result]
+
+  /// use(y, changes) at each of `moments` times before `time` [s]: what becomes of little disturbances there.
+  template <class Use>
+  static void for_each_moment(const Vector& start, double time, int moments, const Use& use) {
+    DoublePendulum before(start);
+    for (int m = 0; m < moments; ++m) {
+      DoublePendulum plain = before;
+      plain.advance(time * (moments - m) / moments);
+      Changes change;
+      for (std::size_t d = 0; d < 4; ++d) {
+        constexpr double little = 1e-6;
+        DoublePendulum disturbed = before;
+        disturbed.y[d] += little;
+        disturbed.advance(time * (moments - m) / moments);
+        for (std::size_t i = 0; i < 4; ++i) change[d][i] = (disturbed.y[i] - plain.y[i]) / little;
+      }
+      use(before.y, change);
+      before.advance(time / moments);
+    }
+  }
   static Vector sum(Vector a, double h, const Vector& b) {
     for (std::size_t i = 0; i < 4; ++i) a[i] += h * b[i];
     return a;

@@ -61,7 +61,7 @@ void draw_stencil(Drawing& d, Point corner, double size) {
 
 std::vector<Point> rope_at_rest(int links, double length) {
   std::vector<Point> points;
-  for (const Vec3& x : validation::hanging_rope(links, length))
+  for (const Vec3& x : validation::HangingRope{.links = links, .length = length}.hang())
     points.push_back({double(x[0]) - 0.5, double(x[1])});
   return points;
 }
