@@ -45,6 +45,13 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
+namespace {
+
+const Register machine(machine_triad,
+                       [](Session& session) { session.figure("gb_per_s", session.triad(), "GB/s"); });
+
+}  // namespace
+
 double measure_triad(std::size_t bytes) {
   const std::size_t n = bytes / sizeof(float), block = std::clamp<std::size_t>(n / 16, 1 << 12, 1 << 16);
   // Short passes are repeated, so that the clock's own time does not count.

@@ -54,7 +54,11 @@ struct Register {
   Register(const char* name, void (*run)(Session&));
 };
 
+/// All cases, by name.
 std::vector<Case> all_cases();
+
+/// The case that says what triad() is. It comes first in every run, chosen or not.
+inline constexpr const char* machine_triad = "machine/triad";
 
 /// [GB/s] STREAM triad a[i] = b[i] + s c[i] with write-allocate counted (16 bytes a float triple ... 4
 /// streams), best of several, on the current threads, three arrays of `bytes` each. Arrays that fit a cache

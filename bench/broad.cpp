@@ -1,4 +1,5 @@
 // Speed of the broad phases: milliseconds to find the pairs of a step, for the boxes of recorded scenes.
+// Cases without a method's name are of the tree, which is what bodies use unless told otherwise.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ Recording record(const Rigid::Spec& spec, int skip, int steps) {
 }
 
 template <BroadPhase Method>
-void measure(Session& session, const Recording& r, const std::string& name) {
+void find_pairs(Session& session, const Recording& r) {
   std::vector<Index2> pairs;
   double found = 0;
   const auto wanted = [](Index, Index) { return true; };
@@ -40,15 +41,8 @@ void measure(Session& session, const Recording& r, const std::string& name) {
     for (const std::vector<Aabb>& boxes : r.boxes) method.find({boxes, r.active}, wanted, pairs);
     found = static_cast<double>(pairs.size());
   });
-  session.figure("ms_" + name, 1e3 * seconds / static_cast<double>(r.boxes.size() + 1), "ms");
-  if (name == "tree") session.figure("pairs", found, "1");
-}
-
-void compare(Session& session, const Rigid::Spec& spec, int skip) {
-  const Recording r = record(spec, skip, 50);
-  measure<BoxTree>(session, r, "tree");
-  measure<SweepAndPrune>(session, r, "sweep");
-  measure<BoxGrid>(session, r, "grid");
+  session.figure("ms_per_step", 1e3 * seconds / static_cast<double>(r.boxes.size() + 1), "ms");
+  session.figure("pairs", found, "1");
 }
 
 Rigid::Spec on_a_plane(Rigid::Spec spec) {
@@ -58,12 +52,45 @@ Rigid::Spec on_a_plane(Rigid::Spec spec) {
   return spec;
 }
 
-const Register register_falling("broad/C-falling", [](Session& s) { compare(s, validation::bin(), 20); });
-const Register register_resting("broad/C-resting", [](Session& s) { compare(s, validation::bin(), 300); });
-const Register register_cube("broad/B", [](Session& s) { compare(s, validation::cube(), 60); });
-const Register register_pyramid("broad/pyramid-5050",
-                                [](Session& s) { compare(s, validation::pyramid(100), 10); });
-const Register register_plane("broad/pyramid-5050-plane",
-                              [](Session& s) { compare(s, on_a_plane(validation::pyramid(100)), 10); });
+struct Falling {
+  static constexpr const char* name = "broad/C-falling";
+  static Recording recording() { return record(validation::bin(), 20, 50); }
+};
+struct Resting {
+  static constexpr const char* name = "broad/C-resting";
+  static Recording recording() { return record(validation::bin(), 300, 50); }
+};
+struct Cube {
+  static constexpr const char* name = "broad/B";
+  static Recording recording() { return record(validation::cube(), 60, 50); }
+};
+struct Pyramid {
+  static constexpr const char* name = "broad/pyramid-5050";
+  static Recording recording() { return record(validation::pyramid(100), 10, 50); }
+};
+struct PyramidOnPlane {
+  static constexpr const char* name = "broad/pyramid-5050-plane";
+  static Recording recording() { return record(on_a_plane(validation::pyramid(100)), 10, 50); }
+};
+
+template <class Scene>
+struct RegisterMethods {
+  static const Recording& boxes() {  // the same for all methods
+    static const Recording recording = Scene::recording();
+    return recording;
+  }
+  template <BroadPhase Method>
+  static void run(Session& session) {
+    find_pairs<Method>(session, boxes());
+  }
+  Register tree{Scene::name, run<BoxTree>};
+  Register sweep{(std::string(Scene::name) + "-sweep").c_str(), run<SweepAndPrune>};
+  Register grid{(std::string(Scene::name) + "-grid").c_str(), run<BoxGrid>};
+};
+const RegisterMethods<Falling> falling;
+const RegisterMethods<Resting> resting;
+const RegisterMethods<Cube> boxes_in_cube;
+const RegisterMethods<Pyramid> pyramid_of_boxes;
+const RegisterMethods<PyramidOnPlane> pyramid_on_plane;
 
 }}  // namespace plenum::bench

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -29,7 +30,7 @@ void print(const BenchOptions& options, const std::string& name, const bench::Fi
     fmt::print("{}\n", line.dump());
   } else {
     fmt::print(
-        "{:<28} {:<34} {:>12.5g} {:<10} {:>7} {}\n", name, figure.metric, figure.value, figure.unit, threads,
+        "{:<32} {:<34} {:>12.5g} {:<10} {:>7} {}\n", name, figure.metric, figure.value, figure.unit, threads,
         has_peer ? fmt::format("{:<14} {:>10.4g} {:>8.3f}", figure.peer, figure.peer_value, ratio) : "");
   }
   std::fflush(stdout);
@@ -38,17 +39,19 @@ void print(const BenchOptions& options, const std::string& name, const bench::Fi
 }  // namespace
 
 int bench(const BenchOptions& options) {
-  const auto cases = select(plenum::bench::all_cases(), options.cases, "case");
+  const auto all = plenum::bench::all_cases();
+  auto cases = select(all, options.cases, "case");
+  const auto is_triad = [](const plenum::bench::Case& c) { return c.name == plenum::bench::machine_triad; };
+  cases.erase(std::remove_if(cases.begin(), cases.end(), is_triad), cases.end());
+  cases.insert(cases.begin(), *std::find_if(all.begin(), all.end(), is_triad));
   const std::vector<int> counts =
       options.threads > 0 ? std::vector<int>{options.threads} : std::vector<int>{1, 2};
   if (!options.json)
-    fmt::print("{:<28} {:<34} {:>12} {:<10} {:>7} {:<14} {:>10} {:>8}\n", "case", "metric", "value", "unit",
+    fmt::print("{:<32} {:<34} {:>12} {:<10} {:>7} {:<14} {:>10} {:>8}\n", "case", "metric", "value", "unit",
                "threads", "peer", "peer value", "ratio");
-  std::vector<double> triad(counts.size());
-  for (std::size_t t = 0; t < counts.size(); ++t) {
-    with_threads(counts[t], [&] { triad[t] = plenum::bench::measure_triad(); });
-    print(options, "machine/triad", {"gb_per_s", triad[t], "GB/s"}, counts[t]);
-  }
+  std::vector<double> triad;
+  for (const int count : counts)
+    with_threads(count, [&] { triad.push_back(plenum::bench::measure_triad()); });
   for (const plenum::bench::Case& c : cases)
     for (std::size_t t = 0; t < counts.size(); ++t) {
       plenum::bench::Session session(counts[t], triad[t]);

@@ -243,8 +243,10 @@ TEST_F(Arguments, CasesThatSelectNothing) {
         {command + " nothing_of_the_kind",
          "no case begins with: nothing_of_the_kind; see 'plenum list cases'"},
     });
-  expect_refused({{"validate catenry", "no case begins with: catenry; did you mean 'catenary'?..."},
-                  {"bench sprngs", "no case begins with: sprngs; did you mean 'springs'?..."}});
+  expect_refused(
+      {{"validate catenry", "no case begins with: catenry; did you mean 'catenary'?..."},
+       {"bench sprngs", "no case begins with: sprngs; did you mean 'springs'?..."},
+       {"bench machine/tried", "no case begins with: machine/tried; did you mean 'machine/triad'?..."}});
 }
 
 TEST_F(Arguments, UnknownOptionsAndCommands) {

@@ -54,6 +54,18 @@ TEST_F(Program, WrongNamesGetTheNearestOne) {
   }
 }
 
+/// Names of the cases that `list cases` tells of for a command.
+std::vector<std::string> cases_of(const std::string& list, const std::string& command) {
+  std::istringstream lines(list);
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string kind, name;
+    if (words >> kind >> name && kind == command) names.push_back(name);
+  }
+  return names;
+}
+
 TEST_F(Program, NamesOfCasesSayWhatTheyJudge) {
   // file/solver with a file of validation/reference, else solver/what; none is the beginning of another.
   const fs::path root = PLENUM_SOURCE_DIR;
@@ -61,10 +73,7 @@ TEST_F(Program, NamesOfCasesSayWhatTheyJudge) {
     return fs::is_directory(root / "src/plenum/solvers" / name) ||
            fs::is_directory(root / "src/plenum" / name);
   };
-  std::istringstream lines(run("list cases").out);
-  std::vector<std::string> names;
-  for (std::string kind, name, rest; lines >> kind >> name && std::getline(lines, rest);)
-    if (kind == "validate") names.push_back(name);
+  const std::vector<std::string> names = cases_of(run("list cases").out, "validate");
   ASSERT_GT(names.size(), 10u);
   for (const std::string& name : names) {
     const std::string first = name.substr(0, name.find('/')), second = name.substr(first.size() + 1);
@@ -72,6 +81,43 @@ TEST_F(Program, NamesOfCasesSayWhatTheyJudge) {
     EXPECT_TRUE(is_part(has_file ? second : first)) << name;
     for (const std::string& other : names)
       EXPECT_TRUE(other == name || !other.starts_with(name)) << name << " and " << other;
+  }
+}
+
+TEST_F(Program, BenchPrintsOneObjectForEveryFigure) {
+  const std::vector<std::string> names = cases_of(run("list cases").out, "bench");
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+  const Result r = run("bench machine collide/box springs/rope --json --threads 1");
+  ASSERT_EQ(r.status, 0) << r.err;
+  std::istringstream lines(r.out);
+  std::set<std::string> shown, figures;
+  std::string first;
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json figure = nlohmann::json::parse(line);
+    EXPECT_EQ(figure.size(), 8u) << line;
+    for (const char* key : {"case", "metric", "unit"}) EXPECT_TRUE(figure.at(key).is_string()) << line;
+    EXPECT_TRUE(figure.at("value").is_number()) << line;
+    EXPECT_EQ(figure.at("threads"), 1);
+    const bool has_peer = figure.at("peer").is_string();
+    for (const char* key : {"peer_value", "ratio"})
+      EXPECT_TRUE(has_peer ? figure.at(key).is_number() : figure.at(key).is_null()) << line;
+    const std::string name = figure.at("case"), metric = figure.at("metric");
+    EXPECT_TRUE(figures.insert(name + " " + metric).second) << line;
+    if (shown.empty()) first = name;
+    shown.insert(name);
+  }
+  EXPECT_EQ(first, "machine/triad");
+  std::set<std::string> chosen;
+  for (const std::string& name : names)
+    if (name == "machine/triad" || name.starts_with("collide/box") || name == "springs/rope")
+      chosen.insert(name);
+  EXPECT_GT(chosen.size(), 3u);
+  EXPECT_EQ(shown, chosen);
+  for (const std::string& name : chosen) {
+    bool main = name == "machine/triad";
+    for (const char* metric : {"ms_per_step", "million_per_s", "wall_s_per_sim_s", "ns_per_item"})
+      main = main || figures.contains(name + " " + metric);
+    EXPECT_TRUE(main) << name;
   }
 }
 
