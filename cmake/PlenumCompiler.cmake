@@ -15,8 +15,12 @@ endif()
 # allowed, it depends on the binary alone; -fno-math-errno and -fno-trapping-math change no value.
 function(plenum_compile_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -fno-math-errno -fno-trapping-math)
+  if(PLENUM_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  # Vectors wider than the processor's registers never cross the library's interface: -Wno-psabi.
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    target_compile_options(${target} PRIVATE -ffp-contract=on -fpch-instantiate-templates)
+    target_compile_options(${target} PRIVATE -ffp-contract=on -fpch-instantiate-templates -Wno-psabi)
   else()
     target_compile_options(${target} PRIVATE -ffp-contract=fast -fpch-preprocess -Wno-psabi)
     if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -41,14 +45,17 @@ function(plenum_compile_options target)
   endif()
 endfunction()
 
-# Compiles files of one folder together, a few at a time: what a file costs is mostly the headers that it shares with
-# its neighbours. Call it when the target has all its sources.
+# Compiles files of one folder together, a few at a time: what a file costs is mostly the headers and the templates
+# that it shares with its neighbours. Call it when the target has all its sources: plenum_unite(target [files]).
 function(plenum_unite target)
   if(NOT PLENUM_UNITE)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
   set(files_together 5)
+  if(ARGC GREATER 1)
+    set(files_together ${ARGV1})
+  endif()
   foreach(source IN LISTS sources)
     if(NOT source MATCHES "\\.cpp$")
       continue()

@@ -244,7 +244,7 @@ TEST(StartInside, OfSeveralSolidsNoneIsNamed) {
       << first.remarks[0].text;
 }
 
-TEST(StartInside, AClothAcrossAThinPlateGoesToOneSide) {
+TEST(SlowStartInside, AClothAcrossAThinPlateGoesToOneSide) {
   // A row of particles is in the middle of a plate of 2 cm, no deeper in it than they keep from solids. Half
   // of the cloth was drawn to either side, and the links between to twice their length.
   Scene scene = scene_of(

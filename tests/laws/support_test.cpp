@@ -165,7 +165,7 @@ double longest_right(double radius, double left, double mu) {
   return (left - b) * std::exp(mu * std::numbers::pi) - b;
 }
 
-TEST(Support, ARopeOverADrumSlidesWhereEytelweinSays) {
+TEST(SlowSupport, ARopeOverADrumSlidesWhereEytelweinSays) {
   constexpr double mu = 0.3, radius = 0.2, left = 0.5;
   const double limit = longest_right(radius, left, mu);
   // A chain of links at an angle d to each other loses half of one at either end, mu d of mu pi: 3 %. Springs

@@ -61,7 +61,7 @@ SpringsPart bar(double stiffness) {
   return part;
 }
 
-TEST(Turning, ABarHungAtAnEdgeSwingsAsAPhysicalPendulumHoweverStiff) {
+TEST(SlowTurning, ABarHungAtAnEdgeSwingsAsAPhysicalPendulumHoweverStiff) {
   // From level, its energy is m g (fall of its centre of mass) = I w^2 / 2 about the edge. Torque and turn
   // are those of symplectic Euler, whose energy is off by h/2 (torque w), and back at both ends of the swing
   // (Hairer, Lubich & Wanner 2006, Geometric numerical integration, IX.1).

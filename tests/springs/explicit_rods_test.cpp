@@ -57,7 +57,7 @@ double energy_bound(Integrator integrator, double h, double seconds) {
   }
 }
 
-TEST(SpringsExplicitRods, ARopeWhipsWithoutGainingEnergyUnderEveryMethod) {
+TEST(SlowSpringsExplicitRods, ARopeWhipsWithoutGainingEnergyUnderEveryMethod) {
   struct Run {
     int fps, links;
     double seconds;

@@ -70,7 +70,7 @@ double resistance(const test::Net& net, const Vectors& rest, const Vectors& x) {
   return sum;
 }
 
-TEST(SpringsInversion, ABallPushedThroughItselfComesBack) {
+TEST(SlowSpringsInversion, ABallPushedThroughItselfComesBack) {
   using enum Springs::Integrator;
   for (const auto& [integrator, spacing] :
        {std::pair(implicit_euler, 0.08), std::pair(backward_euler, 0.12), std::pair(local_global, 0.12),
@@ -229,7 +229,7 @@ TEST(SpringsInversion, ComingBackMakesNoEnergy) {
   }
 }
 
-TEST(SpringsInversion, ExplicitStepsThatTheNetAllowsStayStable) {
+TEST(SlowSpringsInversion, ExplicitStepsThatTheNetAllowsStayStable) {
   // At the longest step of the net's springs: what is flat divides it, and no longer when it is out.
   for (const auto integrator : {Springs::Integrator::symplectic_euler, Springs::Integrator::velocity_verlet,
                                 Springs::Integrator::leapfrog}) {
@@ -255,7 +255,7 @@ TEST(SpringsInversion, ExplicitStepsThatTheNetAllowsStayStable) {
   }
 }
 
-TEST(SpringsInversion, APressedBoxComesToRest) {
+TEST(SlowSpringsInversion, APressedBoxComesToRest) {
   // Between two plates of pins that press it to 70 % of its height within half a second, a little askew so
   // that it buckles, and then stay where they are.
   using enum Springs::Integrator;
