@@ -411,7 +411,7 @@ TEST_F(Program, CheckTellsOfAFirstFrameThatIsNotFinite) {
       "params": {"integrator": "symplectic_euler"}}]})"));
   const Result told = run("check " + scene);
   EXPECT_EQ(told.status, 1);
-  const std::string steps = ", as many as world.max_substeps allows and fewer than the ";
+  const std::string steps = ", as world.max_substeps has it and fewer than the ";
   const std::string stop = "net: position[0]: is not finite after the first frame; it had warned: unstable: ";
   EXPECT_LT(told.err.find(steps), told.err.find(stop)) << told.err;
   EXPECT_NE(told.err.find(stop), std::string::npos) << told.err;

@@ -99,7 +99,7 @@ Likeness likeness(std::string_view name, std::string_view candidate) {
   if (is_long && begins_with(offered, given)) return {1, edits};
   if (is_typo) return {2, edits};
   if (offers_long && begins_with(given, offered)) return {3, edits};
-  if ((is_long && has_word(offered, given)) || (offers_long && has_word(given, offered))) return {4, edits};
+  if (is_long && has_word(offered, given)) return {4, edits};
   return unlike;
 }
 

@@ -85,8 +85,7 @@ int edit_distance(std::string_view a, std::string_view b);
 
 /// The candidate that `name` was most likely meant to be, or empty: one edit away; or that begins with
 /// `name`; or within a third of its letters (at least 2) and half of the longer; or that `name` begins with;
-/// or one of the two is a whole word of the other (`pins` of `cloth.pins.0`). Names of under three letters
-/// only by edits.
+/// or of which it is a whole word (`pins` of `cloth.pins.0`). Names of under three letters only by edits.
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace plenum::inline PLENUM_ABI
