@@ -4,6 +4,7 @@
 #ifndef HWY_COMPILE_ONLY_STATIC
 #define HWY_COMPILE_ONLY_STATIC
 #endif
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "plenum/base/real.h"

@@ -1,7 +1,6 @@
 #include "plenum/world/last_good.h"
 
 #include <fmt/format.h>
-#include <hwy/cache_control.h>
 
 #include <algorithm>
 #include <cstdint>

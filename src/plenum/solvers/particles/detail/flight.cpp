@@ -1,11 +1,10 @@
 #include "plenum/solvers/particles/detail/flight.h"
 
-#include <hwy/contrib/math/math-inl.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "plenum/base/simd_math.h"
 #include "plenum/elements/curl_noise-inl.h"
 
 namespace plenum::inline PLENUM_ABI {

@@ -1,11 +1,9 @@
 #include "plenum/solvers/particles/detail/pair_forces.h"
 
-#include <hwy/contrib/math/math-inl.h>
-
 #include <cmath>
 
 #include "plenum/base/parallel.h"
-#include "plenum/base/simd.h"
+#include "plenum/base/simd_math.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
