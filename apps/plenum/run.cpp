@@ -117,18 +117,24 @@ int last_frame(const RunOptions& options, const Scene& scene) {
 /// Where the subject of a run goes from its beginning (a snapshot, empty if the world stands there) to frame
 /// `frames`: as the checkpoint tells that it resumes from, or else as it is found by a simulation.
 Subject subject_of_run(World& world, std::int64_t frames, std::span<const std::byte> beginning,
-                       bool is_changed, const std::string& name) {
-  const auto stop = [] { return interrupted != 0; };
+                       bool is_changed, const std::string& name, bool quiet) {
   Subject subject = subject_of(world.memo());
   if (subject.frame >= frames && !is_changed) return subject;
   note(name + ": looking ahead to frame what moves");
-  if (subject.frame < world.frame() && !beginning.empty()) {
+  const bool from_beginning = subject.frame < world.frame() && !beginning.empty();
+  const auto first = from_beginning ? 0 : static_cast<int>(world.frame());
+  Progress progress(static_cast<int>(frames) - first, quiet);
+  const auto go_on = [&](double milliseconds) {
+    progress.update(static_cast<int>(world.frame()) - first, milliseconds);
+    return interrupted == 0;
+  };
+  if (from_beginning) {
     const std::vector<std::byte> now = world.snapshot();
     world.restore(beginning);
-    look_ahead(world, frames, subject, stop);
+    look_ahead(world, frames, subject, go_on);
     world.restore(now);
   } else {
-    look_ahead(world, frames, subject, stop);
+    look_ahead(world, frames, subject, go_on);
   }
   return subject;
 }
@@ -186,7 +192,8 @@ int run(const RunOptions& options) {
 
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
   if (automatic) {
-    const Subject subject = subject_of_run(world, frames, beginning, !changed.empty(), scene.settings.name);
+    const Subject subject =
+        subject_of_run(world, frames, beginning, !changed.empty(), scene.settings.name, options.quiet);
     world.set_memo(memo_of(subject));
     pictures->set_subject(subject.box);
   }

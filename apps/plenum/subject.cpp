@@ -16,10 +16,15 @@ Aabb bounds_of(World& world) {
   return bounds.subject.empty() ? bounds.obstacles : bounds.subject;
 }
 
-void look_ahead(World& world, std::int64_t frames, Subject& subject, FunctionRef<bool()> stop) {
+void look_ahead(World& world, std::int64_t frames, Subject& subject, FunctionRef<bool(double)> go_on) {
   const std::vector<std::byte> start = world.snapshot();
   subject.box.extend(bounds_of(world));
-  while (world.frame() < frames && !stop() && world.step_frame().ok) subject.box.extend(bounds_of(world));
+  while (world.frame() < frames) {
+    const FrameReport report = world.step_frame();
+    if (!report.ok) break;
+    subject.box.extend(bounds_of(world));
+    if (!go_on(report.milliseconds)) break;
+  }
   subject.frame = std::max(subject.frame, world.frame());
   world.restore(start);
 }

@@ -18,8 +18,8 @@ struct Subject {
 Aabb bounds_of(World& world);
 
 /// Simulates up to frame `frames` to see where the subject goes, and puts the world back; as far as that is
-/// possible, or until `stop` says so.
-void look_ahead(World& world, std::int64_t frames, Subject& subject, FunctionRef<bool()> stop);
+/// possible and go_on(milliseconds of the frame), which is asked after each, allows.
+void look_ahead(World& world, std::int64_t frames, Subject& subject, FunctionRef<bool(double)> go_on);
 
 /// As a world's memo, and back; nothing seen if the text says nothing of the kind.
 std::string memo_of(const Subject& subject);

@@ -549,6 +549,8 @@ TEST_F(Program, AResumedRunIsFramedAsTheWholeOne) {
     const std::string said =
         frames(name, "--images --frames 20 --resume " + quoted(folder / name / "checkpoint.plenum"));
     EXPECT_EQ(said.find("looking ahead") == std::string::npos, images == "--images") << said;
+    EXPECT_EQ(said.find("frame    20/20") == std::string::npos, images == "--images")
+        << said;  // its progress
     for (const char* file : {"frame_00012.png", "frame_00020.png"})
       EXPECT_EQ(read(folder / name / file), read(folder / "whole" / file)) << images << file;
   }
