@@ -10,6 +10,7 @@
 #include "plenum/solvers/rigid/detail/narrow.h"
 #include "plenum/solvers/rigid/detail/rest.h"
 #include "plenum/solvers/rigid/detail/touch.h"
+#include "plenum/solvers/rigid/detail/turning.h"
 #include "plenum/solvers/rigid/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -65,29 +66,60 @@ void push_bodies(const Rigid::Model& model, const Rigid::Params& params, Real h,
   });
 }
 
+/// Keeps where body i has been turned to.
+void take_attitude(const Rigid::State& state, Index i, const Vec4& q, RigidWorkspace& w) {
+  w.q[i] = q;
+  const Vec4 c = (Quat(q) * state.frames.rotation(i).conjugate()).coeffs();
+  for (int k = 0; k < 4; ++k) w.bodies.motion[i].dq[k] = c[k];
+}
+
+void take_free(const Rigid::State& state, Index i, const Vec4& q, const Vec3& spin, RigidWorkspace& w) {
+  for (int c = 0; c < 3; ++c) w.bodies.velocity[i].w[c] = spin[c];
+  set_inertia(w.bodies.inertia[i], Quat(q), state.frames.inverse_inertia[i]);
+  take_attitude(state, i, q, w);
+}
+
 void move_bodies(const Rigid::Model& model, const Rigid::State& state, Real h, RigidWorkspace& w) {
-  for_active(w, [&](Index i) {
-    if (model.motion[i] == Rigid::Motion::fixed) return;
-    BodyVelocity& velocity = w.bodies.velocity[i];
-    BodyMotion& motion = w.bodies.motion[i];
-    for (int c = 0; c < 3; ++c) motion.dx[c] += h * velocity.v[c];
-    Vec3 spin(velocity.w[0], velocity.w[1], velocity.w[2]);
-    if (spin.isZero()) return;
-    Quat q(w.q[i][3], w.q[i][0], w.q[i][1], w.q[i][2]);
-    if (model.motion[i] == Rigid::Motion::kinematic) {
-      q = turned(q, Vec3(h * spin));
-    } else {
-      // In double: the attitude's rounding would otherwise change energy by parts in a thousand a minute.
-      Quaternion<double> fine = q.cast<double>();
-      Vector3<double> rate = spin.cast<double>();
-      rotate_freely<double>(fine, model.inertia[i].cast<double>(), rate, static_cast<double>(h));
-      q = fine.cast<Real>(), spin = rate.cast<Real>();
-      for (int c = 0; c < 3; ++c) velocity.w[c] = spin[c];
-      set_inertia(w.bodies.inertia[i], q, state.frames.inverse_inertia[i]);
+  parallel_for(w.active.size(), bodies_per_block, [&](std::size_t begin, std::size_t end) {
+    detail::TurningBatch even, uneven;
+    const auto take = [&](detail::TurningBatch& batch) {
+      for (std::size_t l = 0; l < batch.size(); ++l)
+        take_free(state, batch.body(l), batch.attitude(l), batch.velocity(l), w);
+      batch.clear();
+    };
+    for (std::size_t k = begin; k < end; ++k) {
+      const Index i = w.active[k];
+      if (model.motion[i] == Rigid::Motion::fixed) continue;
+      const BodyVelocity& velocity = w.bodies.velocity[i];
+      BodyMotion& motion = w.bodies.motion[i];
+      for (int c = 0; c < 3; ++c) motion.dx[c] += h * velocity.v[c];
+      const Vec3 spin(velocity.w[0], velocity.w[1], velocity.w[2]);
+      if (spin.isZero()) continue;
+      const Quat q(w.q[i]);
+      if (model.motion[i] == Rigid::Motion::kinematic) {
+        take_attitude(state, i, turned(q, Vec3(h * spin)).coeffs(), w);
+        continue;
+      }
+      const Vec3& inertia = model.inertia[i];
+      const Real largest = inertia.maxCoeff();
+      const int same = alike(inertia.x(), inertia.y(), largest) + alike(inertia.y(), inertia.z(), largest) +
+                       alike(inertia.z(), inertia.x(), largest);
+      if (same == 3) {
+        even.add(i, w.q[i], inertia, spin);
+        if (even.full()) even.turn_evenly(h), take(even);
+      } else if (same == 0) {
+        uneven.add(i, w.q[i], inertia, spin);
+        if (uneven.full()) uneven.turn(h), take(uneven);
+      } else {
+        // In double, see TurningBatch.
+        Quaternion<double> fine = q.cast<double>();
+        Vector3<double> rate = spin.cast<double>();
+        rotate_freely<double>(fine, inertia.cast<double>(), rate, static_cast<double>(h));
+        take_free(state, i, fine.cast<Real>().coeffs(), rate.cast<Real>(), w);
+      }
     }
-    w.q[i] = q.coeffs();
-    const Vec4 c = (q * state.frames.rotation(i).conjugate()).coeffs();
-    for (int k = 0; k < 4; ++k) motion.dq[k] = c[k];
+    if (even.size() > 0) even.turn_evenly(h), take(even);
+    if (uneven.size() > 0) uneven.turn(h), take(uneven);
   });
 }
 
