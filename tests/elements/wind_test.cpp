@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "elements/vectors.h"
@@ -52,19 +53,34 @@ TEST(Wind, InStillAirItTakesEnergy) {
   }
 }
 
-TEST(Wind, AnImplicitStepNeverTurnsTheFlowAround) {
+// Coefficients, masses and steps over many decades, with no drag at all among them. The condition of the
+// matrix, up to 1e9, takes as many digits.
+TEST(Wind, AnImplicitStepTurnsAFreePieceByTheLiftAndSlowsItByTheDrag) {
   std::mt19937 random(7);
-  for (int trial = 0; trial < 200; ++trial) {
+  std::uniform_real_distribution<double> decades(-3, 3);
+  for (int trial = 0; trial < 20000; ++trial) {
     const V area = random_vector(random, 3), u = random_vector(random, 3), m = area.normalized();
-    const double drag = 1.2, lift = trial % 2 ? 1.2 : 0.4, mass = 1e-6, h = 1;
-    const AirForce<double> air = air_force(area, u, density, drag, lift);
+    const double drag = trial % 10 == 0 ? 0 : std::pow(10, decades(random));
+    const double lift = std::pow(10, decades(random)), lightness = std::pow(10, 1.5 * decades(random));
+    const AirForce<double> air = air_force(area, u, density, drag, lift, lightness);
     const Matrix3<double> matrix =
-        (mass + h * air.across) * Matrix3<double>::Identity() + h * air.w * air.w.transpose();
-    const V left = u - matrix.ldlt().solve(h * air.force);  // seen from the piece after the step
-    EXPECT_GE(left.dot(m) * u.dot(m), -1e-12);
-    const V across = u - u.dot(m) * m;
-    EXPECT_GE(left.dot(across), -1e-12);
-    EXPECT_LE(left.norm(), u.norm() * (1 + 1e-12));
+        (1 / lightness + air.across) * Matrix3<double>::Identity() + air.w * air.w.transpose();
+    const V left = u - matrix.ldlt().solve(air.force);  // seen from the piece after the step
+    const double slower = 1 + 0.5 * density * drag * area.norm() * std::abs(u.dot(m)) * lightness;
+    EXPECT_NEAR(left.norm() / u.norm(), 1 / slower, 1e-7);
+    EXPECT_GE(left.dot(m) * u.dot(m), -1e-7 * u.squaredNorm());  // it never turns beyond grazing flow
+    EXPECT_GE(left.dot(u), -1e-7 * u.squaredNorm());
+  }
+}
+
+TEST(Wind, ShortImplicitStepsFeelTheForceItself) {
+  std::mt19937 random(8);
+  for (int trial = 0; trial < 100; ++trial) {
+    const V area = random_vector(random, 3), u = random_vector(random, 3);
+    const V force = air_force(area, u, density, 0.8, 1.4).force;
+    for (const double lightness : {1e-3, 1e-5})
+      EXPECT_LE((air_force(area, u, density, 0.8, 1.4, lightness).force - force).norm(),
+                20 * lightness * force.norm());
   }
 }
 

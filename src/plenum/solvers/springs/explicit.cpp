@@ -36,12 +36,12 @@ plenum::Integrator method_of(Springs::Integrator integrator) {
 
 }  // namespace
 
-Real stable_step(const Springs::Model& model, const Springs::Params& params, double turning) {
+Real stable_step(const Springs::Model& model, const Springs::Params& params, double air, double turning) {
   const double penalty = has_penalty(model, params) ? params.penalty_stiffness : 0;
   const double damped = double(model.stiffness_bound) * double(params.stiffness_scale);
   const double undamped = double(model.constraint_bound) * penalty + turning;
   const double highest =
-      double(model.damping_bound) * double(damping_factor(params)) + double(params.point_damping);
+      double(model.damping_bound) * double(damping_factor(params)) + double(params.point_damping) + air;
   const double along =
       double(model.damping_time) * double(damping_factor(params)) * double(model.stiffness_bound);
   const Real whole = explicit_limit(params.integrator, std::sqrt(damped + undamped), highest,
@@ -254,7 +254,7 @@ double constrained_limit(const Springs::Model& model, const Springs::State& stat
   double highest = 0;
   for (const Index2& rod : set.rods) highest = std::max(highest, per_mass(rod[0]) + per_mass(rod[1]));
   for (const Index bead : set.beads) highest = std::max(highest, per_mass(bead));
-  return std::min(limit, safety * double(stable_step(model, params, highest)));
+  return std::min(limit, safety * double(stable_step(model, params, w.air_rate, highest)));
 }
 
 /// Sum of m a . b over what is not held.
@@ -418,8 +418,8 @@ void step_with_volumes(const Springs::Model& model, Springs::State& state, const
     double divide = 1;
     if (w.volumes.num_found() > 0) {
       const double bound = w.volumes.frequency_bound(x, state.particles.inverse_mass, w.base);
-      const double allowed = std::min(double(left), double(stable_step(model, params)));
-      const double stable = safety * double(stable_step(model, params, bound));
+      const double allowed = std::min(double(left), double(stable_step(model, params, w.air_rate)));
+      const double stable = safety * double(stable_step(model, params, w.air_rate, bound));
       divide = std::clamp(std::ceil(allowed / stable), 1.0, most);
     }
     const Real part = left / static_cast<Real>(divide);

@@ -149,7 +149,7 @@ void begin(const Springs::Model& model, Springs::State& state, const Springs::Pa
   w.dissipation.resize(n);
   w.flat_mass.resize(3 * n);
   const bool air = has_air(model, params);
-  if (air) blow(model, x, v, params, w);
+  if (air) blow(model, x, v, params, w, h);
   parallel_for(n, net_block, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       const Real heavier = 1 + h * params.point_damping;

@@ -186,7 +186,8 @@ Real Springs::max_dt(const Model& model, const State& state, const Params& param
   if (is_implicit(params.integrator)) return std::numeric_limits<Real>::infinity();
   // Explicit Euler amplifies what no spring damps, the other methods need no word of it.
   const bool amplifies = params.integrator == Integrator::explicit_euler;
-  return stable_step(model, params, amplifies ? tension_bound(model, state.particles.x, params) : 0);
+  return stable_step(model, params, air_rate(model, state, params),
+                     amplifies ? tension_bound(model, state.particles.x, params) : 0);
 }
 
 Report Springs::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
@@ -223,9 +224,10 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
         local_global_step(model, state, params, w, dt, report);
       break;
     default:
+      w.air_rate = air_rate(model, state, params);
       explicit_net_step(model, state, params, w, dt, report);
       // Tension changes within a step that was divided before it.
-      if (dt > Real(1.001) * stable_step(model, params))
+      if (dt > Real(1.001) * stable_step(model, params, w.air_rate))
         report.warn("unstable: the step exceeds max_dt; raise the sub-steps or lower the stiffness");
   }
   w.supports.clear();
@@ -293,6 +295,7 @@ void Springs::model_fields(Model& model, FieldVisitor& visit) {
   visit({"part_edges", "", Centring::global}, model.part_edges);
   visit({"stiffness_bound", "1/s^2", Centring::global}, model.stiffness_bound);
   visit({"damping_bound", "1/s", Centring::global}, model.damping_bound);
+  visit({"air_mass", "kg", Centring::triangle}, model.air_mass);
   visit({"damping_time", "s", Centring::global}, model.damping_time);
   visit({"reach", "m", Centring::global}, model.reach);
   visit({"constraint_bound", "1/kg", Centring::global}, model.constraint_bound);

@@ -76,12 +76,13 @@ struct Springs {
     std::vector<Index3>
         part_edges;  ///< [parts] first edge, number of edges, number of the first ones to draw
 
-    Real constraint_bound = 0;  ///< [1/kg] of the highest frequency squared per stiffness of penalties
-    Real stiffness_bound = 0;   ///< [1/s^2] of the net's highest frequency squared; see update()
-    Real damping_bound = 0;     ///< [1/s] of the highest damping rate
-    Real damping_time = 0;      ///< [s] the least of damping over stiffness
-    Real reach = 0;             ///< [m] mean rest length of springs that have one
-    Index revision = 0;         ///< counts updates, so that workspaces notice them
+    Real constraint_bound = 0;   ///< [1/kg] of the highest frequency squared per stiffness of penalties
+    Real stiffness_bound = 0;    ///< [1/s^2] of the net's highest frequency squared; see update()
+    Real damping_bound = 0;      ///< [1/s] of the highest damping rate
+    Real damping_time = 0;       ///< [s] the least of damping over stiffness
+    std::vector<Real> air_mass;  ///< [T] kg that the air on each triangle moves; see update()
+    Real reach = 0;              ///< [m] mean rest length of springs that have one
+    Index revision = 0;          ///< counts updates, so that workspaces notice them
   };
 
   struct State {

@@ -17,8 +17,9 @@ Real explicit_limit(Springs::Integrator integrator, double omega, double highest
 /// The same for a net, with frequencies squared of `turning` [1/s^2] besides those of springs and penalties.
 /// Springs damp the motion along them, the fastest: h (k + u) <= 2 growth + damping_time k has to hold for
 /// every mode, whose part k of the frequency squared is between 0 and what springs have at most, and u
-/// between 0 and what penalties and turning have. As it is linear in k, that is for both its ends.
-Real stable_step(const Springs::Model& model, const Springs::Params& params, double turning = 0);
+/// between 0 and what penalties and turning have. As it is linear in k, that is for both its ends. `air`
+/// [1/s]: as of air_rate().
+Real stable_step(const Springs::Model& model, const Springs::Params& params, double air, double turning = 0);
 /// Bound [1/s^2] of the frequencies squared with which springs in tension T resist turning, by T/L; that
 /// motion no spring damps. As the bound of all (Springs::update()), with T/L for k.
 double tension_bound(const Springs::Model& model, std::span<const Vec3> x, const Springs::Params& params);

@@ -91,6 +91,7 @@ struct SpringsWorkspace {
   std::vector<Vec3> rhs;            ///< [N]
   Rows incident;                    ///< triangles at each particle
   std::vector<AirForce<Real>> air;  ///< [T] on the triangles
+  double air_rate = 0;              ///< [1/s] at which that takes the net along; see air_rate()
   CurlNoise eddies;                 ///< of the air, still during a step
   IntegratorWorkspace<Real> integrator;
 
@@ -153,9 +154,13 @@ inline bool has_air(const Springs::Model& model, const Springs::Params& params) 
   return !model.triangles.empty() && params.air_density > 0 && (params.drag > 0 || params.lift > 0);
 }
 
-/// Fills w.air: the push of the air on every triangle, which moves at the mean velocity of its corners.
+/// Fills w.air: the push of the air on every triangle, which moves at the mean velocity of its corners; for
+/// an implicit step of h [s], or at this moment if h is zero.
 void blow(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
-          const Springs::Params& params, SpringsWorkspace& w);
+          const Springs::Params& params, SpringsWorkspace& w, Real h = 0);
+
+/// Bound [1/s] of the rates at which the air takes triangles along, |dF/du| / model.air_mass.
+double air_rate(const Springs::Model& model, const Springs::State& state, const Springs::Params& params);
 
 /// A third of what w.air holds for the triangles around a particle: the air's force on it [N].
 inline Vec3 air_on(const SpringsWorkspace& w, std::size_t particle) {
