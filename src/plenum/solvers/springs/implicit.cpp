@@ -15,11 +15,12 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-/// h F of the air on the right-hand side, and h B / 3 of each triangle on the diagonal of its corners: as if
-/// each third of a triangle met the air on its own, which is first order like the rest of the step.
+/// h F of the air on the right-hand side, and a third of h (across I + w w^T) of each triangle on the
+/// diagonal of its corners: as if each third of a triangle met the air on its own, which is first order like
+/// the rest of the step.
 void add_air(const Springs::Model& model, const Springs::State& state, const Springs::Params& params,
              SpringsWorkspace& w, Real h) {
-  blow(model, state.particles.x, state.particles.v, params, w);
+  blow(model, state.particles.x, state.particles.v, params, w, h);
   parallel_for(model.mass.size(), net_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       Mat3 sum = Mat3::Zero();
@@ -228,10 +229,23 @@ SolveReport solve_step(const Springs::Model& model, Springs::State& state, const
   // Turns that may come to other supports need no more digits than the signs that decide on them, beside
   // momentum and weights; the friction of a chain, which adds up along it, does. (A cloth of 7 000 particles
   // that slips from a ball takes half the iterations so.)
-  const bool meets = !strict && !w.supports.held().empty();
+  // Nor may what is left of a stiff net's forces push what turns with a frame about, from step to step: what
+  // hangs from a corner would go faster and faster.
+  const bool meets = !strict && !w.supports.held().empty(), turns_about = !strict && w.rigid.any();
   constexpr double finest = 0.01;  // beyond which single precision has no digits to answer with
-  const double relative = (meets ? finest : 1) * double(params.tolerance);
-  const double fine = meets ? fine_residual(model, state, params, h) : 0;
+  const double relative = (meets || turns_about ? finest : 1) * double(params.tolerance);
+  double fine = meets || turns_about ? fine_residual(model, state, params, h) : 0;
+  if (!meets && turns_about) {
+    const double squares = ordered_sum(v.size(), net_block, [&](std::size_t begin, std::size_t end) {
+      double sum = 0;
+      for (std::size_t i = begin; i < end; ++i)
+        if (inverse_mass[i] > 0) sum += double(w.rhs[i].squaredNorm());
+      return sum;
+    });
+    // Small nets have few modes to lose in what a solve has left over, and are cheap to solve.
+    const double small = v.size() < 1000 ? 0.1 : 1.0;
+    fine = small * std::min(fine, double(params.tolerance) * std::sqrt(squares));
+  }
   const double rough =
       strict ? 0 : std::max(10 * fine, 0.01 * double(h * params.gravity.norm()) * norm<Real>(model.mass));
   int iterations = 0;

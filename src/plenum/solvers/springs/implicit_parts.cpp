@@ -83,25 +83,33 @@ void bounce_after_part(const Springs::Model& model, Springs::State& state, const
   bounce(model, state, params, w, w.part_x, w.part_v, h, work, report);
 }
 
+/// Whether a net is so stiff that strains of its last digits are worth more than it moves with.
+bool is_stiff(const Springs::Params& params, const SpringsWorkspace& w, Real h) {
+  constexpr double precise = 0.01;  // softer ones than this share of the stiffest that the digits carry
+  return double(w.stiffest * params.stiffness_scale) >= precise * double(largest_stiffness(w, h));
+}
+
+/// [J] that the air gave in it, at most.
+double work_of_air(const Springs::Model& model, const Springs::State& state, const Springs::Params& params,
+                   const SpringsWorkspace& w, Real h) {
+  if (!has_air(model, params)) return 0;
+  return ordered_sum(model.mass.size(), net_block, [&](std::size_t begin, std::size_t end) {
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i)
+      sum += std::max(double((h * air_on(w, i)).dot(state.particles.v[i])), 0.0);
+    return sum;
+  });
+}
+
 /// Whether that part has made energy near solids or is about to, of a net so stiff that strains of its last
 /// digits are worth more than it moves with. A part that ends what turned bends its way otherwise than it was
 /// foreseen, and puts a little of the net beyond a solid.
 bool makes_energy(const Springs::Model& model, const Springs::State& state, const Springs::Params& params,
                   SpringsWorkspace& w, Real elapsed, Real h) {
-  // Softer ones than this share of the stiffest that the digits carry need not pay for the energies.
-  constexpr double precise = 0.01;
   constexpr double allowed = 0.01;
-  if (w.supports.empty() ||
-      double(w.stiffest * params.stiffness_scale) < precise * double(largest_stiffness(w, h)))
-    return false;
-  double given = work_of_pins_in_part(model, state, params, w, h);
-  if (has_air(model, params))
-    given += ordered_sum(model.mass.size(), net_block, [&](std::size_t begin, std::size_t end) {
-      double sum = 0;
-      for (std::size_t i = begin; i < end; ++i)
-        sum += std::max(double((h * air_on(w, i)).dot(state.particles.v[i])), 0.0);
-      return sum;
-    });
+  if (w.supports.empty() || !is_stiff(params, w, h)) return false;  // softer ones need not pay for it
+  const double given =
+      work_of_pins_in_part(model, state, params, w, h) + work_of_air(model, state, params, w, h);
   const PartEnergy energy = energy_of_part(model, state, params, w, w.part_x, w.part_v, h, given);
   // What is beyond a solid will be put back alone, against its springs.
   double back = 0;
@@ -110,6 +118,59 @@ bool makes_energy(const Springs::Model& model, const Springs::State& state, cons
     back += 0.5 * double(stiffness * depth * depth);
   });
   return energy.now + back > energy.before + allowed * std::abs(energy.before);
+}
+
+/// [J] of a net on the parabola of free flight, v + h g / 2 at x. The stretch of springs counts as what
+/// SpringSystem::assemble() takes for tension: what a way along tangents has added, the next step takes back.
+double energy_without_turns(const Springs::Model& model, const Springs::State& state,
+                            const Springs::Params& params, SpringsWorkspace& w, Real h) {
+  const auto& x = state.particles.x;
+  w.rigid.take_from(x, state.particles.v, h, w.deviation);
+  const double elastic = ordered_sum(model.edges.size(), net_block, [&](std::size_t begin, std::size_t end) {
+    double sum = 0;
+    for (std::size_t e = begin; e < end; ++e) {
+      const auto i = std::size_t(model.edges[e][0]), j = std::size_t(model.edges[e][1]);
+      const Vector3<double> d = (x[j] - x[i]).cast<double>();
+      const Vector3<double> move = double(h) * (w.deviation[j] - w.deviation[i]).cast<double>();
+      const double square = d.squaredNorm(), rest = double(model.rest_length[e]);
+      double stretch = std::sqrt(square) - rest;
+      if (stretch > 0) {
+        const double advance = d.dot(move), way = move.squaredNorm();
+        const double turned = square * way - advance * advance;
+        const double left = std::max(square * (square - rest * rest) - turned, 0.0);
+        const double taken = std::max(turned + square * std::min(0.0, way - 2 * advance), 0.0);
+        stretch *= left / std::max(left + taken, std::numeric_limits<double>::min());
+      }
+      sum += 0.5 * double(model.stiffness[e]) * stretch * stretch;
+    }
+    return sum;
+  });
+  const Vec3 half = h / 2 * params.gravity;
+  return double(params.stiffness_scale) * elastic +
+         mass_sum(model, state.particles.inverse_mass, [&](std::size_t i) {
+           return (state.particles.v[i] + half).squaredNorm() / 2 - params.gravity.dot(x[i]);
+         });
+}
+
+/// Slows a net down, about its pins or its centre of mass, that has `excess` [J] too much.
+void slow_down(const Springs::Model& model, Springs::State& state, double excess) {
+  auto& v = state.particles.v;
+  Vector3<double> carried = Vector3<double>::Zero();
+  double mass = 0, motion = 0;
+  bool held = false;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    held = held || state.particles.inverse_mass[i] == 0;
+    mass += double(model.mass[i]);
+    carried += double(model.mass[i]) * v[i].cast<double>();
+  }
+  const Vec3 mean = held ? Vec3(Vec3::Zero()) : Vec3((carried / mass).cast<Real>());
+  for (std::size_t i = 0; i < v.size(); ++i)
+    if (state.particles.inverse_mass[i] > 0)
+      motion += 0.5 * double(model.mass[i] * (v[i] - mean).squaredNorm());
+  if (!(motion > 0)) return;
+  const auto left = static_cast<Real>(std::sqrt(std::max(1 - excess / motion, 0.0)));
+  for (std::size_t i = 0; i < v.size(); ++i)
+    if (state.particles.inverse_mass[i] > 0) v[i] = mean + left * (v[i] - mean);
 }
 
 /// The step of a net of springs. One that turns by an angle t leaves its place along a tangent and is longer
@@ -134,12 +195,24 @@ void spring_step(const Springs::Model& model, Springs::State& state, const Sprin
            turning_error(model, x, w.deviation, state.particles.inverse_mass, params.stiffness_scale,
                          part(size)) <= allowed;
   };
+  // Frames are found from rounded places and solves: what they add to the energy of stiff nets, they may not.
+  const bool still =
+      w.supports.empty() && std::all_of(model.pinned.begin(), model.pinned.end(), [&](Index i) {
+        return state.particles.inverse_mass[std::size_t(i)] > 0 || state.particles.v[std::size_t(i)].isZero();
+      });
   bool fast = false;
   const int parts = in_parts(
       model, most, state, w, h, [&](int size) { return fits_from(state.particles.x, size); },
       [&](int done, int size) {
+        const bool bounded = still && w.rigid.any() && is_stiff(params, w, part(size));
+        const double before = bounded ? energy_without_turns(model, state, params, w, part(size)) : 0;
         implicit_part(model, state, params, w, part(done), part(size), false, report);
         const bool fits = most == 1 || fits_from(w.part_x, size);
+        if (bounded && w.supports.empty()) {
+          const double given = work_of_air(model, state, params, w, part(size));
+          const double after = energy_without_turns(model, state, params, w, part(size));
+          if (after > before + given) slow_down(model, state, after - before - given);
+        }
         if (size > 1 && (!fits || makes_energy(model, state, params, w, part(done + size), part(size))))
           return false;
         fast = fast || !fits;
