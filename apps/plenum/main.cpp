@@ -137,6 +137,7 @@ int parse_and_run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // ffmpeg may go away; the write then fails and says so
+  std::signal(SIGXFSZ, SIG_IGN);  // so does one beyond the largest file that is allowed
   int status = 1;
   try {
     status = parse_and_run(argc, argv);

@@ -190,7 +190,12 @@ int run(const RunOptions& options) {
     if (exporter) exporter->add(world);
   };
 
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { interrupted = 1; });
+  // The first ends the run after its frame; a second one ends what hangs, a program that writes a movie say.
+  for (const int signal : {SIGINT, SIGTERM})
+    std::signal(signal, [](int which) {
+      interrupted = 1;
+      std::signal(which, SIG_DFL);
+    });
   if (automatic) {
     const Subject subject =
         subject_of_run(world, frames, beginning, !changed.empty(), scene.settings.name, options.quiet);
@@ -254,7 +259,7 @@ int run(const RunOptions& options) {
                                 {"ms_per_frame", totals.milliseconds / std::max(totals.frames, 1)},
                                 {"dropped_s", world.dropped_seconds()},
                                 {"peak_mib", peak_mib()},
-                                {"ok", last.ok}};
+                                {"ok", last.ok && interrupted == 0}};
     for (std::size_t i = 0; i < world.size(); ++i)
       j["systems"][world.system(i).name()] = json_of(last.systems[i]);
     for (const Warning& remark : remarks) j["remarks"].push_back(remark.sentence());

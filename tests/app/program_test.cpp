@@ -217,6 +217,27 @@ TEST_F(Program, PicturesMovieAndExportsAreWritten) {
   EXPECT_TRUE(fs::exists(folder / "m.mp4") || r.err.find("ffmpeg is missing") != std::string::npos);
 }
 
+// As on a full disk, of which ffmpeg tells and then ends as if all were well.
+TEST_F(Program, WhatDoesNotFitIsReportedAndTheOldFileStands) {
+  const std::string scene = quoted(write("drops.json", drops)), quota = "prlimit --fsize=2048";
+  const fs::path movie = folder / "m.mp4";
+  const std::string before = "an older movie";
+  write("m.mp4", before);
+  const Result film =
+      run("run " + scene + " --frames 30 --size 320x180 --quality draft --movie " + quoted(movie), quota);
+  if (film.err.find("ffmpeg is missing") == std::string::npos) {
+    EXPECT_EQ(film.status, 1) << film.err;
+    EXPECT_EQ(read(movie), before);
+  }
+  const Result kept = run("run " + scene + " --frames 3 --checkpoint-every 1 " + out("kept"), quota);
+  EXPECT_EQ(kept.status, 1) << kept.err;
+  std::size_t left = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    left += entry.path().string().find(".tmp") != std::string::npos ||
+            entry.path().string().find(".part") != std::string::npos;
+  EXPECT_EQ(left, 0U);
+}
+
 TEST_F(Program, ExportsLoseNothing) {
   // Two wires, made one after the other; beads that are not drawn; names that would meet.
   const std::string wires =

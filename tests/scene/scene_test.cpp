@@ -385,6 +385,11 @@ TEST(Scene, WhatIsSetFromOutsideKeepsItsValue) {
   for (int i = 0; i < 10; ++i) scene.world.step_frame();
   EXPECT_EQ(toy(scene).parameters.gravity, Vec3(1, 2, 3));
   EXPECT_NEAR(toy(scene).parameters.nested.mass, 5, 1e-5);  // the others still move
+  // So do the whole that they are part of, and a part of them.
+  Scene whole = load_toy(scene_text("\"world\": {\"fps\": 10}", "", "", keys), {R"(one.nested={"mass": 7})"});
+  for (int i = 0; i < 10; ++i) whole.world.step_frame();
+  EXPECT_EQ(toy(whole).parameters.nested.mass, 7);
+  EXPECT_NEAR(toy(whole).parameters.gravity.y(), 10, 1e-5);
 }
 
 TEST(Scene, RefusesBrokenKeyframes) {

@@ -86,8 +86,8 @@ struct MovieWriter::Process {
   [[noreturn]] void fail(const std::string& what) const {
     throw Error(Problem{.file = path.string(), .what = what});
   }
-  // ffmpeg's last words on one line.
-  std::string words() const {
+  // ffmpeg's last words on one line; empty if it has said nothing.
+  std::string last_words() const {
     std::string text;
     if (complaints) {
       std::rewind(complaints);
@@ -98,6 +98,10 @@ struct MovieWriter::Process {
     while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
     const std::size_t last_line = text.rfind('\n');
     if (last_line != std::string::npos) text = text.substr(last_line + 1);
+    return text;
+  }
+  std::string words() const {
+    const std::string text = last_words();
     return text.empty() ? "it gave no reason" : text;
   }
   [[noreturn]] void stopped() {
@@ -226,6 +230,9 @@ void MovieWriter::finish() {
     const int status = p.wait();
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
       p.fail("the movie cannot be written because ffmpeg stopped: " + p.words());
+    // Of a disk that is full it tells, and ends as if all were well.
+    if (const std::string said = p.last_words(); !said.empty())
+      p.fail("the movie cannot be written; ffmpeg says: " + said);
   }
   if (::rename(p.temporary.c_str(), p.path.c_str()) != 0)
     p.fail(std::string("the movie cannot be written: ") + std::strerror(errno));

@@ -52,6 +52,13 @@ struct SystemRead {
   double triangles = 0;  ///< of meshes to make, as far as they are known
 };
 
+/// Whether the path of a key is `whole` or one of something within it: wind[0] and pins.offset are of wind
+/// and pins, windows is of neither.
+bool is_within(std::string_view key, std::string_view whole) {
+  return key.starts_with(whole) &&
+         (key.size() == whole.size() || key[whole.size()] == '.' || key[whole.size()] == '[');
+}
+
 /// Bytes that budget_mib, the caller, the machine and the limits of this process allow.
 double budget_bytes(int budget_mib, std::size_t memory_limit) {
   double bytes = std::min(budget_mib * mib, static_cast<double>(memory_limit));
@@ -348,8 +355,10 @@ class SceneReader {
       if (leaf->is_discrete()) keyframes.interpolation = Keyframes::Interpolation::step;
       read_times(*times, own + ".times", keyframes);
       read_values(*values, own + ".values", *leaf, keyframes);
+      const std::string whole = prefix + keyframes.path;
       const bool is_overridden =
-          std::find(overridden_.begin(), overridden_.end(), prefix + keyframes.path) != overridden_.end();
+          std::any_of(overridden_.begin(), overridden_.end(),
+                      [&](const std::string& o) { return is_within(o, whole) || is_within(whole, o); });
       if (context_.problems.size() == problems && !is_overridden) add(*node, own, std::move(keyframes));
     }
   }
