@@ -98,7 +98,8 @@ TEST_F(Restore, CountsThatDisagreeAreRefused) {
   expect_refused("net/mass", [](Block& b) { set_count(b, b.count + 1); });
   expect_refused(
       "net/stiffness", [](Block& b) { set_count(b, 3); }, "net/edges");
-  expect_refused("net/triangles", [](Block& b) { set_count(b, 0); });
+  expect_refused(
+      "net/triangles", [](Block& b) { set_count(b, 0); }, "net/air_mass");
   expect_refused("net/part_edges", [](Block& b) { set_count(b, 1); });
   expect_refused("drops/velocity", [](Block& b) { set_count(b, 0); });
   expect_refused("drops/acceleration", [](Block& b) { set_count(b, 2); });
@@ -117,6 +118,7 @@ TEST_F(Restore, ValuesThatNameNothingAreRefused) {
   expect_refused("net/triangles", [](Block& b) { set_first<std::int32_t>(b, -1); });
   expect_refused("net/part_edges", [](Block& b) { set_first<std::int32_t>(b, 1 << 20); });
   expect_refused("net/mass", [](Block& b) { set_first<Real>(b, 0); });
+  expect_refused("net/air_mass", [](Block& b) { set_first<Real>(b, 0); });
   expect_refused("net/position", [](Block& b) { set_first(b, std::numeric_limits<Real>::quiet_NaN()); });
   for (const char* name : {"net/params", "net/given_params"})
     expect_refused(name, [](Block& b) { set_first(b, std::numeric_limits<double>::infinity()); });

@@ -59,6 +59,9 @@ void Springs::check(const Model& model, const State& state) {
               state.pressed.size() == n,
           "position", "and the other arrays of particles must have one length", state.particles.x.size());
   check_net(model);
+  require(model.air_mass.size() == model.triangles.size(), "air_mass", "must be as many as triangles",
+          model.air_mass.size());
+  for (const Real m : model.air_mass) require(m > 0, "air_mass", "must be positive", m);
   for (const Real w : state.particles.inverse_mass)
     require(w >= 0, "inverse_mass", "must not be negative", w);
   for (const std::uint8_t kind : model.kind) require(kind <= user, "kind", "is not one of springs", kind);
