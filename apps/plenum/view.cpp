@@ -37,7 +37,8 @@ class Viewer {
         scene_(load()),
         window_("plenum: " + scene_.settings.name, 1280, 720) {
     renderer_ = std::make_unique<Renderer>();
-    frame_camera();
+    look_ahead_for_camera();
+    frame_camera(ahead_);
   }
 
   int loop() {
@@ -78,9 +79,22 @@ class Viewer {
     times_.clear();
   }
 
-  /// Frames what is there now, as the scene's camera does.
-  void frame_camera() {
+  /// Finds where the subject will go, so that the first view shows it there too; as far ahead as a user waits.
+  void look_ahead_for_camera() {
+    constexpr auto patience = std::chrono::milliseconds(1500);
+    Subject subject;
+    if (scene_.settings.camera.automatic) {
+      const auto start = Clock::now();
+      look_ahead(scene_.world, scene_.frames(), subject,
+                 [&](double) { return Clock::now() - start < patience; });
+    }
+    ahead_ = subject.box;
+  }
+
+  /// Frames what is there now, as the scene's camera does, and what is in `also`.
+  void frame_camera(const Aabb& also = {}) {
     subject_ = bounds_of(scene_.world);
+    subject_.extend(also);
     steered_ = false;
     place_camera();
   }
@@ -171,7 +185,7 @@ class Viewer {
     const bool first = covered_ < 0;
     covered_ = actions.covered;
     camera_.shift = covered_;
-    if (first) frame_camera();
+    if (first) frame_camera(ahead_);
     if (actions.frame_camera) frame_camera();
   }
 
@@ -182,6 +196,7 @@ class Viewer {
   std::unique_ptr<Renderer> renderer_;
   Trails trails_;
   Camera camera_;
+  Aabb ahead_;            // where the subject goes
   Aabb subject_;          // that the camera was framed for
   bool steered_ = false;  // the user has moved the camera
   Real covered_ = -1;     // share of the width under the panel; negative: not laid out yet
