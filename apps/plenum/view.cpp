@@ -79,7 +79,8 @@ class Viewer {
     times_.clear();
   }
 
-  /// Finds where the subject will go, so that the first view shows it there too; as far ahead as a user waits.
+  /// Finds where the subject will go, so that the first view shows it there too; as far ahead as a user
+  /// waits.
   void look_ahead_for_camera() {
     constexpr auto patience = std::chrono::milliseconds(1500);
     Subject subject;
