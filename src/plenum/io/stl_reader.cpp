@@ -126,7 +126,9 @@ TriangleMesh parse_stl(std::string_view bytes, std::string_view name) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
   while (!text.empty() && (detail::is_blank(text[0]) || text[0] == '\r' || text[0] == '\n'))
     text.remove_prefix(1);
-  const bool is_ascii = !size_fits && equal_ignoring_case(text.substr(0, 5), "solid");
+  // So does a zero byte, which the count and the numbers of a file that is cut off hold, and no text.
+  const bool has_zero = text.substr(0, prefix_bytes + triangle_bytes).find('\0') != std::string_view::npos;
+  const bool is_ascii = !size_fits && !has_zero && equal_ignoring_case(text.substr(0, 5), "solid");
   TriangleMesh mesh = is_ascii ? parse_ascii(bytes, name) : parse_binary(bytes, name);
   // Every triangle brought its own corners; join those at the same place, and drop no triangle.
   const std::vector<Index> to = weld_map(mesh.x, 0);

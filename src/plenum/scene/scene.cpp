@@ -354,7 +354,8 @@ class SceneReader {
       used.push_back(keyframes.path);
       if (leaf->is_discrete()) keyframes.interpolation = Keyframes::Interpolation::step;
       read_times(*times, own + ".times", keyframes);
-      read_values(*values, own + ".values", *leaf, keyframes);
+      read_values(*values, own + ".values", (times->kind() == JsonKind::array ? *times : *values).size(),
+                  *leaf, keyframes);
       const std::string whole = prefix + keyframes.path;
       const bool is_overridden =
           std::any_of(overridden_.begin(), overridden_.end(),
@@ -379,7 +380,8 @@ class SceneReader {
     }
   }
 
-  void read_values(JsonValue list, const std::string& path, const Leaf& leaf, Keyframes& keyframes) {
+  void read_values(JsonValue list, const std::string& path, std::size_t expected, const Leaf& leaf,
+                   Keyframes& keyframes) {
     if (!expect_list(list, path, max_keyframes)) return;
     std::size_t k = 0;
     for (auto node = list.first(); node && !context_.full(); node = node->next(), ++k) {
@@ -418,9 +420,9 @@ class SceneReader {
         }
       }
     }
-    if (k != keyframes.times.size()) {
+    if (k != expected) {
       Problem problem = problem_at(list, path, "must hold one value for each time");
-      problem.allowed = fmt::format("{} values", keyframes.times.size());
+      problem.allowed = fmt::format("{} values", expected);
       context_.add(std::move(problem));
     }
   }

@@ -236,11 +236,13 @@ class Builder {
     for (std::size_t i = 0; i < n; ++i)
       particle(part_.points[i], part_.masses.empty() ? part_.mass : part_.masses[i]);
     const auto check = [&](const char* list, std::size_t k, const Index2& e) {
-      if (e[0] == e[1] || e.minCoeff() < 0 || std::size_t(e.maxCoeff()) >= n)
-        throw Error(Problem{.key = fmt::format("{}.{}[{}]", key_, list, k),
-                            .what = "must join two different points",
-                            .value = fmt::format("[{}, {}]", e[0], e[1]),
-                            .allowed = fmt::format("0 to {}", n - 1)});
+      const bool there = e.minCoeff() >= 0 && std::size_t(e.maxCoeff()) < n;
+      if (e[0] == e[1] || !there)
+        throw Error(
+            Problem{.key = fmt::format("{}.{}[{}]", key_, list, k),
+                    .what = there ? "must join two different points" : "joins a point that is not there",
+                    .value = fmt::format("[{}, {}]", e[0], e[1]),
+                    .allowed = fmt::format("0 to {}", n - 1)});
     };
     Refusals refusals;
     for (std::size_t s = 0; s < part_.springs.size(); ++s)
