@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -34,6 +35,23 @@ namespace {
 namespace fs = std::filesystem;
 
 volatile std::sig_atomic_t interrupted = 0;
+
+/// The first signal ends the run after its frame. One that comes a second later or more ends what hangs, a
+/// program that writes a movie say; sooner, it is the same one, which some senders give to a process and to
+/// its group.
+void interrupt(int signal) {
+  static volatile std::sig_atomic_t at = 0;  // [s]
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const auto second = static_cast<std::sig_atomic_t>(now.tv_sec);
+  if (interrupted == 0) {
+    interrupted = 1;
+    at = second;
+  } else if (second - at >= 2) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+}
 
 /// Of this process alone: getrusage() would count what its parent held before the program began.
 double peak_mib() {
@@ -190,12 +208,7 @@ int run(const RunOptions& options) {
     if (exporter) exporter->add(world);
   };
 
-  // The first ends the run after its frame; a second one ends what hangs, a program that writes a movie say.
-  for (const int signal : {SIGINT, SIGTERM})
-    std::signal(signal, [](int which) {
-      interrupted = 1;
-      std::signal(which, SIG_DFL);
-    });
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, interrupt);
   if (automatic) {
     const Subject subject =
         subject_of_run(world, frames, beginning, !changed.empty(), scene.settings.name, options.quiet);
