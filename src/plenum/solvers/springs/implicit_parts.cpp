@@ -89,6 +89,13 @@ bool is_stiff(const Springs::Params& params, const SpringsWorkspace& w, Real h) 
   return double(w.stiffest * params.stiffness_scale) >= precise * double(largest_stiffness(w, h));
 }
 
+/// Whether a net is so stiff that what tangents add to its springs may show in how it moves: softer ones than
+/// this need not pay for the energies.
+bool turns_stiffly(const Springs::Params& params, const SpringsWorkspace& w, Real h) {
+  constexpr double stiff = 2500;  // h^2 k / m
+  return double(h * h * w.stiffest * params.stiffness_scale) >= stiff * double(w.heaviest);
+}
+
 /// [J] that the air gave in it, at most.
 double work_of_air(const Springs::Model& model, const Springs::State& state, const Springs::Params& params,
                    const SpringsWorkspace& w, Real h) {
@@ -204,7 +211,7 @@ void spring_step(const Springs::Model& model, Springs::State& state, const Sprin
   const int parts = in_parts(
       model, most, state, w, h, [&](int size) { return fits_from(state.particles.x, size); },
       [&](int done, int size) {
-        const bool bounded = still && w.rigid.any() && is_stiff(params, w, part(size));
+        const bool bounded = still && w.rigid.any() && turns_stiffly(params, w, part(size));
         const double before = bounded ? energy_without_turns(model, state, params, w, part(size)) : 0;
         implicit_part(model, state, params, w, part(done), part(size), false, report);
         const bool fits = most == 1 || fits_from(w.part_x, size);
