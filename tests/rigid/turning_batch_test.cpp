@@ -25,9 +25,11 @@ std::vector<Body> bodies(bool even) {
   std::vector<Body> all;
   for (std::size_t k = 0; k < TurningBatch::lanes; ++k) {
     Body b;
-    b.q = Quat(Quaternion<double>(u(random), u(random), u(random), u(random)).normalized().cast<Real>()).coeffs();
+    b.q = Quat(Quaternion<double>(u(random), u(random), u(random), u(random)).normalized().cast<Real>())
+              .coeffs();
     b.inertia = even ? Vec3(2, 2, 2) : Vec3(1, Real(2 + u(random) / 2), Real(2.7));
-    b.w = Vec3(Vector3<double>(u(random), u(random), u(random)).cast<Real>()) * std::pow(Real(10), Real(int(k) - 4));
+    b.w = Vec3(Vector3<double>(u(random), u(random), u(random)).cast<Real>()) *
+          std::pow(Real(10), Real(int(k) - 4));
     all.push_back(b);
   }
   return all;
