@@ -234,8 +234,11 @@ TEST(SpringsIntegrators, StepsOfMaxDtStayBoundedWithAndWithoutDamping) {
       const double start = test::energy(net, params.gravity);
       double time = 0;
       while (time < 1) net.step(params, dt), time += double(dt);
-      // Amplitudes may grow by a factor e in a second, energies by e^2.
-      EXPECT_LT(test::energy(net, params.gravity), start * std::exp(2.1))
+      // What a method makes may be a twentieth of what there is (EnergyAccount); those that amplify let
+      // amplitudes grow by a factor e in a second, energies by e^2.
+      const bool amplifies = integrator == Integrator::explicit_euler || integrator == Integrator::heun ||
+                             integrator == Integrator::explicit_midpoint;
+      EXPECT_LT(test::energy(net, params.gravity), start * (amplifies ? std::exp(2.1) : 1 / 0.95 + 0.001))
           << names_of(integrator)[i] << damping_scale;
     }
   }

@@ -6,6 +6,7 @@
 #include "plenum/base/timing.h"
 #include "plenum/integrate/integrators.h"
 #include "plenum/solvers/springs/detail/block.h"
+#include "plenum/solvers/springs/detail/energy_account.h"
 #include "plenum/solvers/springs/detail/steps.h"
 #include "plenum/solvers/springs/detail/workspace.h"
 
@@ -302,13 +303,13 @@ class EnergyBound {
     // Explicit Euler's positions are where they were half a step ago: from rest, they stay for a step.
     const Real lead = params.integrator == Integrator::explicit_euler ? h / 2 : Real(0);
     for (std::size_t i = 0; i < x.size(); ++i) w.ahead[i] = w.part_x[i] + lead * w.part_v[i];
-    double work = elastic_energy(w, w.ahead, params.stiffness_scale) - double(h) * power_;
+    double work = elastic_energy(model, params, w, w.ahead) - double(h) * power_;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const Vec3 to = x[i] + lead * v[i];
       w.moved[i] = to - w.ahead[i];
       w.ahead[i] = to;
     }
-    work -= elastic_energy(w, w.ahead, params.stiffness_scale);
+    work -= elastic_energy(model, params, w, w.ahead);
     std::fill(w.ahead.begin(), w.ahead.end(), params.gravity);
     work += mass_dot(model, state, w.ahead, w.moved);
     if (has_air(model, params))
@@ -403,6 +404,51 @@ bool put_back(Springs::State& state, SpringsWorkspace& w, double close, bool div
   return off <= close;
 }
 
+/// Whether a method keeps the energy of small oscillations, or loses it. The others make it by nature, in
+/// parts of a step as well, and no more than explicit_limit() says.
+bool is_accounted(const Springs::Params& params) {
+  return info(method_of(params.integrator)).imag_limit > 0;
+}
+
+/// one_step() of a net without strict constraints, in parts where it would make energy. `first`: the step()
+/// begins with it.
+void accounted_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                    SpringsWorkspace& w, Real h, bool first, Report& report) {
+  if (!is_accounted(params)) {
+    one_step(model, state, params, w, h, report);
+    return;
+  }
+  constexpr int most = 16;  // parts
+  auto& x = state.particles.x;
+  auto& v = state.particles.v;
+  for (int done = 0, size = most; done < most; done += size) {
+    while (done % (2 * size) == 0 && 2 * size <= most - done) size *= 2;
+    // step() has kept where it began, but for the velocities of what is held, which no method changes.
+    if (!first || done > 0) {
+      w.part_x = x;
+      w.part_v = v;
+    }
+    const std::span<const Vec3> x0 = first && done == 0 ? w.x0 : w.part_x;
+    const std::span<const Vec3> v0 = first && done == 0 ? w.v0 : w.part_v;
+    const Real lag = state.velocity_lag;
+    EnergyAccount account(model, state, params, w, x0, v0);
+    for (;; size /= 2) {
+      const Real part = h * static_cast<Real>(size) / most;
+      one_step(model, state, params, w, part, report);
+      if (!account.overdrawn(state, part) || size == 1) {
+        account.enter(state);
+        break;
+      }
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        x[i] = x0[i];
+        if (state.particles.inverse_mass[i] > 0) v[i] = v0[i];
+      }
+      state.velocity_lag = lag;
+      w.volumes.find(x, v, part / 2);
+    }
+  }
+}
+
 /// The step of a net without strict constraints. Tetrahedra that are flat, or become so, are stiffer than
 /// stable_step() knows of, and their stiffness ends at once where they are flat no more: what it allows is
 /// divided while there are any, until `safety` is left to the step that would be stable.
@@ -423,7 +469,7 @@ void step_with_volumes(const Springs::Model& model, Springs::State& state, const
       divide = std::clamp(std::ceil(allowed / stable), 1.0, most);
     }
     const Real part = left / static_cast<Real>(divide);
-    one_step(model, state, params, w, part, report);
+    accounted_step(model, state, params, w, part, parts == 0, report);
     left = divide > 1 ? left - part : Real(0);
   }
   report.measure("parts", parts);
@@ -468,13 +514,18 @@ void explicit_net_step(const Springs::Model& model, Springs::State& state, const
     w.part_v = v;
     const Real lag = state.velocity_lag;
     bool found = false;
+    EnergyAccount account(model, state, params, w, w.part_x, w.part_v);
     for (;; size /= 2) {
       const Real part = h * static_cast<Real>(size) / most_parts;
       w.volumes.find(x, v, part);
       found = one_step(model, state, params, w, part, report) <= close && !turned_too_far(model, w.part_x, x);
       const bool surged = found && bound.exceeded(model, state, params, w, part);
       if (found && (bounded || (surged && size == 1))) bound.enforce(state, w);
-      if (found && (!surged || size == 1)) break;
+      const bool overdrawn = found && account.overdrawn(state, part);
+      if (found && (!(surged || overdrawn) || size == 1)) {
+        account.enter(state);
+        break;
+      }
       found = false;
       x = w.part_x;
       v = w.part_v;

@@ -260,6 +260,8 @@ void visit_fields(const Springs::Model& model, S& state, FieldVisitor& visit) {
   visit({"velocity_change", "m/s", Centring::particle}, state.velocity_change);
   visit({"contact_force", "N", Centring::particle}, state.pressed);
   visit({"velocity_lag", "s", Centring::global}, state.velocity_lag);
+  visit({"energy_made", "J", Centring::global}, state.energy_made);
+  visit({"energy_seen", "J", Centring::global}, state.energy_seen);
   visit({"time", "s", Centring::global}, state.time);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
     out.resize(state.particles.size());
