@@ -61,11 +61,12 @@ double peak_mib() {
   return 0;
 }
 
-nlohmann::ordered_json json_of(const Report& report) {
+/// The report of the last frame, with what all of them warned of.
+nlohmann::ordered_json json_of(const Report& report, const Report& all) {
   nlohmann::ordered_json j = {{"substeps", report.substeps}, {"iterations", report.iterations}};
   for (const Report::Measure& m : report.measures())
     j["measures"][m.name] = {{"value", m.value}, {"unit", m.unit}};
-  for (const Report::Warning& w : report.warnings()) j["warnings"][w.sentence()] = w.count;
+  for (const Report::Warning& w : all.warnings()) j["warnings"][w.sentence()] = w.count;
   for (const StageTimes::Stage& s : report.stages.stages()) j["milliseconds"][s.name] = s.milliseconds;
   return j;
 }
@@ -215,10 +216,12 @@ int run(const RunOptions& options) {
     world.set_memo(memo_of(subject));
     pictures->set_subject(subject.box);
   }
-  note(fmt::format("{}: {} frames of 1/{:g} s, {} threads", scene.settings.name, frames, fps,
-                   options.threads > 0 ? options.threads : num_cores()));
+  const int threads = options.threads > 0 ? options.threads : num_cores();
+  note(fmt::format("{}: {} {} of 1/{:g} s, {} {}", scene.settings.name, frames,
+                   frames == 1 ? "frame" : "frames", fps, threads, threads == 1 ? "thread" : "threads"));
   print(first_warnings(world));
   Totals totals;
+  totals.systems.resize(world.size());
   std::vector<Warning> remarks;
   FrameReport last;
   last.systems.resize(world.size());
@@ -261,7 +264,7 @@ int run(const RunOptions& options) {
     if (!writes && options.movie.empty())
       fmt::print("nothing is written without --images, --movie FILE.mp4, --export or --checkpoint-every\n");
     print_table(totals, world, pictures ? &pictures->times() : nullptr);
-    fmt::print("{} frames in {:.1f} s, hash {}\n", totals.frames,
+    fmt::print("{} {} in {:.1f} s, hash {}\n", totals.frames, totals.frames == 1 ? "frame" : "frames",
                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
                world.hash().hex());
   }
@@ -274,7 +277,7 @@ int run(const RunOptions& options) {
                                 {"peak_mib", peak_mib()},
                                 {"ok", last.ok && interrupted == 0}};
     for (std::size_t i = 0; i < world.size(); ++i)
-      j["systems"][world.system(i).name()] = json_of(last.systems[i]);
+      j["systems"][world.system(i).name()] = json_of(last.systems[i], totals.systems[i]);
     for (const Warning& remark : remarks) j["remarks"].push_back(remark.sentence());
     fmt::print("{}\n", j.dump());
   }

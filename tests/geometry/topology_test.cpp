@@ -8,6 +8,7 @@
 #include "plenum/base/random.h"
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/shapes.h"
+#include "plenum/geometry/solid_mesh.h"
 
 namespace plenum { namespace {
 
@@ -138,6 +139,40 @@ TEST(Require, RefusesWithCountsAndPlaces) {
             std::string::npos);
   EXPECT_THROW(require_solid(TriangleMesh{}, "nothing"), Error);
   EXPECT_THROW(require_surface(TriangleMesh{}, "nothing"), Error);
+}
+
+TEST(Topology, WithoutRepeatsKeepsWhatTurnsTheOtherWay) {
+  const TriangleMesh mesh = {{Vec3(0, 0, 0), Vec3(1, 0, 0), Vec3(0, 1, 0), Vec3(0, 0, 1)},
+                             {{0, 1, 2}, {1, 2, 0}, {0, 2, 1}, {0, 1, 3}, {2, 0, 1}, {1, 3, 0}, {2, 1, 0}}};
+  const TriangleMesh once = without_repeats(mesh);
+  EXPECT_EQ(once.x, mesh.x);
+  EXPECT_EQ(once.triangles, (std::vector<Index3>{{0, 1, 2}, {0, 2, 1}, {0, 1, 3}}));
+}
+
+TEST(Topology, SolidsMayHaveVerticesThatNoTriangleHas) {
+  const TriangleMesh sphere = icosphere_mesh(1, 1);
+  TriangleMesh mesh = sphere;
+  mesh.x.insert(mesh.x.begin(), 2, Vec3(9, 9, 9));
+  mesh.x.push_back(Vec3(9, 9, 9));
+  for (Index3& t : mesh.triangles) t.array() += 2;
+  EXPECT_NO_THROW(require_solid(mesh, "ball"));
+  EXPECT_THROW(require_surface(mesh, "ball"), Error);
+  const TriangleMesh dropped = without_loose_vertices(mesh);
+  EXPECT_EQ(dropped.x, sphere.x);
+  EXPECT_EQ(dropped.triangles, sphere.triangles);
+}
+
+TEST(SolidMesh, TrianglesThatRepeatOthersCountOnce) {
+  // A tree of boxes cannot tell equal triangles apart: a million of them would be asked one by one.
+  const TriangleMesh box = box_mesh(Vec3(1, 1, 1));
+  TriangleMesh often = box;
+  for (int k = 0; k < 100'000; ++k) often.triangles.push_back(box.triangles[std::size_t(k) % 3]);
+  const SolidMesh once(box), many(often);
+  EXPECT_EQ(many.mesh.triangles, box.triangles);
+  EXPECT_TRUE(once.doubts.empty());
+  EXPECT_NE(many.doubts.find("100000 duplicate triangles"), std::string::npos) << many.doubts;
+  for (const Vec3& x : {Vec3(0, 0, 0), Vec3(Real(0.9), 0, 0), Vec3(0, Real(1.4), Real(0.2))})
+    EXPECT_EQ(many.signed_distance(x).distance, once.signed_distance(x).distance);
 }
 
 TEST(Require, NamesRepairingWhereItMends) {

@@ -110,6 +110,19 @@ TEST(SpringsBuild, ASoftBodyNeedsASurfaceThatEnclosesAVolume) {
   refused("has no triangles");
 }
 
+TEST(SpringsBuild, ASoftBodyDropsVerticesThatNoTriangleHas) {
+  SpringsPart part;
+  part.type = SpringsPart::Type::soft_body;
+  part.spacing = Real(0.15);
+  part.mesh = icosphere_mesh(Real(0.5), 2);
+  const Net clean = net_of(part);
+  part.mesh.x.push_back(Vec3(7, 7, 7));
+  const Net net = net_of(part);
+  EXPECT_EQ(net.state.particles.x, clean.state.particles.x);
+  EXPECT_EQ(net.model.mass, clean.model.mass);
+  EXPECT_EQ(net.model.embedding.vertices.size(), clean.model.embedding.vertices.size());
+}
+
 TEST(SpringsBuild, BadInputIsRefusedByKey) {
   const auto key_of = [](const SpringsPart& part) -> std::string {
     try {

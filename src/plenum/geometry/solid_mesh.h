@@ -10,8 +10,13 @@ namespace plenum::inline PLENUM_ABI {
 /// The mesh, its exact queries, its sampled distance field and what contacts know of its edges. Share it
 /// between shapes by a pointer.
 struct SolidMesh {
-  explicit SolidMesh(TriangleMesh triangles, const DistanceFieldOptions& options = {})
-      : mesh(std::move(triangles)), exact(mesh), field(mesh, exact, options), features(mesh) {}
+  /// Triangles that repeat others, however often, count once.
+  explicit SolidMesh(const TriangleMesh& triangles, const DistanceFieldOptions& options = {})
+      : doubts(collision_doubts(triangles)),
+        mesh(without_repeats(triangles)),
+        exact(mesh),
+        field(mesh, exact, options),
+        features(mesh) {}
 
   /// From the field, but exact near walls too thin for it.
   SignedDistance<Real> signed_distance(const Vec3& x) const {
@@ -24,9 +29,10 @@ struct SolidMesh {
     const SignedDistance<Real> d = exact.unsigned_distance(x, near);
     return exact.winding_number(x) > 0.5 ? SignedDistance<Real>{-d.distance, -d.normal} : d;
   }
-  /// What is doubtful about it, as a clause; empty: nothing, as of every solid that faces outward.
-  std::string doubts() const { return collision_doubts(mesh); }
 
+  /// What is doubtful about what it was made of, as a clause; empty: nothing, as of every solid that faces
+  /// outward.
+  std::string doubts;
   TriangleMesh mesh;
   MeshDistance exact;
   DistanceField field;

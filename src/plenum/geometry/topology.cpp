@@ -59,18 +59,23 @@ std::array<Index, 3> sorted(const Index3& t) {
   return s;
 }
 
-/// Whether each triangle [T] repeats the vertices of an earlier one.
+/// Whether each triple [T] is the same as an earlier one.
+std::vector<char> repeated(std::span<const std::array<Index, 3>> triples) {
+  std::vector<Index> order(triples.size());
+  std::iota(order.begin(), order.end(), Index{0});
+  std::sort(order.begin(), order.end(),
+            [&](Index a, Index b) { return triples[a] != triples[b] ? triples[a] < triples[b] : a < b; });
+  std::vector<char> result(triples.size(), 0);
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (triples[order[i]] == triples[order[i - 1]]) result[order[i]] = 1;
+  return result;
+}
+
+/// Whether each triangle [T] has the vertices of an earlier one.
 std::vector<char> duplicates(std::span<const Index3> triangles) {
-  std::vector<Index> by_vertices(triangles.size());
-  std::iota(by_vertices.begin(), by_vertices.end(), Index{0});
   std::vector<std::array<Index, 3>> keys(triangles.size());
   for (std::size_t t = 0; t < triangles.size(); ++t) keys[t] = sorted(triangles[t]);
-  std::sort(by_vertices.begin(), by_vertices.end(),
-            [&](Index a, Index b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; });
-  std::vector<char> result(triangles.size(), 0);
-  for (std::size_t i = 1; i < by_vertices.size(); ++i)
-    if (keys[by_vertices[i]] == keys[by_vertices[i - 1]]) result[by_vertices[i]] = 1;
-  return result;
+  return repeated(keys);
 }
 
 template <class T>
@@ -186,6 +191,7 @@ namespace {
 
 /// What each user of a mesh cannot bear of what was found.
 TopologyReport of_solids(TopologyReport found) {
+  found.unreferenced_vertices = 0;
   return found;
 }
 TopologyReport of_surfaces(TopologyReport found) {
@@ -405,6 +411,26 @@ TriangleMesh welded(const TriangleMesh& mesh, Real tolerance) {
     if (!repeats_a_vertex(joined)) triangles.push_back(joined);
   }
   return compacted(mesh.x, triangles);
+}
+
+TriangleMesh without_repeats(const TriangleMesh& mesh) {
+  // The first vertex of each is its least; that keeps the way it turns.
+  std::vector<std::array<Index, 3>> turned;
+  turned.reserve(mesh.triangles.size());
+  for (const Index3& t : mesh.triangles) {
+    turned.push_back({t[0], t[1], t[2]});
+    std::rotate(turned.back().begin(), std::min_element(turned.back().begin(), turned.back().end()),
+                turned.back().end());
+  }
+  const std::vector<char> repeats = repeated(turned);
+  TriangleMesh once = {mesh.x, {}};
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t)
+    if (!repeats[t]) once.triangles.push_back(mesh.triangles[t]);
+  return once;
+}
+
+TriangleMesh without_loose_vertices(const TriangleMesh& mesh) {
+  return compacted(mesh.x, mesh.triangles);
 }
 
 TriangleMesh repaired(const TriangleMesh& mesh, const Repair& repair) {

@@ -54,7 +54,7 @@ inline TopologyReport topology(const TriangleMesh& mesh) {
 
 /// Refuse meshes that a simulation cannot use; Error with the complaint, counts and first places, at the key
 /// `name`, and whether repaired(welded(mesh)) mends it. require_solid: an outward surface that encloses a
-/// volume, no vertex without a triangle. require_surface: cloth, which may have boundaries, and any
+/// volume; vertices without a triangle are borne. require_surface: cloth, which may have boundaries, and any
 /// orientation, but is manifold, without degenerate or duplicate triangles and without loose vertices.
 void require_solid(const TriangleMesh& mesh, const std::string& name);
 void require_surface(const TriangleMesh& mesh, const std::string& name);
@@ -76,6 +76,12 @@ std::vector<Index> weld_map(std::span<const Vec3> x, Real tolerance);
 /// Joins vertices within `tolerance` [m] and drops the vertices that are then unreferenced. Triangles keep
 /// their order; those that collapse are dropped.
 TriangleMesh welded(const TriangleMesh& mesh, Real tolerance = 0);
+
+/// Without the triangles that have the vertices of an earlier one and turn the same way.
+TriangleMesh without_repeats(const TriangleMesh& mesh);
+
+/// Without the vertices that have no triangle; the others are renumbered in order.
+TriangleMesh without_loose_vertices(const TriangleMesh& mesh);
 
 /// What repaired() may do.
 struct Repair {

@@ -156,7 +156,7 @@ void Obstacle::build(const Spec& spec, Model& model, State& state) {
       model.local.push_back({part.position, rotation_from_degrees(part.rotation)});
       model.palette.push_back(part.palette);
       if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()))
-        if (const std::string doubts = mesh->solid->doubts(); !doubts.empty())
+        if (const std::string& doubts = mesh->solid->doubts; !doubts.empty())
           model.doubts.push_back(fmt::format("model.{}.mesh {}", key, doubts));
     });
   }

@@ -293,7 +293,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
     for (std::size_t s = 0; s < body.shapes.size(); ++s) {
       model.shapes.push_back(shape_of(body.shapes[s], hulls[s]));
       if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()))
-        if (const std::string doubts = mesh->solid->doubts(); !doubts.empty())
+        if (const std::string& doubts = mesh->solid->doubts; !doubts.empty())
           model.doubts.push_back("model." + key("shapes[" + std::to_string(s) + "].mesh ") + doubts);
       const detail::Extent extent = detail::extent_of(model.shapes.back());
       sizes.push_back(extent.width);

@@ -194,12 +194,12 @@ class Builder {
 
   void soft_body() {
     require_solid(part_.mesh, key_ + ".mesh");
+    const TriangleMesh mesh = without_loose_vertices(part_.mesh);
     TetMesh lattice;
-    under(key_, [&] {
-      lattice = lattice_tetrahedra(part_.mesh, part_.spacing, {.inside = Inside::pseudonormals});
-    });
+    under(key_,
+          [&] { lattice = lattice_tetrahedra(mesh, part_.spacing, {.inside = Inside::pseudonormals}); });
     // The jagged lattice does not have quite the volume of the body; its mass is the body's.
-    const double volume = enclosed_volume(part_.mesh.x, part_.mesh.triangles);
+    const double volume = enclosed_volume(mesh.x, mesh.triangles);
     const std::vector<Real> volumes = tetrahedron_volumes(lattice.x, lattice.tetrahedra);
     double filled = 0;
     for (const Real v : volumes) filled += double(v);
@@ -215,15 +215,14 @@ class Builder {
     }
 
     made_.first_visual = Index(m_.embedding.vertices.size());
-    made_.num_visual = Index(part_.mesh.x.size());
+    made_.num_visual = Index(mesh.x.size());
     made_.first_visual_triangle = Index(m_.visual_triangles.size());
-    made_.num_visual_triangles = Index(part_.mesh.triangles.size());
-    const TetEmbedding embedding = embed_in_tetrahedra(part_.mesh.x, lattice.x, lattice.tetrahedra);
+    made_.num_visual_triangles = Index(mesh.triangles.size());
+    const TetEmbedding embedding = embed_in_tetrahedra(mesh.x, lattice.x, lattice.tetrahedra);
     for (const Index4& v : embedding.vertices) m_.embedding.vertices.push_back((v.array() + base_).matrix());
     m_.embedding.weights.insert(m_.embedding.weights.end(), embedding.weights.begin(),
                                 embedding.weights.end());
-    m_.visual_triangles.insert(m_.visual_triangles.end(), part_.mesh.triangles.begin(),
-                               part_.mesh.triangles.end());
+    m_.visual_triangles.insert(m_.visual_triangles.end(), mesh.triangles.begin(), mesh.triangles.end());
   }
 
   void points() {
