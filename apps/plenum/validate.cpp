@@ -1,6 +1,7 @@
 // plenum validate: every case's rows with a verdict computed from the figures alone.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -52,13 +53,14 @@ void print_json(const std::string& name, const Row& row) {
   fmt::print("{}\n", line.dump());
 }
 
-void print_row(const std::string& name, const Row& row) {
+/// `width` of the column of quantities.
+void print_row(const std::string& name, const Row& row, std::size_t width) {
   const char* sign = row.relation == Relation::near ? "=" : row.relation == Relation::at_most ? "<" : ">";
   const std::string bound = row.status() == Status::report ? std::string(27, ' ')
                             : row.relation == Relation::near
                                 ? fmt::format("{} {:<12.6g} +-{:<9.2g}", sign, row.reference, row.tolerance)
                                 : fmt::format("{} {:<24.6g}", sign, row.reference);
-  fmt::print("{:<38} {:<44} {:>13.7g} {} {:<8} {:<6}  {}\n", name, row.quantity, row.measured, bound,
+  fmt::print("{:<38} {:<{}} {:>13.7g} {} {:<8} {:<6}  {}\n", name, row.quantity, width, row.measured, bound,
              row.unit, status_of(row), row.source);
 }
 
@@ -68,19 +70,22 @@ int validate(const ValidateOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const auto cases = select(validation::all_cases(), options.cases, "case");
   int passed = 0, failed = 0, reported = 0;
+  constexpr std::size_t narrow = 44;
   if (!options.json)
-    fmt::print("{:<38} {:<44} {:>13} {:<27} {:<8} {:<6}  {}\n", "case", "quantity", "measured", "reference",
-               "unit", "status", "source");
+    fmt::print("{:<38} {:<{}} {:>13} {:<27} {:<8} {:<6}  {}\n", "case", "quantity", narrow, "measured",
+               "reference", "unit", "status", "source");
   for (const validation::Case& c : cases) {
     // What is asked for runs, however long it takes.
     if (c.effort == validation::Effort::thorough && !options.all && options.cases.empty()) continue;
     validation::Rows rows;
     with_threads(options.threads, [&] { c.run(rows); });
+    std::size_t width = narrow;  // a case's rows stand in line, wide or not
+    for (const Row& row : rows.rows()) width = std::max(width, row.quantity.size());
     for (const Row& row : rows.rows()) {
       if (options.json)
         print_json(c.name, row);
       else
-        print_row(c.name, row);
+        print_row(c.name, row, width);
       ++(row.status() == Status::pass ? passed : row.status() == Status::fail ? failed : reported);
     }
     std::fflush(stdout);

@@ -304,7 +304,8 @@ MinimizeReport minimize_step(const Springs::Model& model, Springs::State& state,
   constexpr double rounding_of_energy = 1e-5;
   const double share =
       kinetic <= left + rounding_of_energy * available ? 1 : std::sqrt(std::max(left, 0.0) / kinetic);
-  if (!result.converged && (result.iterations >= params.nonlinear_iterations || share < 1))
+  // Less than a thousandth of the speed is what positions round by.
+  if (!result.converged && (result.iterations >= params.nonlinear_iterations || share < 0.999))
     report.warn("backward Euler ran out of steps; raise nonlinear_iterations or nonlinear_tolerance");
   parallel_for(n, net_block, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
