@@ -147,6 +147,9 @@ TEST(Topology, WithoutRepeatsKeepsWhatTurnsTheOtherWay) {
   const TriangleMesh once = without_repeats(mesh);
   EXPECT_EQ(once.x, mesh.x);
   EXPECT_EQ(once.triangles, (std::vector<Index3>{{0, 1, 2}, {0, 2, 1}, {0, 1, 3}}));
+  // Also where each triangle has vertices of its own.
+  EXPECT_EQ(without_repeats(exploded(mesh)).triangles,
+            (std::vector<Index3>{{0, 1, 2}, {6, 7, 8}, {9, 10, 11}}));
 }
 
 TEST(Topology, SolidsMayHaveVerticesThatNoTriangleHas) {

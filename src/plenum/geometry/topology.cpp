@@ -415,10 +415,11 @@ TriangleMesh welded(const TriangleMesh& mesh, Real tolerance) {
 
 TriangleMesh without_repeats(const TriangleMesh& mesh) {
   // The first vertex of each is its least; that keeps the way it turns.
+  const std::vector<Index> place = weld_map(mesh.x, 0);
   std::vector<std::array<Index, 3>> turned;
   turned.reserve(mesh.triangles.size());
   for (const Index3& t : mesh.triangles) {
-    turned.push_back({t[0], t[1], t[2]});
+    turned.push_back({place[t[0]], place[t[1]], place[t[2]]});
     std::rotate(turned.back().begin(), std::min_element(turned.back().begin(), turned.back().end()),
                 turned.back().end());
   }

@@ -77,7 +77,7 @@ std::vector<Index> weld_map(std::span<const Vec3> x, Real tolerance);
 /// their order; those that collapse are dropped.
 TriangleMesh welded(const TriangleMesh& mesh, Real tolerance = 0);
 
-/// Without the triangles that have the vertices of an earlier one and turn the same way.
+/// Without the triangles whose vertices are where those of an earlier one are, and that turn the same way.
 TriangleMesh without_repeats(const TriangleMesh& mesh);
 
 /// Without the vertices that have no triangle; the others are renumbered in order.

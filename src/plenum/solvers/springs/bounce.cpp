@@ -35,11 +35,11 @@ PartEnergy energy_of_part(const Springs::Model& model, const Springs::State& sta
   const auto& inverse_mass = state.particles.inverse_mass;
   const Vec3 half = h / 2 * params.gravity;
   const double before =
-      kinetic(model, inverse_mass, v0, half) + elastic_energy(model, params, w, x0) +
+      kinetic(model, inverse_mass, v0, half) + elastic_energy(w, x0, params.stiffness_scale) +
       mass_sum(model, inverse_mass, [&](std::size_t i) { return params.gravity.dot(x[i] - x0[i]); }) +
       w.supports.work_of_motion() + from_pins;
-  return {before,
-          kinetic(model, inverse_mass, state.particles.v, half) + elastic_energy(model, params, w, x)};
+  return {before, kinetic(model, inverse_mass, state.particles.v, half) +
+                      elastic_energy(w, x, params.stiffness_scale)};
 }
 
 void bounce(const Springs::Model& model, Springs::State& state, const Springs::Params& params,

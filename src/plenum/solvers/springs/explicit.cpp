@@ -6,7 +6,6 @@
 #include "plenum/base/timing.h"
 #include "plenum/integrate/integrators.h"
 #include "plenum/solvers/springs/detail/block.h"
-#include "plenum/solvers/springs/detail/energy_account.h"
 #include "plenum/solvers/springs/detail/steps.h"
 #include "plenum/solvers/springs/detail/workspace.h"
 
@@ -47,9 +46,9 @@ Real stable_step(const Springs::Model& model, const Springs::Params& params, dou
       double(model.damping_time) * double(damping_factor(params)) * double(model.stiffness_bound);
   const Real whole = explicit_limit(params.integrator, std::sqrt(damped + undamped), highest,
                                     along + double(params.point_damping));
-  if (undamped == 0) return whole;
-  return std::min(whole,
-                  explicit_limit(params.integrator, std::sqrt(undamped), highest, params.point_damping));
+  if (undamped == 0) return part_of_limit * whole;
+  return part_of_limit * std::min(whole, explicit_limit(params.integrator, std::sqrt(undamped), highest,
+                                                        params.point_damping));
 }
 
 double tension_bound(const Springs::Model& model, std::span<const Vec3> x, const Springs::Params& params) {
@@ -65,7 +64,8 @@ double tension_bound(const Springs::Model& model, std::span<const Vec3> x, const
 
 void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
                  const Springs::Params& params, SpringsWorkspace& w) {
-  w.system.forces(x, v, params.stiffness_scale, damping_factor(params), w.rhs);
+  const Real pushed = w.system.forces(x, v, params.stiffness_scale, damping_factor(params), w.rhs);
+  w.pushed = std::max(w.pushed, pushed);
   w.volumes.add_forces(x, w.rhs);
   if (has_air(model, params)) {
     blow(model, x, v, params, w);
@@ -108,7 +108,7 @@ namespace {
 
 using Integrator = Springs::Integrator;
 
-bool is_symplectic(Integrator i) {
+bool has_constrained_form(Integrator i) {
   return i == Integrator::symplectic_euler || i == Integrator::velocity_verlet || i == Integrator::leapfrog;
 }
 
@@ -116,7 +116,7 @@ bool is_symplectic(Integrator i) {
 /// methods have constrained forms that are symplectic too. Multipliers found from accelerations change the
 /// energy of whatever turns at the rate h omega^2: symplectic Euler gains it, velocity Verlet loses it.
 bool is_shaken(const Springs::Params& params) {
-  return is_symplectic(params.integrator) && params.stabilization == Springs::Stabilization::shake;
+  return has_constrained_form(params.integrator) && params.stabilization == Springs::Stabilization::shake;
 }
 
 /// Accelerations by everything but the constraints; 0 of what is held.
@@ -303,13 +303,13 @@ class EnergyBound {
     // Explicit Euler's positions are where they were half a step ago: from rest, they stay for a step.
     const Real lead = params.integrator == Integrator::explicit_euler ? h / 2 : Real(0);
     for (std::size_t i = 0; i < x.size(); ++i) w.ahead[i] = w.part_x[i] + lead * w.part_v[i];
-    double work = elastic_energy(model, params, w, w.ahead) - double(h) * power_;
+    double work = elastic_energy(w, w.ahead, params.stiffness_scale) - double(h) * power_;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const Vec3 to = x[i] + lead * v[i];
       w.moved[i] = to - w.ahead[i];
       w.ahead[i] = to;
     }
-    work -= elastic_energy(model, params, w, w.ahead);
+    work -= elastic_energy(w, w.ahead, params.stiffness_scale);
     std::fill(w.ahead.begin(), w.ahead.end(), params.gravity);
     work += mass_dot(model, state, w.ahead, w.moved);
     if (has_air(model, params))
@@ -404,51 +404,6 @@ bool put_back(Springs::State& state, SpringsWorkspace& w, double close, bool div
   return off <= close;
 }
 
-/// Whether a method keeps the energy of small oscillations, or loses it. The others make it by nature, in
-/// parts of a step as well, and no more than explicit_limit() says.
-bool is_accounted(const Springs::Params& params) {
-  return info(method_of(params.integrator)).imag_limit > 0;
-}
-
-/// one_step() of a net without strict constraints, in parts where it would make energy. `first`: the step()
-/// begins with it.
-void accounted_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
-                    SpringsWorkspace& w, Real h, bool first, Report& report) {
-  if (!is_accounted(params)) {
-    one_step(model, state, params, w, h, report);
-    return;
-  }
-  constexpr int most = 16;  // parts
-  auto& x = state.particles.x;
-  auto& v = state.particles.v;
-  for (int done = 0, size = most; done < most; done += size) {
-    while (done % (2 * size) == 0 && 2 * size <= most - done) size *= 2;
-    // step() has kept where it began, but for the velocities of what is held, which no method changes.
-    if (!first || done > 0) {
-      w.part_x = x;
-      w.part_v = v;
-    }
-    const std::span<const Vec3> x0 = first && done == 0 ? w.x0 : w.part_x;
-    const std::span<const Vec3> v0 = first && done == 0 ? w.v0 : w.part_v;
-    const Real lag = state.velocity_lag;
-    EnergyAccount account(model, state, params, w, x0, v0);
-    for (;; size /= 2) {
-      const Real part = h * static_cast<Real>(size) / most;
-      one_step(model, state, params, w, part, report);
-      if (!account.overdrawn(state, part) || size == 1) {
-        account.enter(state);
-        break;
-      }
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        x[i] = x0[i];
-        if (state.particles.inverse_mass[i] > 0) v[i] = v0[i];
-      }
-      state.velocity_lag = lag;
-      w.volumes.find(x, v, part / 2);
-    }
-  }
-}
-
 /// The step of a net without strict constraints. Tetrahedra that are flat, or become so, are stiffer than
 /// stable_step() knows of, and their stiffness ends at once where they are flat no more: what it allows is
 /// divided while there are any, until `safety` is left to the step that would be stable.
@@ -469,7 +424,7 @@ void step_with_volumes(const Springs::Model& model, Springs::State& state, const
       divide = std::clamp(std::ceil(allowed / stable), 1.0, most);
     }
     const Real part = left / static_cast<Real>(divide);
-    accounted_step(model, state, params, w, part, parts == 0, report);
+    one_step(model, state, params, w, part, report);
     left = divide > 1 ? left - part : Real(0);
   }
   report.measure("parts", parts);
@@ -514,18 +469,13 @@ void explicit_net_step(const Springs::Model& model, Springs::State& state, const
     w.part_v = v;
     const Real lag = state.velocity_lag;
     bool found = false;
-    EnergyAccount account(model, state, params, w, w.part_x, w.part_v);
     for (;; size /= 2) {
       const Real part = h * static_cast<Real>(size) / most_parts;
       w.volumes.find(x, v, part);
       found = one_step(model, state, params, w, part, report) <= close && !turned_too_far(model, w.part_x, x);
       const bool surged = found && bound.exceeded(model, state, params, w, part);
       if (found && (bounded || (surged && size == 1))) bound.enforce(state, w);
-      const bool overdrawn = found && account.overdrawn(state, part);
-      if (found && (!(surged || overdrawn) || size == 1)) {
-        account.enter(state);
-        break;
-      }
+      if (found && (!surged || size == 1)) break;
       found = false;
       x = w.part_x;
       v = w.part_v;

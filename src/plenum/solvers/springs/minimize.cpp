@@ -26,7 +26,7 @@ class NetPotential {
 
   double value(std::span<const Real> flat_x) {
     const std::span<const Vec3> x = as_vectors(flat_x);
-    double sum = energy(x);
+    double sum = elastic_energy(w_, x, params_.stiffness_scale);
     if (damped()) {
       find_damping(x);
       sum -=
@@ -36,11 +36,11 @@ class NetPotential {
       const Vec3 v = velocity(x, particle);
       sum += double(v.dot(Real(0.5) * (drag * v) - impulse));
     });
-    return sum;
+    return sum + beads(x);
   }
 
   /// Energy of springs, tetrahedra and penalties alone [J].
-  double energy(std::span<const Vec3> x) { return elastic_energy(model_, params_, w_, x); }
+  double energy(std::span<const Vec3> x) { return elastic_energy(w_, x, params_.stiffness_scale) + beads(x); }
 
   void gradient(std::span<const Real> flat_x, std::span<Real> flat_g) {
     const std::span<const Vec3> x = as_vectors(flat_x);
@@ -108,6 +108,14 @@ class NetPotential {
   }
 
  private:
+  double beads(std::span<const Vec3> x) const {
+    double sum = 0;
+    if (has_penalty(model_, params_))
+      for_each_bead_constraint(model_, x, [&](std::size_t, Real value, const Vec3&) {
+        sum += 0.5 * double(params_.penalty_stiffness) * double(value) * double(value);
+      });
+    return sum;
+  }
   Vec3 velocity(std::span<const Vec3> x, Index particle) const {
     return (x[std::size_t(particle)] - w_.x0[std::size_t(particle)]) / h_;
   }

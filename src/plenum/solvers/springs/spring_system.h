@@ -2,9 +2,6 @@
 // The springs of a net laid out for evaluation: a block matrix for their tangents, and their constants copied
 // to its slots, so that both ends of a spring are filled without anyone writing to another's row.
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstdint>
 #include <limits>
 #include <span>
 #include <type_traits>
@@ -36,7 +33,6 @@ class SpringSystem {
     spread(damping, damping_);
     damped_ = std::any_of(damping.begin(), damping.end(), [](U c) { return c != U(0); });
     components_.resize((damped_ ? 6 : 3) * static_cast<std::size_t>(matrix_.pattern().num_slices()) * width);
-    found_.resize(num_particles);
   }
 
   Matrix& matrix() { return matrix_; }
@@ -119,31 +115,18 @@ class SpringSystem {
 
   /// Sets stiffness [N/m] >= 0 and rest length [m] of the last edges, as many as there are numbers.
   void set_springs(std::span<const T> stiffness, std::span<const T> rest_length) {
-    known_ = false;
     set_last(stiffness, stiffness_);
     set_last(rest_length, rest_length_);
   }
 
-  /// f = forces of all springs [N]; f [N] N, out. Returns their energy [J]. Each spring is evaluated from
-  /// both its ends, so no thread writes to another's particles; positions are copied to one array a component
-  /// first, because the loads of a whole slice are then plain vector loads. What was asked for last is not
-  /// found twice: explicit methods ask at the end of a step and again where the next one begins.
-  double forces(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, T stiffness_scale,
-                T damping_scale, std::span<Vector3<T>> f) {
-    const bool damped = damped_ && damping_scale != T(0);
-    const std::array<T, 2> scales = {stiffness_scale, damped ? damping_scale : T(0)};
-    const bool moved = damped ? spread_components<true>(x, v) : spread_components<false>(x, v);
-    if (moved || !known_ || scales != found_scales_) {
-      known_ = true;
-      found_scales_ = scales;
-      found_energy_ = damped ? find_forces<true>(stiffness_scale, damping_scale, found_)
-                             : find_forces<false>(stiffness_scale, damping_scale, found_);
-    }
-    parallel_for(x.size(), 8192, [&](std::size_t begin, std::size_t end) {
-      std::copy(found_.begin() + std::ptrdiff_t(begin), found_.begin() + std::ptrdiff_t(end),
-                f.begin() + std::ptrdiff_t(begin));
-    });
-    return found_energy_;
+  /// f = forces of all springs [N]; f [N] N, out. Each spring is evaluated from both its ends, so no thread
+  /// writes to another's particles; positions are copied to one array a component first, because the loads of
+  /// a whole slice are then plain vector loads. Returns the largest l0/l - 1, at
+  /// least 0: part of its stiffness that a spring pushes aside with.
+  T forces(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, T stiffness_scale, T damping_scale,
+           std::span<Vector3<T>> f) {
+    return damped_ && damping_scale != T(0) ? forces<true>(x, v, stiffness_scale, damping_scale, f)
+                                            : forces<false>(x, v, stiffness_scale, damping_scale, f);
   }
 
   /// Whether any spring has damping.
@@ -151,7 +134,7 @@ class SpringSystem {
 
   /// Energy of all springs [J]; both ends give half of it.
   double energy(std::span<const Vector3<T>> x, T stiffness_scale) {
-    if (spread_components<false>(x, {})) known_ = false;
+    spread_components<false>(x, {});
     const BlockPattern& pattern = matrix_.pattern();
     const std::size_t slices = static_cast<std::size_t>(pattern.num_slices()), padded = slices * width;
     const T* const soa = components_.data();
@@ -191,39 +174,32 @@ class SpringSystem {
       for (const int side : {0, 1}) per_slot[pattern.slot(first + static_cast<Index>(e), side)] = values[e];
   }
 
-  /// Copies positions, and velocities if damped, to components_. Whether any bit of them changes.
+  /// Copies positions, and velocities if damped, to components_.
   template <bool damped>
-  bool spread_components(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v) {
-    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  void spread_components(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v) {
     const std::size_t padded = static_cast<std::size_t>(matrix_.pattern().num_slices()) * width;
     T* const soa = components_.data();
-    const auto copy = [=](std::size_t begin, std::size_t end) {
-      Bits changed = 0;
-      const auto put = [&](T& to, T value) {
-        changed |= std::bit_cast<Bits>(to) ^ std::bit_cast<Bits>(value);
-        to = value;
-      };
+    parallel_for(x.size(), 8192, [=](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i)
         for (std::size_t c = 0; c < 3; ++c) {
-          put(soa[c * padded + i], x[i][Index(c)]);
-          if constexpr (damped) put(soa[(3 + c) * padded + i], v[i][Index(c)]);
+          soa[c * padded + i] = x[i][Index(c)];
+          if constexpr (damped) soa[(3 + c) * padded + i] = v[i][Index(c)];
         }
-      return changed;
-    };
-    return ordered_reduce(x.size(), 8192, Bits(0), copy, [](Bits a, Bits b) { return a | b; }) != 0;
+    });
   }
 
   template <bool damped>
-  double find_forces(T stiffness_scale, T damping_scale, std::span<Vector3<T>> f) {
+  T forces(std::span<const Vector3<T>> x, std::span<const Vector3<T>> v, T stiffness_scale, T damping_scale,
+           std::span<Vector3<T>> f) {
     const BlockPattern& pattern = matrix_.pattern();
-    const std::size_t n = f.size(), slices = static_cast<std::size_t>(pattern.num_slices());
+    const std::size_t n = x.size(), slices = static_cast<std::size_t>(pattern.num_slices());
     const std::size_t padded = slices * width;
+    spread_components<damped>(x, v);
     const T* const soa = components_.data();
     const auto of_slices = [&](std::size_t begin, std::size_t end) {
-      double energy = 0;
+      alignas(64) T least[width] = {};
       for (std::size_t s = begin; s < end; ++s) {
         alignas(64) T force[3][width] = {};
-        alignas(64) T energies[width] = {};  // four times
         const T* const own = soa + s * width;
         for (std::size_t p = pattern.first_panel(Index(s)); p < pattern.first_panel(Index(s) + 1); ++p) {
           const T *const k = stiffness_.data() + p * width, *const l0 = rest_length_.data() + p * width,
@@ -234,10 +210,11 @@ class SpringSystem {
               const std::size_t j = other(l);
               const T d0 = base[j] - own[l], d1 = base[padded + j] - own[padded + l],
                       d2 = base[2 * padded + j] - own[2 * padded + l];
-              const T square = d0 * d0 + d1 * d1 + d2 * d2, inverse = inverse_length(square);
-              T pull = stiffness_scale * k[l] * (T(1) - l0[l] * inverse);
-              const T stretch = square * inverse - l0[l];
-              energies[l] += k[l] * stretch * stretch;
+              const T inverse = inverse_length(d0 * d0 + d1 * d1 + d2 * d2);
+              const T ratio = T(1) - l0[l] * inverse;
+              const T across = k[l] * ratio;
+              least[l] = std::min(least[l], ratio);
+              T pull = stiffness_scale * across;
               if constexpr (damped) {
                 const T v0 = base[3 * padded + j] - own[3 * padded + l],
                         v1 = base[4 * padded + j] - own[4 * padded + l],
@@ -256,11 +233,10 @@ class SpringSystem {
         }
         for (std::size_t l = 0; l < std::min(width, n - s * width); ++l)
           f[s * width + l] = {force[0][l], force[1][l], force[2][l]};
-        for (const T e : energies) energy += double(e);
       }
-      return energy;
+      return -*std::min_element(least, least + width);
     };
-    return double(stiffness_scale) / 4 * ordered_sum(slices, slices_per_block, of_slices);
+    return ordered_reduce(slices, slices_per_block, T(0), of_slices, [](T a, T b) { return std::max(a, b); });
   }
 
   AlignedVector<T> components_;  // [3 or 6][padded rows]
@@ -268,10 +244,6 @@ class SpringSystem {
   AlignedVector<T> stiffness_, rest_length_, damping_;  // [slots]
   AlignedVector<T> turning_;                            // [slots] N/m, or empty
   bool damped_ = false;
-  bool known_ = false;                  // whether what follows is for components_
-  std::array<T, 2> found_scales_ = {};  // of stiffness and damping
-  std::vector<Vector3<T>> found_;       // [N] N
-  double found_energy_ = 0;             // [J]
 };
 
 }  // namespace plenum::inline PLENUM_ABI

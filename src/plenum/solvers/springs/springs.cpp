@@ -225,9 +225,12 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
       break;
     default:
       w.air_rate = air_rate(model, state, params);
-      explicit_net_step(model, state, params, w, dt, report);
-      // Tension changes within a step that was divided before it.
-      if (dt > Real(1.001) * stable_step(model, params, w.air_rate))
+      if (is_symplectic(params.integrator))
+        symplectic_net_step(model, state, params, w, dt, report);
+      else
+        explicit_net_step(model, state, params, w, dt, report);
+      // Tension and air change within a frame that was divided before it.
+      if (dt > Real(1.001) / part_of_limit * stable_step(model, params, w.air_rate))
         report.warn("unstable: the step exceeds max_dt; raise the sub-steps or lower the stiffness");
   }
   w.supports.clear();
@@ -260,8 +263,8 @@ void visit_fields(const Springs::Model& model, S& state, FieldVisitor& visit) {
   visit({"velocity_change", "m/s", Centring::particle}, state.velocity_change);
   visit({"contact_force", "N", Centring::particle}, state.pressed);
   visit({"velocity_lag", "s", Centring::global}, state.velocity_lag);
-  visit({"energy_made", "J", Centring::global}, state.energy_made);
-  visit({"energy_seen", "J", Centring::global}, state.energy_seen);
+  visit({"damp_for", "s", Centring::global}, state.damp_for);
+  visit({"was_damped", "1", Centring::global}, state.was_damped);
   visit({"time", "s", Centring::global}, state.time);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
     out.resize(state.particles.size());

@@ -88,11 +88,11 @@ struct Springs {
   struct State {
     Particles particles;
     std::vector<Vec3> velocity_change;  ///< [N] m/s of the last implicit step, the next one's first guess
-    std::vector<Real> pressed;  ///< [N] N by solids in the last implicit step, the next one's first guess
-    Real velocity_lag = 0;      ///< [s] of velocities behind positions, under leapfrog
-    double energy_made = 0;     ///< [J] by an explicit method's errors, less what was taken back
-    double energy_seen = 0;     ///< [J] kinetic and elastic, the highest of late, under explicit methods
-    double time = 0;            ///< [s] simulated, for what changes with it
+    std::vector<Real> pressed;    ///< [N] N by solids in the last implicit step, the next one's first guess
+    Real velocity_lag = 0;        ///< [s] of velocities behind positions, under leapfrog
+    Real damp_for = 0;            ///< [s] for which classical Runge-Kutta takes a symplectic method's steps
+    std::uint8_t was_damped = 0;  ///< whether it took the last one
+    double time = 0;              ///< [s] simulated, for what changes with it
   };
 
   enum class Integrator : int {

@@ -11,6 +11,17 @@ void implicit_euler_step(const Springs::Model& model, Springs::State& state, con
 void explicit_net_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                        SpringsWorkspace& w, Real h, Report& report);
 
+/// Whether explicit_net_step() is not to be asked, but this: a symplectic method, which hands steps over to
+/// classical Runge-Kutta where nothing else follows.
+bool is_symplectic(Springs::Integrator integrator);
+void symplectic_net_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                         SpringsWorkspace& w, Real h, Report& report);
+
+/// Part of the linear limit of stability that max_dt is. At the limit itself oscillations grow, if only
+/// linearly, and springs that turn or change their stiffness shift it, as air does within a frame. Source:
+/// Belytschko, Liu & Moran 2000, section 6.2, who ask for 0.8 to 0.98.
+inline constexpr Real part_of_limit = Real(0.9);
+
 /// Longest stable step [s] of an explicit method for frequencies up to omega [rad/s] and damping rates up to
 /// highest_rate [1/s], and no less than lowest_rate in the fastest mode.
 Real explicit_limit(Springs::Integrator integrator, double omega, double highest_rate, double lowest_rate);

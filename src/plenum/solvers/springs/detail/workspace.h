@@ -92,6 +92,8 @@ struct SpringsWorkspace {
   Rows incident;                    ///< triangles at each particle
   std::vector<AirForce<Real>> air;  ///< [T] on the triangles
   double air_rate = 0;              ///< [1/s] at which that takes the net along; see air_rate()
+  Real pushed = 0;                  ///< as in the state, in this step so far
+  Springs::Params used;             ///< the step's, with the method that takes it
   CurlNoise eddies;                 ///< of the air, still during a step
   IntegratorWorkspace<Real> integrator;
 
@@ -141,6 +143,12 @@ void find_forces(const Springs::Model& model, std::span<const Vec3> x, std::span
 /// its damping ratio c / (2 sqrt(k m)).
 inline Real damping_factor(const Springs::Params& params) {
   return params.damping_scale * std::sqrt(params.stiffness_scale);
+}
+
+/// Energy of springs and tetrahedra [J]; makes w.volumes find those that are flat at x.
+inline double elastic_energy(SpringsWorkspace& w, std::span<const Vec3> x, Real stiffness_scale) {
+  w.volumes.find(x);
+  return w.system.energy(x, stiffness_scale) + w.volumes.energy(x);
 }
 
 /// Whether air pushes on anything.
@@ -199,24 +207,6 @@ void for_each_bead_constraint(const Springs::Model& model, std::span<const Vec3>
          wire_constraints<Real>(set.wires[std::size_t(set.bead_wire[b])], x[i], Vec3::Zero()))
       add(i, term.value, term.gradient);
   }
-}
-
-/// Energy [J] of penalties that hold beads on their wires; those of rods are springs of the system.
-inline double penalty_energy(const Springs::Model& model, const Springs::Params& params,
-                             std::span<const Vec3> x) {
-  double sum = 0;
-  if (has_penalty(model, params))
-    for_each_bead_constraint(model, x, [&](std::size_t, Real value, const Vec3&) {
-      sum += 0.5 * double(params.penalty_stiffness) * double(value) * double(value);
-    });
-  return sum;
-}
-
-/// Energy of springs, tetrahedra and penalties [J]; makes w.volumes find those that are flat at x.
-inline double elastic_energy(const Springs::Model& model, const Springs::Params& params, SpringsWorkspace& w,
-                             std::span<const Vec3> x) {
-  w.volumes.find(x);
-  return w.system.energy(x, params.stiffness_scale) + w.volumes.energy(x) + penalty_energy(model, params, x);
 }
 
 /// Views of a vector of Vec3 as flat numbers, [3 N].

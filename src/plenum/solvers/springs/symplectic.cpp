@@ -1,0 +1,58 @@
+// Where symplectic methods do not do.
+//
+// They neither make energy nor lose it while frequencies stay about what they are. But where a spring is
+// shorter than half its rest length it pushes aside with more than its stiffness, -k (l0/l - 1), and through
+// no length at all its force turns round within no time; a flat tetrahedron's stiffness comes and goes. No
+// step is short enough for these: symplectic methods wander up, an undamped net without end. Classical
+// Runge-Kutta is stable for the same step, keeps momentum, and damps what it does not resolve: it takes the
+// steps until nothing of this has happened for a while. Steps in a row matter here: method and step that
+// change all the time make energy themselves.
+#include <algorithm>
+#include <cmath>
+
+#include "plenum/solvers/springs/detail/steps.h"
+#include "plenum/solvers/springs/detail/workspace.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+using Integrator = Springs::Integrator;
+
+constexpr Real pushed_aside = 1;      // l0/l - 1
+constexpr Real calming = Real(0.25);  // [s]
+
+/// Whether damping along springs takes what the fastest modes gain: a tenth of the critical one.
+bool is_well_damped(const Springs::Model& model, const Springs::Params& params) {
+  const double omega = std::sqrt(double(model.stiffness_bound) * double(params.stiffness_scale));
+  return double(model.damping_time) * double(damping_factor(params)) * omega > 0.2;
+}
+
+}  // namespace
+
+bool is_symplectic(Integrator i) {
+  return i == Integrator::symplectic_euler || i == Integrator::velocity_verlet ||
+         i == Integrator::position_verlet || i == Integrator::leapfrog;
+}
+
+void symplectic_net_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
+                         SpringsWorkspace& w, Real h, Report& report) {
+  w.pushed = 0;
+  const bool damp = state.damp_for > 0, back = !damp && state.was_damped != 0;
+  // Symplectic Euler's velocities are leapfrog's, half a step behind, by another name.
+  const bool behind = params.integrator == Integrator::symplectic_euler;
+  if (behind && damp && !state.was_damped) state.velocity_lag = h / 2;
+  if (damp || (behind && back)) {
+    w.used = params;
+    w.used.integrator = damp ? Integrator::rk4 : Integrator::leapfrog;
+    explicit_net_step(model, state, w.used, w, h, report);
+    if (behind) state.velocity_lag = 0;
+  } else {
+    explicit_net_step(model, state, params, w, h, report);
+  }
+  if (damp) report.measure("damped_by_rk4", 1);
+  const bool abrupt = w.pushed > pushed_aside || w.volumes.num_found() > 0;
+  state.was_damped = damp;
+  state.damp_for = abrupt && !is_well_damped(model, params) ? calming : std::max(Real(0), state.damp_for - h);
+}
+
+}  // namespace plenum::inline PLENUM_ABI
