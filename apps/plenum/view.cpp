@@ -100,9 +100,13 @@ class Viewer {
     place_camera();
   }
   void place_camera() {
-    camera_ = camera_of(scene_.settings_at(scene_.world.time()).camera, subject_,
-                        (1 - std::max(covered_, Real(0))) * window_.aspect());
-    camera_.shift = std::max(covered_, Real(0));
+    const auto settings = scene_.settings_at(scene_.world.time()).camera;
+    const Real covered = std::max(covered_, Real(0));
+    camera_ = camera_of(settings, subject_, (1 - covered) * window_.aspect());
+    camera_.shift = covered;
+    // What a camera of the scene's own shows is to fit beside the panel, as wide as the window would show it.
+    if (!settings.automatic)
+      camera_.field_of_view = 2 * std::atan(std::tan(camera_.field_of_view / 2) / (1 - covered));
   }
 
   void handle_keys() {
