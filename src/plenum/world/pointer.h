@@ -1,5 +1,5 @@
 #pragma once
-// What a pointer does to a world: it picks the particle under it and pulls it through a spring.
+// What a pointer does to a world: it picks the particle or the body under it and pulls it through a spring.
 #include <optional>
 
 #include "plenum/world/world.h"
@@ -17,12 +17,15 @@ class Pointer {
  public:
   struct Grip {
     std::size_t system = 0;
-    Index sample = 0;
-    Vec3 x = Vec3::Zero();  ///< [m] where it was grabbed
+    Index sample = -1;          ///< -1: a body
+    Index body = -1;            ///< place in Boundary::bodies(); -1: a sample
+    Vec3 place = Vec3::Zero();  ///< [m] of the body, in its frame
+    Vec3 x = Vec3::Zero();      ///< [m] where it was grabbed
   };
 
   /// Grabs the sample that is seen nearest to the ray, within `angle` [rad] of it, if it can move; among
-  /// equals the first. False, and nothing is held, if there is none.
+  /// equals the first. Where there is none, or a solid before it, grabs the first solid that the ray meets,
+  /// if that can move. False, and nothing is held, if there is none.
   bool press(World& world, const PointerRay& ray, Real angle);
   /// Pulls what is held to where the ray meets the plane through its first place that faces the camera.
   void move(World& world, const PointerRay& ray) const;
@@ -32,6 +35,8 @@ class Pointer {
   const std::optional<Grip>& grip() const { return grip_; }
 
  private:
+  void grab_solid(World& world, const PointerRay& ray);
+
   std::optional<Grip> grip_;
 };
 

@@ -371,6 +371,7 @@ void World::push_out(System& system, FrameReport& report) {
 void World::pull(Real h) {
   if (drag_.system < 0) return;
   Boundary* const boundary = systems_[static_cast<std::size_t>(drag_.system)]->boundary();
+  if (drag_.body >= 0) return boundary ? pull_body(*boundary, h) : release();
   const Samples samples = boundary ? boundary->samples() : Samples{};
   const auto first = static_cast<std::size_t>(drag_.sample);
   if (first >= samples.x.size() || !(samples.inverse_mass[first] > 0)) return release();
@@ -387,6 +388,36 @@ void World::pull(Real h) {
     drag_.impulses.push_back({held.sample, dv / samples.inverse_mass[i], Vec3::Zero()});
   }
   boundary->absorb(drag_.impulses);
+}
+
+void World::pull_body(Boundary& boundary, Real h) {
+  constexpr Real most = 400;  // [m/s^2] of the hand
+  const std::span<const SolidBody> bodies = boundary.bodies();
+  if (std::size_t(drag_.body) >= bodies.size() || !(bodies[std::size_t(drag_.body)].inverse_mass > 0))
+    return release();
+  const SolidBody& b = bodies[std::size_t(drag_.body)];
+  const Vec3 point = b.pose * drag_.place, v = b.velocity_at(point), r = point - b.centre;
+  // The same spring as for samples, of the mass that the body has at this point: K^-1, with K what an
+  // impulse there moves it by.
+  const Real w = Real(2 * 3.14159265358979) * drag_.frequency;
+  Vec3 dv = (w * w * h * (drag_.target - point - h * v) - 2 * w * h * v) / (1 + 2 * w * h + w * w * h * h);
+  if (dv.norm() > most * h) dv *= most * h / dv.norm();
+  Mat3 cross;
+  cross << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
+  const Mat3 k = b.inverse_mass * Mat3::Identity() - cross * b.inverse_inertia * cross;
+  const Vec3 impulse = k.inverse() * dv;
+  // Turning is damped at the spring's rate; what cannot turn about an axis has nothing to damp.
+  const Real part = 1 - 1 / (1 + h * w);
+  const Vec3 couple = -part *
+                      (b.inverse_inertia + Real(1e-6) * b.inverse_inertia.trace() * Mat3::Identity() +
+                       std::numeric_limits<Real>::min() * Mat3::Identity())
+                          .inverse() *
+                      b.angular_velocity;
+  const BodyImpulse pull = {.body = drag_.body,
+                            .impulse = impulse,
+                            .point = point,
+                            .couple = b.inverse_inertia.isZero() ? Vec3(Vec3::Zero()) : couple};
+  boundary.absorb(std::span<const BodyImpulse>(&pull, 1));
 }
 
 int World::contact_parts(System& system, Real h, Report& report) {
@@ -584,7 +615,8 @@ int World::advance(double seconds, FrameReport& last) {
 }
 
 void World::drag(std::size_t system, Index sample, const Vec3& target, Real frequency) {
-  const bool taken = drag_.system == static_cast<int>(system) && drag_.sample == sample;
+  const bool taken = drag_.system == static_cast<int>(system) && drag_.body < 0 && drag_.sample == sample;
+  drag_.body = -1;
   drag_.system = static_cast<int>(system);
   drag_.sample = sample;
   drag_.target = target;
@@ -603,8 +635,16 @@ void World::drag(std::size_t system, Index sample, const Vec3& target, Real freq
     if (grip > 0) drag_.held.push_back({is, offset, grip});
   }
 }
+void World::drag_body(std::size_t system, Index body, const Vec3& place, const Vec3& target, Real frequency) {
+  drag_.system = static_cast<int>(system);
+  drag_.body = body;
+  drag_.place = place;
+  drag_.target = target;
+  drag_.frequency = frequency;
+}
 void World::release() {
   drag_.system = -1;
+  drag_.body = -1;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -123,6 +123,11 @@ class World {
   /// that the pull is felt by a net whose particles are many and light, the samples close by (within an
   /// eighth of the system's size, less and less towards the edge) are pulled along.
   void drag(std::size_t system, Index sample, const Vec3& target, Real frequency = Real(8));
+  /// Pulls a solid of a system (its place in Boundary::bodies()) towards a target [m] by the point `place`
+  /// [m] of its own frame, as a soft joint would that also damps its turning. The hand has a limited
+  /// strength: what is pulled rests against what is in its way.
+  void drag_body(std::size_t system, Index body, const Vec3& place, const Vec3& target,
+                 Real frequency = Real(5));
   void release();
   bool dragging() const { return drag_.system >= 0; }
 
@@ -175,6 +180,7 @@ class World {
   std::vector<std::uint8_t> moved_numbers(std::size_t system, const std::vector<Leaf>& leaves) const;
   std::vector<std::string> load(std::span<const CheckpointBlock> blocks);
   void pull(Real h);
+  void pull_body(Boundary& boundary, Real h);
   /// Takes the frame again that has just failed, from the last good state, to see which system went first:
   /// at the frame's end couplings have spread what one system began. `seen` is what that check found, and
   /// the answer if the frame succeeds now, because the state was poked from outside.
@@ -193,6 +199,8 @@ class World {
   struct Drag {
     int system = -1;
     Index sample = 0;
+    Index body = -1;            // -1: a sample
+    Vec3 place = Vec3::Zero();  // [m] of the body, in its frame
     Vec3 target = Vec3::Zero();
     Real frequency = 8;
     struct Held {

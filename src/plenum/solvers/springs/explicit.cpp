@@ -36,7 +36,12 @@ plenum::Integrator method_of(Springs::Integrator integrator) {
 
 }  // namespace
 
+Real part_of_limit(Springs::Integrator integrator) {
+  return info(method_of(integrator)).imag_limit > 0 ? Real(0.9) : Real(1);
+}
+
 Real stable_step(const Springs::Model& model, const Springs::Params& params, double air, double turning) {
+  const Real part = part_of_limit(params.integrator);
   const double penalty = has_penalty(model, params) ? params.penalty_stiffness : 0;
   const double damped = double(model.stiffness_bound) * double(params.stiffness_scale);
   const double undamped = double(model.constraint_bound) * penalty + turning;
@@ -46,9 +51,9 @@ Real stable_step(const Springs::Model& model, const Springs::Params& params, dou
       double(model.damping_time) * double(damping_factor(params)) * double(model.stiffness_bound);
   const Real whole = explicit_limit(params.integrator, std::sqrt(damped + undamped), highest,
                                     along + double(params.point_damping));
-  if (undamped == 0) return part_of_limit * whole;
-  return part_of_limit * std::min(whole, explicit_limit(params.integrator, std::sqrt(undamped), highest,
-                                                        params.point_damping));
+  if (undamped == 0) return part * whole;
+  return part * std::min(whole, explicit_limit(params.integrator, std::sqrt(undamped), highest,
+                                               params.point_damping));
 }
 
 double tension_bound(const Springs::Model& model, std::span<const Vec3> x, const Springs::Params& params) {

@@ -230,7 +230,7 @@ Report Springs::step(const Model& model, State& state, const Params& params, Wor
       else
         explicit_net_step(model, state, params, w, dt, report);
       // Tension and air change within a frame that was divided before it.
-      if (dt > Real(1.001) / part_of_limit * stable_step(model, params, w.air_rate))
+      if (dt > Real(1.001) / part_of_limit(params.integrator) * stable_step(model, params, w.air_rate))
         report.warn("unstable: the step exceeds max_dt; raise the sub-steps or lower the stiffness");
   }
   w.supports.clear();

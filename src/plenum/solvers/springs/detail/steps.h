@@ -19,8 +19,9 @@ void symplectic_net_step(const Springs::Model& model, Springs::State& state, con
 
 /// Part of the linear limit of stability that max_dt is. At the limit itself oscillations grow, if only
 /// linearly, and springs that turn or change their stiffness shift it, as air does within a frame. Source:
-/// Belytschko, Liu & Moran 2000, section 6.2, who ask for 0.8 to 0.98.
-inline constexpr Real part_of_limit = Real(0.9);
+/// Belytschko, Liu & Moran 2000, section 6.2, who ask for 0.8 to 0.98. Methods that amplify at any step have
+/// no such limit.
+Real part_of_limit(Springs::Integrator integrator);
 
 /// Longest stable step [s] of an explicit method for frequencies up to omega [rad/s] and damping rates up to
 /// highest_rate [1/s], and no less than lowest_rate in the fastest mode.
