@@ -263,7 +263,8 @@ void visit_fields(const Springs::Model& model, S& state, FieldVisitor& visit) {
   visit({"velocity_change", "m/s", Centring::particle}, state.velocity_change);
   visit({"contact_force", "N", Centring::particle}, state.pressed);
   visit({"velocity_lag", "s", Centring::global}, state.velocity_lag);
-  visit({"damp_for", "s", Centring::global}, state.damp_for);
+  visit({"damp_steps", "1", Centring::global}, state.damp_steps);
+  visit({"damp_length", "1", Centring::global}, state.damp_length);
   visit({"was_damped", "1", Centring::global}, state.was_damped);
   visit({"time", "s", Centring::global}, state.time);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {

@@ -90,7 +90,8 @@ struct Springs {
     std::vector<Vec3> velocity_change;  ///< [N] m/s of the last implicit step, the next one's first guess
     std::vector<Real> pressed;    ///< [N] N by solids in the last implicit step, the next one's first guess
     Real velocity_lag = 0;        ///< [s] of velocities behind positions, under leapfrog
-    Real damp_for = 0;            ///< [s] for which classical Runge-Kutta takes a symplectic method's steps
+    Index damp_steps = 0;         ///< for which classical Runge-Kutta takes a symplectic method's steps
+    Index damp_length = 0;        ///< as many as were last set for it
     std::uint8_t was_damped = 0;  ///< whether it took the last one
     double time = 0;              ///< [s] simulated, for what changes with it
   };

@@ -18,8 +18,8 @@ namespace {
 
 using Integrator = Springs::Integrator;
 
-constexpr Real pushed_aside = 1;      // l0/l - 1
-constexpr Real calming = Real(0.25);  // [s]
+constexpr Real pushed_aside = 1;                  // l0/l - 1
+constexpr Index calming = 64, longest = 1 << 20;  // steps
 
 /// Whether damping along springs takes what the fastest modes gain: a tenth of the critical one.
 bool is_well_damped(const Springs::Model& model, const Springs::Params& params) {
@@ -37,7 +37,7 @@ bool is_symplectic(Integrator i) {
 void symplectic_net_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                          SpringsWorkspace& w, Real h, Report& report) {
   w.pushed = 0;
-  const bool damp = state.damp_for > 0, back = !damp && state.was_damped != 0;
+  const bool damp = state.damp_steps > 0, back = !damp && state.was_damped != 0;
   // Symplectic Euler's velocities are leapfrog's, half a step behind, by another name.
   const bool behind = params.integrator == Integrator::symplectic_euler;
   if (behind && damp && !state.was_damped) state.velocity_lag = h / 2;
@@ -52,7 +52,12 @@ void symplectic_net_step(const Springs::Model& model, Springs::State& state, con
   if (damp) report.measure("damped_by_rk4", 1);
   const bool abrupt = w.pushed > pushed_aside || w.volumes.num_found() > 0;
   state.was_damped = damp;
-  state.damp_for = abrupt && !is_well_damped(model, params) ? calming : std::max(Real(0), state.damp_for - h);
+  if (abrupt && !is_well_damped(model, params)) {
+    if (!damp) state.damp_length = std::clamp(2 * state.damp_length, calming, longest);
+    state.damp_steps = state.damp_length;
+  } else if (damp) {
+    --state.damp_steps;
+  }
 }
 
 }  // namespace plenum::inline PLENUM_ABI
