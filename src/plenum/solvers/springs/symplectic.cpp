@@ -27,16 +27,18 @@ bool is_well_damped(const Springs::Model& model, const Springs::Params& params) 
   return double(model.damping_time) * double(damping_factor(params)) * omega > 0.2;
 }
 
-/// Whether a spring that acts on what moves is that short. Those between held points are as short as their
-/// pins want them.
-bool pushes_aside(const Springs::Model& model, const Springs::State& state, std::span<const Vec3> x) {
-  const auto& inverse_mass = state.particles.inverse_mass;
+/// Whether a spring that acts on what moves was that short anywhere on a straight way from x0 to x [N] m.
+/// Those between held points are as short as their pins want them.
+bool pushes_aside(const Springs::Model& model, std::span<const Real> inverse_mass, std::span<const Vec3> x0,
+                  std::span<const Vec3> x) {
   for (std::size_t e = 0; e < model.edges.size(); ++e) {
     const auto i = std::size_t(model.edges[e][0]), j = std::size_t(model.edges[e][1]);
+    if (!(model.stiffness[e] > 0 && inverse_mass[i] + inverse_mass[j] > 0)) continue;
+    const Vec3 from = x0[j] - x0[i], way = x[j] - x[i] - from;
+    const Real square = way.squaredNorm();
+    const Real nearest = square > 0 ? std::clamp(-from.dot(way) / square, Real(0), Real(1)) : Real(0);
     const Real longest_pushed = model.rest_length[e] / (1 + pushed_aside);
-    if (model.stiffness[e] > 0 && inverse_mass[i] + inverse_mass[j] > 0 &&
-        (x[j] - x[i]).squaredNorm() < longest_pushed * longest_pushed)
-      return true;
+    if ((from + nearest * way).squaredNorm() < longest_pushed * longest_pushed) return true;
   }
   return false;
 }
@@ -64,9 +66,9 @@ void symplectic_net_step(const Springs::Model& model, Springs::State& state, con
     explicit_net_step(model, state, params, w, h, report);
   }
   if (damp) report.measure("damped_by_rk4", 1);
-  const bool abrupt = w.volumes.num_found() > 0 ||
-                      (w.pushed > pushed_aside &&
-                       (pushes_aside(model, state, w.x0) || pushes_aside(model, state, state.particles.x)));
+  const bool abrupt =
+      w.volumes.num_found() > 0 ||
+      (w.pushed > pushed_aside && pushes_aside(model, state.particles.inverse_mass, w.x0, state.particles.x));
   state.was_damped = damp;
   if (abrupt && !is_well_damped(model, params)) {
     if (!damp) state.damp_length = std::clamp(2 * state.damp_length, calming, longest);
