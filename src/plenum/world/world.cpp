@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "plenum/base/error.h"
@@ -368,6 +369,21 @@ void World::push_out(System& system, FrameReport& report) {
   }
 }
 
+namespace {
+
+Real angular(Real frequency) {
+  return Real(2 * std::numbers::pi) * frequency;
+}
+
+/// Change of velocity [m/s] by a critically damped spring of the angular frequency w [rad/s] towards what is
+/// `away` [m], taken implicitly so that no frame rate makes it unstable:
+/// dv = (w^2 h (away - h v) - 2 w h v) / (1 + 2 w h + w^2 h^2).
+Vec3 change_by_spring(const Vec3& away, const Vec3& v, Real w, Real h) {
+  return (w * w * h * (away - h * v) - 2 * w * h * v) / (1 + 2 * w * h + w * w * h * h);
+}
+
+}  // namespace
+
 void World::pull(Real h) {
   if (drag_.system < 0) return;
   Boundary* const boundary = systems_[static_cast<std::size_t>(drag_.system)]->boundary();
@@ -379,12 +395,8 @@ void World::pull(Real h) {
   for (const Drag::Held& held : drag_.held) {
     const auto i = static_cast<std::size_t>(held.sample);
     if (i >= samples.x.size() || !(samples.inverse_mass[i] > 0)) continue;
-    // A critically damped spring of frequency f, taken implicitly so that no frame rate makes it unstable:
-    // dv = (w^2 h (target - x - h v) - 2 w h v) / (1 + 2 w h + w^2 h^2).
-    const Real w = Real(2 * 3.14159265358979) * drag_.frequency * held.grip;
     const Vec3 away = drag_.target + held.offset - samples.x[i];
-    const Vec3 dv =
-        (w * w * h * (away - h * samples.v[i]) - 2 * w * h * samples.v[i]) / (1 + 2 * w * h + w * w * h * h);
+    const Vec3 dv = change_by_spring(away, samples.v[i], angular(drag_.frequency * held.grip), h);
     drag_.impulses.push_back({held.sample, dv / samples.inverse_mass[i], Vec3::Zero()});
   }
   boundary->absorb(drag_.impulses);
@@ -399,8 +411,8 @@ void World::pull_body(Boundary& boundary, Real h) {
   const Vec3 point = b.pose * drag_.place, v = b.velocity_at(point), r = point - b.centre;
   // The same spring as for samples, of the mass that the body has at this point: K^-1, with K what an
   // impulse there moves it by.
-  const Real w = Real(2 * 3.14159265358979) * drag_.frequency;
-  Vec3 dv = (w * w * h * (drag_.target - point - h * v) - 2 * w * h * v) / (1 + 2 * w * h + w * w * h * h);
+  const Real w = angular(drag_.frequency);
+  Vec3 dv = change_by_spring(drag_.target - point, v, w, h);
   if (dv.norm() > most * h) dv *= most * h / dv.norm();
   Mat3 cross;
   cross << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;

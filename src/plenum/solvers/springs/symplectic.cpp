@@ -4,9 +4,11 @@
 // shorter than half its rest length it pushes aside with more than its stiffness, -k (l0/l - 1), and through
 // no length at all its force turns round within no time; a flat tetrahedron's stiffness comes and goes. No
 // step is short enough for these: symplectic methods wander up, an undamped net without end. Classical
-// Runge-Kutta is stable for the same step, keeps momentum, and damps what it does not resolve: it takes the
-// steps until nothing of this has happened for a while. Steps in a row matter here: method and step that
-// change all the time make energy themselves.
+// Runge-Kutta is stable for the same step, keeps linear momentum, and damps what it does not resolve: it
+// takes the steps until nothing of this has happened for a while. Every change of method makes a little
+// energy or loses it, for the one keeps a slightly different energy than the other, and changes at the same
+// phase of a swing would add up: so that while is counted in steps and twice as long every time, and changes
+// become rare.
 #include <algorithm>
 #include <cmath>
 
