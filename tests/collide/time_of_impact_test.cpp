@@ -22,25 +22,29 @@ Pose moved(const Pose& p, const Pose& q, double s) {
           p.rotation.slerp(static_cast<Real>(s), q.rotation)};
 }
 
+std::optional<Impact> first_touch(const Shape& a, const Pose& a0, const Pose& a1, const Shape& b,
+                                  const Pose& b0, const Pose& b1, Real separation, Real tolerance) {
+  return time_of_impact(a, Sweep::between(a0, a1), b, Sweep::between(b0, b1), separation, tolerance);
+}
+
 TEST(TimeOfImpact, BulletStopsBeforeThinWall) {
   // A 1 cm ball at 300 m/s, a step of 1/60 s: 5 m, through a wall of 1 mm.
   const Shape ball = SphereShape{Real(0.005)}, wall = BoxShape{{Real(0.0005), 1, 1}};
   for (double y : {0.0, 0.37, -0.9}) {
     const Vec3 from(-2, static_cast<Real>(y), Real(0.1)), to(3, static_cast<Real>(y), Real(0.1));
-    const auto hit =
-        time_of_impact(wall, at({0, 0, 0}), at({0, 0, 0}), ball, at(from), at(to), 0, Real(1e-4));
+    const auto hit = first_touch(wall, at({0, 0, 0}), at({0, 0, 0}), ball, at(from), at(to), 0, Real(1e-4));
     ASSERT_TRUE(hit);
     EXPECT_NEAR(hit->s, (2 - 0.0055) / 5, 1e-4 / 5 + 1e-6);
     EXPECT_LE(hit->s, (2 - 0.0055) / 5 + 1e-6);
     EXPECT_NEAR((hit->normal - Vec3(-1, 0, 0)).norm(), 0, 1e-5);
   }
-  const auto miss = time_of_impact(wall, at({0, 0, 0}), at({0, 0, 0}), ball, at({-2, Real(1.1), 0}),
-                                   at({3, Real(1.1), 0}), 0, Real(1e-4));
+  const auto miss = first_touch(wall, at({0, 0, 0}), at({0, 0, 0}), ball, at({-2, Real(1.1), 0}),
+                                at({3, Real(1.1), 0}), 0, Real(1e-4));
   EXPECT_FALSE(miss);
   // Both moving: only relative motion counts, far from the world's origin too.
   const Vec3 far(300, 200, 100);
-  const auto both = time_of_impact(wall, at(far), at(far + Vec3(10, 0, 0)), ball, at(far + Vec3(-2, 0, 0)),
-                                   at(far + Vec3(13, 0, 0)), 0, Real(1e-4));
+  const auto both = first_touch(wall, at(far), at(far + Vec3(10, 0, 0)), ball, at(far + Vec3(-2, 0, 0)),
+                                at(far + Vec3(13, 0, 0)), 0, Real(1e-4));
   ASSERT_TRUE(both);
   EXPECT_NEAR(both->s, (2 - 0.0055) / 5, 1e-4);
 }
@@ -53,7 +57,7 @@ TEST(TimeOfImpact, SpinningRodHitsABall) {
   const Pose end{Vec3::Zero(), turn(std::numbers::pi / 2, {0, 0, 1}) * flat};
   const Real d = Real(0.8 / std::numbers::sqrt2);
   const auto hit =
-      time_of_impact(rod, {Vec3::Zero(), flat}, end, ball, at({d, d, 0}), at({d, d, 0}), 0, Real(1e-4));
+      first_touch(rod, {Vec3::Zero(), flat}, end, ball, at({d, d, 0}), at({d, d, 0}), 0, Real(1e-4));
   ASSERT_TRUE(hit);
   const double angle = std::numbers::pi / 4 - std::asin(0.15 / 0.8);
   EXPECT_NEAR(hit->s, angle / (std::numbers::pi / 2), 1e-4 / 0.8);
@@ -62,26 +66,25 @@ TEST(TimeOfImpact, SpinningRodHitsABall) {
 
 TEST(TimeOfImpact, PlanesAndTouchingStarts) {
   const Shape plane = PlaneShape{}, box = BoxShape{{Real(0.5), Real(0.5), Real(0.5)}};
-  const auto fall = time_of_impact(plane, {}, {}, box, at({0, 2, 0}), at({0, -2, 0}), 0, Real(1e-5));
+  const auto fall = first_touch(plane, {}, {}, box, at({0, 2, 0}), at({0, -2, 0}), 0, Real(1e-5));
   ASSERT_TRUE(fall);
   EXPECT_NEAR(fall->s, 1.5 / 4, 1e-5);
-  const auto swapped = time_of_impact(box, at({0, 2, 0}), at({0, -2, 0}), plane, {}, {}, 0, Real(1e-5));
+  const auto swapped = first_touch(box, at({0, 2, 0}), at({0, -2, 0}), plane, {}, {}, 0, Real(1e-5));
   ASSERT_TRUE(swapped);
   EXPECT_NEAR((swapped->normal + fall->normal).norm(), 0, 1e-6);
   // A plane that tips up by 30 degrees about z meets the far lower edge of a box 2 m away at tan(angle) = 0.5
   // / 2.5.
-  const auto tip = time_of_impact(plane, {}, {Vec3::Zero(), turn(std::numbers::pi / 6, {0, 0, 1})}, box,
-                                  at({2, 1, 0}), at({2, 1, 0}), 0, Real(1e-5));
+  const auto tip = first_touch(plane, {}, {Vec3::Zero(), turn(std::numbers::pi / 6, {0, 0, 1})}, box,
+                               at({2, 1, 0}), at({2, 1, 0}), 0, Real(1e-5));
   ASSERT_TRUE(tip);
   EXPECT_NEAR(tip->s, std::atan(0.5 / 2.5) / (std::numbers::pi / 6), 1e-4);
-  const auto deep = time_of_impact(box, {}, {}, box, at({Real(0.3), 0, 0}), at({3, 0, 0}), 0, Real(1e-4));
+  const auto deep = first_touch(box, {}, {}, box, at({Real(0.3), 0, 0}), at({3, 0, 0}), 0, Real(1e-4));
   ASSERT_TRUE(deep);
   EXPECT_EQ(deep->s, 0);
   // Leaving, and at rest apart.
-  EXPECT_FALSE(time_of_impact(box, {}, {}, box, at({Real(1.01), 0, 0}), at({3, 0, 0}), 0, Real(1e-4)));
-  EXPECT_FALSE(
-      time_of_impact(box, {}, {}, box, at({Real(1.01), 0, 0}), at({Real(1.01), 0, 0}), 0, Real(1e-4)));
-  EXPECT_FALSE(time_of_impact(plane, {}, {}, plane, {}, {}, 0, Real(1e-4)));
+  EXPECT_FALSE(first_touch(box, {}, {}, box, at({Real(1.01), 0, 0}), at({3, 0, 0}), 0, Real(1e-4)));
+  EXPECT_FALSE(first_touch(box, {}, {}, box, at({Real(1.01), 0, 0}), at({Real(1.01), 0, 0}), 0, Real(1e-4)));
+  EXPECT_FALSE(first_touch(plane, {}, {}, plane, {}, {}, 0, Real(1e-4)));
 }
 
 TEST(TimeOfImpact, NeverMissesAndNeverComesLate) {
@@ -96,7 +99,7 @@ TEST(TimeOfImpact, NeverMissesAndNeverComesLate) {
         b1{(4 * dice.direction()).cast<Real>(), dice.rotation()};
     const double tolerance = 1e-3, wanted = trial % 2 ? 0.02 : 0;
     const auto hit =
-        time_of_impact(a, a0, a1, b, b0, b1, static_cast<Real>(wanted), static_cast<Real>(tolerance));
+        first_touch(a, a0, a1, b, b0, b1, static_cast<Real>(wanted), static_cast<Real>(tolerance));
     (hit ? hits : misses) += 1;
     const auto distance = [&](double s) {
       const Pose pa = moved(a0, a1, s), pb = moved(b0, b1, s);

@@ -5,6 +5,7 @@
 
 #include "plenum/geometry/collide/detail/core.h"
 #include "plenum/geometry/collide/gjk.h"
+#include "plenum/integrate/free_rotation.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -17,15 +18,11 @@ struct Motion {
   Point p0, velocity, spin;  // velocity and angular velocity per unit of s
   Quaternion<double> q0;
 
-  Motion(const Pose& from, const Pose& to, const Point& origin)
-      : p0(from.position.cast<double>() - origin),
-        velocity((to.position.cast<double>() - from.position.cast<double>())),
-        q0(from.rotation.cast<double>().normalized()) {
-    Quaternion<double> turn = to.rotation.cast<double>().normalized() * q0.conjugate();
-    if (turn.w() < 0) turn.coeffs() = -turn.coeffs();
-    const double sine = turn.vec().norm();
-    spin = sine > 0 ? Point(turn.vec() * (2 * std::atan2(sine, turn.w()) / sine)) : Point::Zero();
-  }
+  Motion(const Sweep& sweep, const Point& origin)
+      : p0(sweep.start.position.cast<double>() - origin),
+        velocity(sweep.way.cast<double>()),
+        spin(sweep.turn.cast<double>()),
+        q0(sweep.start.rotation.cast<double>().normalized()) {}
 
   Point position(double s) const { return p0 + s * velocity; }
   Quaternion<double> rotation(double s) const {
@@ -42,18 +39,30 @@ struct Gap {
 
 }  // namespace
 
-std::optional<Impact> time_of_impact(const Shape& shape_a, const Pose& a0, const Pose& a1,
-                                     const Shape& shape_b, const Pose& b0, const Pose& b1, Real separation,
-                                     Real tolerance) {
+Pose Sweep::at(Real s) const {
+  return {start.position + s * way, turned(start.rotation, Vec3(s * turn))};
+}
+
+Sweep Sweep::between(const Pose& from, const Pose& to) {
+  Quaternion<double> turn =
+      to.rotation.cast<double>().normalized() * from.rotation.cast<double>().normalized().conjugate();
+  if (turn.w() < 0) turn.coeffs() = -turn.coeffs();
+  const double sine = turn.vec().norm();
+  const double scale = sine > 0 ? 2 * std::atan2(sine, turn.w()) / sine : 0;
+  return {from, to.position - from.position, (scale * turn.vec()).cast<Real>()};
+}
+
+std::optional<Impact> time_of_impact(const Shape& shape_a, const Sweep& sweep_a, const Shape& shape_b,
+                                     const Sweep& sweep_b, Real separation, Real tolerance) {
   const bool plane_a = std::holds_alternative<PlaneShape>(shape_a.variant());
   if (std::holds_alternative<PlaneShape>(shape_b.variant())) {
     if (plane_a) return std::nullopt;
-    auto impact = time_of_impact(shape_b, b0, b1, shape_a, a0, a1, separation, tolerance);
+    auto impact = time_of_impact(shape_b, sweep_b, shape_a, sweep_a, separation, tolerance);
     if (impact) impact->normal = -impact->normal;
     return impact;
   }
-  const Point origin = b0.position.cast<double>();
-  const Motion ma(a0, a1, origin), mb(b0, b1, origin);
+  const Point origin = sweep_b.start.position.cast<double>();
+  const Motion ma(sweep_a, origin), mb(sweep_b, origin);
   auto core_a = Core::of(shape_a, Pose{}), core_b = Core::of(shape_b, Pose{});
   if (!core_b || (!core_a && !plane_a)) return std::nullopt;
   Core& b = *core_b;
@@ -87,8 +96,12 @@ std::optional<Impact> time_of_impact(const Shape& shape_a, const Pose& a0, const
 
   double s = 0;
   constexpr int most_steps = 1000;
+  Gap last{};
   for (int step = 0;; ++step) {
-    const Gap gap = measure(s);
+    Gap gap = measure(s);
+    // What overlaps by rounding knows no normal.
+    if (step > 0 && !(gap.distance > 0)) gap.normal = last.normal, gap.x = last.x;
+    last = gap;
     const double room = gap.lower_bound - target;
     if (gap.distance <= target + slack || !(room > 0) || step == most_steps)
       return Impact{static_cast<Real>(s), gap.normal.cast<Real>(), (gap.x + origin).cast<Real>()};
@@ -102,7 +115,8 @@ std::optional<Impact> time_of_impact(const Shape& shape_a, const Pose& a0, const
       closing = n.dot(ma.velocity - mb.velocity) + n.cross(ma.spin).norm() * reach_a +
                 n.cross(mb.spin).norm() * reach_b;
     if (!(room < (1 - s) * closing)) return std::nullopt;
-    s = std::min(1.0, s + room / closing);
+    // Half the tolerance stays, so that there is a normal where it ends.
+    s = std::min(1.0, s + std::max(room - 0.5 * slack, 0.25 * slack) / closing);
   }
 }
 

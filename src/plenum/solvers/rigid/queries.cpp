@@ -136,7 +136,8 @@ std::optional<RigidQueries::Hit> RigidQueries::cast(const Shape& shape, const Po
         s = std::min(Real(1), s + (d ? d->distance : margin) / speed);
       }
     } else if (can_collide(other, shape)) {
-      const auto impact = time_of_impact(other, at, at, shape, from, to, 0, tolerance);
+      const auto impact =
+          time_of_impact(other, Sweep::between(at, at), shape, Sweep::between(from, to), 0, tolerance);
       if (impact) hit = {k, c.body, impact->s, impact->x, impact->normal};
     }
     if (hit && (!best || hit->t < best->t || (hit->t == best->t && k < best->collider))) best = hit;
