@@ -1,6 +1,7 @@
 // From specifications to bodies: mass properties, principal frames, colliders.
 #include <Eigen/Eigenvalues>
 #include <numbers>
+#include <sstream>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/convex_hull.h"
@@ -133,6 +134,101 @@ std::pair<Vec3, Real> core_of(const ShapeSpec& s, Real size, const ConvexHull* h
   return {hull->centre, radius / 2};
 }
 
+/// Of the parts of a body, from its point masses, its mass and its inertia where they are given.
+MassProperties whole_of(const BodySpec& body, const std::vector<Pose>& placed,
+                        const std::vector<std::shared_ptr<const ConvexHull>>& hulls, const std::string& key) {
+  if (!body.point_masses.empty() && body.mass > 0)
+    throw Error(
+        Problem{.key = key + "mass", .what = "is given, and point_masses too", .allowed = "one of both"});
+  std::vector<MassProperties> parts;  // about their own centres
+  for (std::size_t s = 0; s < body.shapes.size() && body.point_masses.empty(); ++s) {
+    MassProperties p = properties(body.shapes[s], hulls[s].get());
+    const M3 r = placed[s].rotation.cast<double>().toRotationMatrix();
+    p.centre = (placed[s] * Vec3(p.centre.cast<Real>())).cast<double>();
+    p.inertia = r * p.inertia * r.transpose();
+    parts.push_back(p);
+  }
+  for (const rigid::PointMass& point : body.point_masses) {
+    MassProperties p;
+    p.mass = point.mass;
+    p.centre = point.position.cast<double>();
+    parts.push_back(p);
+  }
+  MassProperties whole;
+  for (const MassProperties& p : parts) whole.mass += p.mass, whole.centre += p.mass * p.centre;
+  if (whole.mass > 0) whole.centre /= whole.mass;
+  for (const MassProperties& p : parts) {
+    const D3 c = p.centre - whole.centre;
+    whole.inertia += p.inertia + p.mass * (c.squaredNorm() * M3::Identity() - c * c.transpose());
+  }
+  double density = body.density;  // what stands for 1 kg/m^3
+  if (!body.point_masses.empty()) density = 1;
+  if (body.mass > 0) density = double(body.mass) / whole.mass;
+  whole.mass *= density, whole.inertia *= density;
+  if (!body.inertia.isZero(0)) whole.inertia = body.inertia.cast<double>().asDiagonal();
+  return whole;
+}
+
+/// Moments about the principal axes, which are those given where they already are such.
+void find_principal_axes(const M3& inertia, D3& moments, M3& axes) {
+  moments = inertia.diagonal();
+  axes = M3::Identity();
+  M3 off = inertia;
+  off.diagonal().setZero();
+  if (!(off.norm() > 1e-9 * inertia.norm())) return;
+  const Eigen::SelfAdjointEigenSolver<M3> eigen(inertia);
+  moments = eigen.eigenvalues();
+  axes = eigen.eigenvectors();
+  if (axes.determinant() < 0) axes.col(0) = -axes.col(0);
+}
+
+/// Throws Error for moments of inertia that no body has.
+void check_moments(const BodySpec& body, const D3& moments, const std::string& key) {
+  const double largest = moments.maxCoeff();
+  if (body.inertia.isZero(0)) {
+    if (!body.point_masses.empty() && !(moments.minCoeff() > 1e-9 * largest))
+      throw Error(Problem{.key = key + "point_masses",
+                          .what = "lie on a line, about which they have no inertia",
+                          .allowed = "a point beside it, or `inertia`"});
+    return;
+  }
+  // Of a mass at a distance r from an axis, r^2 = y^2 + z^2 <= (x^2 + z^2) + (x^2 + y^2).
+  if (largest > (moments.sum() - largest) * (1 + 1e-6)) {
+    const auto text = [](double number) {
+      std::ostringstream out;
+      out << number;
+      return out.str();
+    };
+    throw Error(Problem{.key = key + "inertia",
+                        .what = "has a moment that is larger than the sum of the other two",
+                        .value = text(largest),
+                        .allowed = "at most " + text(moments.sum() - largest)});
+  }
+}
+
+std::uint8_t locks_of(const BodySpec& b) {
+  return static_cast<std::uint8_t>(b.lock_x | b.lock_y << 1 | b.lock_z << 2 | b.lock_turn_x << 3 |
+                                   b.lock_turn_y << 4 | b.lock_turn_z << 5);
+}
+
+/// Friction of a body's surface: the largest coefficients, and which parts of them act along an axis and
+/// across it.
+struct Grip {
+  Real sliding, at_rest;
+  Vec3 axis = Vec3::Zero();
+  Real along = 1, across = 1;
+};
+Grip grip_of(const BodySpec& b) {
+  if (b.friction_axis.isZero(0)) return {b.friction, std::max(b.friction, b.static_friction)};
+  const Real most = std::max(b.friction, b.friction_across);
+  const Real at_rest = b.friction > 0 ? b.static_friction * (most / b.friction) : b.static_friction;
+  if (!(most > 0)) return {0, at_rest};
+  // No ellipse is quite flat: what is left is nothing to see.
+  const auto part = [&](Real friction) { return std::max(friction / most, Real(1e-4)); };
+  return {most, std::max(most, at_rest), b.friction_axis.normalized(), part(b.friction),
+          part(b.friction_across)};
+}
+
 /// Throws Error if a surface cannot be a part of a body.
 void check_surface(const ShapeSpec& s, rigid::Motion motion, const std::string& key) {
   if (motion == rigid::Motion::dynamic)
@@ -245,7 +341,6 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
     // One body of the kind: shapes, mass, principal frame.
     std::vector<std::shared_ptr<const ConvexHull>> hulls(body.shapes.size());
     std::vector<Pose> placed(body.shapes.size());
-    MassProperties whole;
     for (std::size_t s = 0; s < body.shapes.size(); ++s) {
       const ShapeSpec& shape = body.shapes[s];
       if (shape.shape == Form::hull)
@@ -257,36 +352,19 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
       if (is_surface(shape.shape))
         check_surface(shape, body.motion, key("shapes[" + std::to_string(s) + "]."));
       placed[s] = {shape.position, rotation_from_degrees(shape.rotation)};
-      const MassProperties p = properties(shape, hulls[s].get());
-      whole.mass += p.mass;
-      whole.centre += p.mass * (placed[s] * Vec3(p.centre.cast<Real>())).cast<double>();
     }
-    if (whole.mass > 0) whole.centre /= whole.mass;
-    for (std::size_t s = 0; s < body.shapes.size(); ++s) {
-      const MassProperties p = properties(body.shapes[s], hulls[s].get());
-      const M3 r = placed[s].rotation.cast<double>().toRotationMatrix();
-      const D3 c = (placed[s] * Vec3(p.centre.cast<Real>())).cast<double>() - whole.centre;
-      whole.inertia +=
-          r * p.inertia * r.transpose() + p.mass * (c.squaredNorm() * M3::Identity() - c * c.transpose());
-    }
-    D3 moments = whole.inertia.diagonal();
-    M3 axes = M3::Identity();
-    M3 off = whole.inertia;
-    off.diagonal().setZero();
-    if (off.norm() > 1e-9 * whole.inertia.norm()) {
-      const Eigen::SelfAdjointEigenSolver<M3> eigen(whole.inertia);
-      moments = eigen.eigenvalues();
-      axes = eigen.eigenvectors();
-      if (axes.determinant() < 0) axes.col(0) = -axes.col(0);
-    }
+    const bool moves = body.motion == Motion::dynamic;
+    const MassProperties whole = whole_of(body, placed, hulls, key(""));
+    D3 moments;
+    M3 axes;
+    find_principal_axes(whole.inertia, moments, axes);
+    if (moves) check_moments(body, moments, key(""));
     const Pose principal{whole.centre.cast<Real>(), Quat(Eigen::Quaternion<double>(axes).cast<Real>())};
     const Quat turned_back = principal.rotation.conjugate();
     const Pose origin{turned_back * -principal.position, turned_back};
 
-    const bool moves = body.motion == Motion::dynamic;
     std::uint32_t mask = ~std::uint32_t{0};
     for (Index layer : body.passes) mask &= ~(std::uint32_t{1} << layer);
-    const double mass = whole.mass * body.density;
     const Index first_shape = static_cast<Index>(model.shapes.size());
     std::vector<Real> sizes;
     Real reach = 0;
@@ -299,6 +377,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
       sizes.push_back(extent.width);
       reach = std::max(reach, extent.reach + (placed[s].position - principal.position).norm());
     }
+    const Grip grip = grip_of(body);
     const Vec4& o = body.orientation;
     const Quat rotation = rotation_from_degrees(body.rotation) * Quat(o[3], o[0], o[1], o[2]).normalized();
     for (int y = 0; y < body.count_y; ++y)
@@ -315,13 +394,14 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
           state.frames.q.push_back(q.coeffs());
           state.frames.v.push_back(body.motion == Motion::fixed ? Vec3(Vec3::Zero()) : body.velocity);
           state.frames.w.push_back(body.motion == Motion::fixed ? Vec3(Vec3::Zero()) : body.angular_velocity);
-          state.frames.inverse_mass.push_back(moves ? Real(1 / mass) : Real(0));
-          const D3 inertia = moments * double(body.density);
-          state.frames.inverse_inertia.push_back(moves ? Vec3(inertia.cwiseInverse().cast<Real>())
+          state.frames.inverse_mass.push_back(moves ? Real(1 / whole.mass) : Real(0));
+          state.frames.inverse_inertia.push_back(moves ? Vec3(moments.cwiseInverse().cast<Real>())
                                                        : Vec3(Vec3::Zero()));
-          model.inertia.push_back(moves ? Vec3(inertia.cast<Real>()) : Vec3(Vec3::Zero()));
+          model.inertia.push_back(moves ? Vec3(moments.cast<Real>()) : Vec3(Vec3::Zero()));
           model.motion.push_back(body.motion);
           model.gravity_scale.push_back(body.gravity_scale);
+          model.locks.push_back(moves ? locks_of(body) : std::uint8_t(0));
+          model.any_locks |= model.locks.back() != 0;
           model.origin.push_back(origin);
           model.reach.push_back(reach);
           model.first.push_back(static_cast<Index>(model.colliders.size()));
@@ -329,8 +409,9 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
             const Pose local{origin * placed[s].position, (turned_back * placed[s].rotation).normalized()};
             const ShapeSpec& shape = body.shapes[s];
             const auto core = core_of(shape, sizes[s], hulls[s].get());
-            model.colliders.push_back({i, first_shape + static_cast<Index>(s), local, body.friction,
-                                       body.restitution, body.rolling_resistance,
+            model.colliders.push_back({i, first_shape + static_cast<Index>(s), local, grip.sliding,
+                                       body.restitution, body.rolling_resistance, grip.at_rest,
+                                       turned_back * grip.axis, grip.along, grip.across,
                                        turned_back * body.surface_velocity, sizes[s],
                                        detail::round_of(model.shapes[first_shape + s]), core.first,
                                        core.second, std::uint32_t{1} << body.layer, mask, body.sensor});
@@ -355,6 +436,10 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   state.rest.q = state.frames.q;
   model.colour = given.colour;
   detail::build_joints(spec, model, state);
+  model.jointed.assign(model.motion.size(), 0);
+  for (const Joint& joint : model.joints)
+    for (const Index body : {joint.a, joint.b})
+      if (body >= 0) model.jointed[body] = 1;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -7,6 +7,7 @@
 #include "plenum/integrate/free_rotation.h"
 #include "plenum/solvers/rigid/detail/broad.h"
 #include "plenum/solvers/rigid/detail/guests.h"
+#include "plenum/solvers/rigid/detail/locks.h"
 #include "plenum/solvers/rigid/detail/narrow.h"
 #include "plenum/solvers/rigid/detail/rest.h"
 #include "plenum/solvers/rigid/detail/touch.h"
@@ -22,12 +23,14 @@ using detail::BodyVelocity;
 
 constexpr std::size_t bodies_per_block = 64;
 
-void set_inertia(BodyInertia& row, const Quat& q, const Vec3& inverse) {
-  if (inverse.x() == inverse.y() && inverse.y() == inverse.z()) {
+void set_inertia(BodyInertia& row, const Quat& q, const Vec3& inverse, std::uint8_t locks) {
+  locks &= detail::turning_locks;
+  if (inverse.x() == inverse.y() && inverse.y() == inverse.z() && locks == 0) {
     row.inverse[0] = row.inverse[1] = row.inverse[2] = inverse.x();
     return;
   }
-  const Mat3 m = world_inertia<Real>(q, inverse);
+  Mat3 m = world_inertia<Real>(q, inverse);
+  if (locks != 0) m = detail::turning_freely(m, locks);
   row.inverse[0] = m(0, 0), row.inverse[1] = m(1, 1), row.inverse[2] = m(2, 2);
   row.inverse[3] = m(0, 1), row.inverse[4] = m(0, 2), row.inverse[5] = m(1, 2);
 }
@@ -50,7 +53,8 @@ void load_bodies(const Rigid::Model& model, const Rigid::State& state, RigidWork
     w.q[i] = state.frames.q[i];
     w.bodies.inertia[i].inverse_mass = state.frames.inverse_mass[i];
     if (model.motion[i] == Rigid::Motion::dynamic)
-      set_inertia(w.bodies.inertia[i], state.frames.rotation(i), state.frames.inverse_inertia[i]);
+      set_inertia(w.bodies.inertia[i], state.frames.rotation(i), state.frames.inverse_inertia[i],
+                  model.locks[i]);
   });
 }
 
@@ -66,6 +70,18 @@ void push_bodies(const Rigid::Model& model, const Rigid::Params& params, Real h,
   });
 }
 
+/// Stops what moves along locked axes; what turns about them has no inverse inertia there, but may have been
+/// set going.
+void hold_axes(const Rigid::Model& model, RigidWorkspace& w) {
+  if (!model.any_locks) return;
+  for_active(w, [&](Index i) {
+    for (int c = 0; c < 3; ++c) {
+      if (model.locks[i] >> c & 1) w.bodies.velocity[i].v[c] = 0;
+      if (model.locks[i] >> (3 + c) & 1) w.bodies.velocity[i].w[c] = 0;
+    }
+  });
+}
+
 /// Keeps where body i has been turned to.
 void take_attitude(const Rigid::State& state, Index i, const Vec4& q, RigidWorkspace& w) {
   w.q[i] = q;
@@ -73,9 +89,10 @@ void take_attitude(const Rigid::State& state, Index i, const Vec4& q, RigidWorks
   for (int k = 0; k < 4; ++k) w.bodies.motion[i].dq[k] = c[k];
 }
 
-void take_free(const Rigid::State& state, Index i, const Vec4& q, const Vec3& spin, RigidWorkspace& w) {
+void take_free(const Rigid::Model& model, const Rigid::State& state, Index i, const Vec4& q, const Vec3& spin,
+               RigidWorkspace& w) {
   for (int c = 0; c < 3; ++c) w.bodies.velocity[i].w[c] = spin[c];
-  set_inertia(w.bodies.inertia[i], Quat(q), state.frames.inverse_inertia[i]);
+  set_inertia(w.bodies.inertia[i], Quat(q), state.frames.inverse_inertia[i], model.locks[i]);
   take_attitude(state, i, q, w);
 }
 
@@ -84,7 +101,7 @@ void move_bodies(const Rigid::Model& model, const Rigid::State& state, Real h, R
     detail::TurningBatch even, uneven;
     const auto take = [&](detail::TurningBatch& batch) {
       for (std::size_t l = 0; l < batch.size(); ++l)
-        take_free(state, batch.body(l), batch.attitude(l), batch.velocity(l), w);
+        take_free(model, state, batch.body(l), batch.attitude(l), batch.velocity(l), w);
       batch.clear();
     };
     for (std::size_t k = begin; k < end; ++k) {
@@ -101,6 +118,13 @@ void move_bodies(const Rigid::Model& model, const Rigid::State& state, Real h, R
         continue;
       }
       const Vec3& inertia = model.inertia[i];
+      if (model.locks[i] & detail::turning_locks) {
+        Quaternion<double> fine = q.cast<double>();
+        Vector3<double> rate = spin.cast<double>();
+        detail::turn_with_locks(fine, inertia.cast<double>(), model.locks[i], rate, static_cast<double>(h));
+        take_free(model, state, i, fine.cast<Real>().coeffs(), rate.cast<Real>(), w);
+        continue;
+      }
       const Real largest = inertia.maxCoeff();
       const int same = alike(inertia.x(), inertia.y(), largest) + alike(inertia.y(), inertia.z(), largest) +
                        alike(inertia.z(), inertia.x(), largest);
@@ -115,7 +139,7 @@ void move_bodies(const Rigid::Model& model, const Rigid::State& state, Real h, R
         Quaternion<double> fine = q.cast<double>();
         Vector3<double> rate = spin.cast<double>();
         rotate_freely<double>(fine, inertia.cast<double>(), rate, static_cast<double>(h));
-        take_free(state, i, fine.cast<Real>().coeffs(), rate.cast<Real>(), w);
+        take_free(model, state, i, fine.cast<Real>().coeffs(), rate.cast<Real>(), w);
       }
     }
     if (even.size() > 0) even.turn_evenly(h), take(even);
@@ -217,20 +241,25 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
       push_bodies(model, params, h, w);
       if (k > 0) w.solver.collect();
       w.solver.warm_start(w.bodies);
+      hold_axes(model, w);
       if (joints) w.joints.begin(scene, w.bodies, contacts);
       w.solver.solve(w.bodies, true);
       if (joints) w.joints.solve(scene, w.bodies);
+      hold_axes(model, w);
       move_bodies(model, state, h, w);
+      w.solver.hold(w.bodies);
       if (joints) w.joints.update(scene);
       w.solver.solve(w.bodies, false);
       if (joints) {
         w.joints.relax(scene, w.bodies, contacts || k + 1 == params.substeps);
         w.joints.collect();
       }
+      hold_axes(model, w);
     }
     w.solver.restitute(w.bodies);
     w.solver.collect();
     if (joints && contacts) w.joints.relax(scene, w.bodies, true);
+    hold_axes(model, w);
   }
   {
     const StageTimer timer(report.stages, "finish");

@@ -31,6 +31,10 @@ struct Rigid {
     Index shape;  ///< in Model::shapes
     Pose local;   ///< in the body's principal frame
     Real friction, restitution, rolling;
+    Real static_friction;  ///< >= friction
+    Vec3 friction_axis;    ///< unit, in the body's frame; 0: friction is alike in all directions
+    Real friction_along,
+        friction_across;        ///< parts of both frictions that act along the axis, and across it
     Vec3 surface_velocity;      ///< [m/s] in the body's frame
     Real size;                  ///< [m] smallest width
     Real round;                 ///< [m] radius of a sphere or capsule, else 0
@@ -57,16 +61,20 @@ struct Rigid {
   };
   struct Model {
     std::vector<Shape> shapes;
-    std::vector<Collider> colliders;   ///< [K], by body
-    std::vector<Index> first;          ///< [N + 1] colliders of each body
-    std::vector<Motion> motion;        ///< [N]
-    std::vector<Vec3> inertia;         ///< [N] kg m^2 about the principal axes; of dynamic bodies
-    std::vector<Real> gravity_scale;   ///< [N]
-    std::vector<Pose> origin;          ///< [N] the frame its maker gave it, in the principal one
-    std::vector<Real> reach;           ///< [N] m of the farthest point of a body from its centre of mass
-    std::vector<TriangleMesh> meshes;  ///< [own K] what is drawn, in the collider's frame
-    std::vector<std::string> doubts;   ///< about meshes to collide with
-    std::vector<int> palette;          ///< [own K]
+    std::vector<Collider> colliders;  ///< [K], by body
+    std::vector<Index> first;         ///< [N + 1] colliders of each body
+    std::vector<Motion> motion;       ///< [N]
+    std::vector<Vec3> inertia;        ///< [N] kg m^2 about the principal axes; of dynamic bodies
+    std::vector<Real> gravity_scale;  ///< [N]
+    std::vector<std::uint8_t> locks;  ///< [N] axes of the world along (bits 0 to 2), about (3 to 5) which
+                                      ///< a body does not move
+    bool any_locks = false;
+    std::vector<std::uint8_t> jointed;  ///< [N] whether a joint holds it
+    std::vector<Pose> origin;           ///< [N] the frame its maker gave it, in the principal one
+    std::vector<Real> reach;            ///< [N] m of the farthest point of a body from its centre of mass
+    std::vector<TriangleMesh> meshes;   ///< [own K] what is drawn, in the collider's frame
+    std::vector<std::string> doubts;    ///< about meshes to collide with
+    std::vector<int> palette;           ///< [own K]
     rigid::Colour colour = rigid::Colour::plain;
     std::vector<Joint> joints;  ///< [J]
     std::vector<Index2> apart;  ///< pairs of bodies that a joint keeps from touching, smaller first, sorted

@@ -1,5 +1,7 @@
 #include "plenum/solvers/rigid/spec.h"
 
+#include <tuple>
+
 #include "plenum/solvers/rigid/rigid.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -62,6 +64,11 @@ void ShapeSpec::describe(Describer& d) {
      .doc = "which colour of the palette; -1: by turns, and neutral of what forces do not move"});
 }
 
+void PointMass::describe(Describer& d) {
+  d("position", position, {.unit = "m", .min = -1e4, .max = 1e4, .doc = "in the body's frame"});
+  d("mass", mass, {.unit = "kg", .min = 1e-9, .max = 1e12, .doc = "of the point", .logarithmic = true});
+}
+
 void BodySpec::describe(Describer& d) {
   d("name", name, {.doc = "by which joints find it"});
   d("shapes", shapes, {.doc = "fixed to each other", .required = true, .max_count = 4096});
@@ -73,8 +80,34 @@ void BodySpec::describe(Describer& d) {
   d("angular_velocity", angular_velocity, {.unit = "rad/s", .min = -1e4, .max = 1e4, .doc = "in the world"});
   d("density", density,
     {.unit = "kg/m^3", .min = 1e-3, .max = 1e6, .doc = "of its shapes", .logarithmic = true});
+  d("mass", mass,
+    {.unit = "kg", .min = 0, .max = 1e12, .doc = "of the whole, in place of `density`; 0: by that"});
+  d("inertia", inertia,
+    {.unit = "kg m^2",
+     .min = 1e-12,
+     .max = 1e12,
+     .doc = "moments, if given, about the body's own axes through its centre of mass, in place of its "
+            "shapes'"});
+  d("point_masses", point_masses,
+    {.doc = "what its mass, centre and inertia come from, if given, in place of its shapes",
+     .max_count = 100000});
+  for (const auto& [key, lock, text] :
+       {std::tuple("lock_x", &lock_x, "whether it never moves along the world's x axis"),
+        std::tuple("lock_y", &lock_y, "the same of y"), std::tuple("lock_z", &lock_z, "the same of z"),
+        std::tuple("lock_turn_x", &lock_turn_x, "whether it never turns about the world's x axis"),
+        std::tuple("lock_turn_y", &lock_turn_y, "the same of y"),
+        std::tuple("lock_turn_z", &lock_turn_z, "the same of z")})
+    d(key, *lock, {.doc = text});
   d("friction", friction,
     {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
+  d("static_friction", static_friction,
+    {.min = 0, .max = 10, .doc = "of what does not slide yet; never less than `friction`"});
+  d("friction_axis", friction_axis,
+    {.min = -1e4,
+     .max = 1e4,
+     .doc = "direction in the body's frame along which `friction` acts; 0 0 0: in all alike"});
+  d("friction_across", friction_across,
+    {.min = 0, .max = 10, .doc = "coefficient across `friction_axis`, if there is one"});
   d("restitution", restitution,
     {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
   d("rolling_resistance", rolling_resistance,

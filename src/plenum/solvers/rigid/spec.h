@@ -42,6 +42,13 @@ struct ShapeSpec {
   void describe(Describer& d);
 };
 
+/// A part of a body whose mass is in one point.
+struct PointMass {
+  Vec3 position = Vec3::Zero();
+  Real mass = 1;
+  void describe(Describer& d);
+};
+
 /// Bodies of one kind: one, or `count` of them on a grid.
 struct BodySpec {
   std::string name = {};
@@ -53,7 +60,15 @@ struct BodySpec {
   Vec3 velocity = Vec3::Zero();
   Vec3 angular_velocity = Vec3::Zero();
   Real density = 1000;
+  Real mass = 0;
+  Vec3 inertia = Vec3::Zero();
+  std::vector<PointMass> point_masses = {};
+  bool lock_x = false, lock_y = false, lock_z = false;
+  bool lock_turn_x = false, lock_turn_y = false, lock_turn_z = false;
   Real friction = Real(0.5);
+  Real static_friction = 0;
+  Vec3 friction_axis = Vec3::Zero();
+  Real friction_across = 0;
   Real restitution = 0;
   Real rolling_resistance = 0;
   Vec3 surface_velocity = Vec3::Zero();

@@ -4,6 +4,8 @@
 #include <bit>
 #include <limits>
 #include <numbers>
+#include <type_traits>
+#include <utility>
 
 #include "plenum/base/parallel.h"
 
@@ -11,6 +13,9 @@ namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
 constexpr Index batches_per_block = 8;
+
+constexpr int hard_rounds = 4;
+constexpr Real hard_slop = Real(0.1);  ///< part of the size
 
 /// Part of the difference that carried impulses follow in a step. A tenth of a second's memory lets tall
 /// stacks swing; several seconds do not (twenty and forty boxes, tests/rigid).
@@ -72,12 +77,26 @@ constexpr int low(int i, int j) {
     }
 }
 
-/// A unit vector normal to the unit vector n, without a jump where n does not change much. Source: Duff et
-/// al. 2017, "Building an orthonormal basis, revisited".
-Vec3 tangent_to(const Vec3& n) {
-  const Real sign = n.z() >= 0 ? Real(1) : Real(-1);
-  const Real a = -1 / (sign + n.z()), b = n.x() * n.y() * a;
-  return {1 + sign * n.x() * n.x() * a, sign * b, -sign * n.x()};
+/// Inverse of the 2x2 matrix of velocities along t1 and t2 that impulses along them give, at ra and rb.
+[[gnu::always_inline]] inline void invert_tangential(const WideInertia& ia, const WideInertia& ib,
+                                                     const Wide3& ra, const Wide3& rb, const Wide3& t1,
+                                                     const Wide3& t2, Wide& i11, Wide& i12, Wide& i22) {
+  const Wide zero{};
+  const Wide3 a1 = cross(ra, t1), a2 = cross(ra, t2), b1 = cross(rb, t1), b2 = cross(rb, t2);
+  const Wide3 ia1 = ia.inverse * a1, ib1 = ib.inverse * b1;
+  const Wide m = ia.inverse_mass + ib.inverse_mass, length2 = dot(t2, t2);
+  const Wide k11 = m + dot(a1, ia1) + dot(b1, ib1);
+  // Where t2 is 0 nothing acts along it, and nothing is asked for.
+  const Wide k22 =
+      m * length2 + dot(a2, ia.inverse * a2) + dot(b2, ib.inverse * b2) + (length2 > zero ? zero : fill(1));
+  const Wide k12 = dot(a2, ia1) + dot(b2, ib1);
+  const Wide inverse = inverse_or_zero(k11 * k22 - k12 * k12);
+  i11 = k22 * inverse, i12 = -k12 * inverse, i22 = k11 * inverse;
+}
+
+template <class Mask>
+[[gnu::always_inline]] inline Wide3 choose(const Mask& mask, const Wide3& a, const Wide3& b) {
+  return {mask ? a.x : b.x, mask ? a.y : b.y, mask ? a.z : b.z};
 }
 
 void set(Wide3& a, int lane, const Vec3& b) {
@@ -111,7 +130,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
   colour_of_.resize(n);
   std::array<std::array<std::size_t, 5>, num_colours> histogram{};
   constexpr std::uint32_t all = (1u << (num_colours - 1)) - 1;
-  any_restitution_ = any_rolling_ = false;
+  any_restitution_ = any_rolling_ = any_grain_ = false;
   bool any_booked = false;
   for (std::size_t i = 0; i < n; ++i) {
     const ContactInput& c = contacts[i];
@@ -128,6 +147,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
     ++histogram[colour][c.count];
     any_restitution_ |= c.restitution > 0;
     any_rolling_ |= c.rolling > 0;
+    any_grain_ |= c.friction_ratio < 1;
     any_booked |= c.booked;
   }
   // Contacts of a colour in order of their number of points, so that those of a batch have about as many.
@@ -157,7 +177,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       const std::size_t lanes = colour.serial ? 1 : wide;
       Batch& batch = batches_[b];
       batch.count = 0;
-      batch.booked = false;
+      batch.booked = batch.hard = false;
       std::size_t size = 0;
       // The next contacts of this colour.
       for (; size < lanes && first < n; ++size) {
@@ -166,6 +186,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         batch.contact[size] = i;
         batch.count = std::max(batch.count, contacts[i].count);
         batch.booked |= contacts[i].booked;
+        batch.hard |= contacts[i].hard;
         ++first;
       }
       for (; size < wide; ++size) batch.contact[size] = -1;
@@ -193,9 +214,11 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       batch.writes_a = batch.writes_b = 0;
       batch.normal = {zero, fill(1), zero};
       batch.tangent = {fill(1), zero, zero};
-      batch.soft_bias = batch.soft_mass = batch.soft_impulse = batch.slop = batch.push = zero;
-      batch.round_a = batch.round_b = batch.friction = batch.rolling = batch.slide = batch.slide_across =
-          zero;
+      batch.soft_bias = batch.soft_mass = batch.slop = batch.push = zero;
+      batch.soft_impulse = fill(1);
+      batch.round_a = batch.round_b = batch.friction = batch.static_friction = batch.rolling = zero;
+      batch.slide = batch.slide_across = zero;
+      batch.across_part = fill(1);
       batch.ra = batch.rb = batch.roll = {zero, zero, zero};
       batch.along = batch.across = batch.twist = zero;
       for (int p = 0; p < batch.count; ++p) points[p] = Points{};
@@ -211,19 +234,25 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         const bool moves_a = bodies.is_movable(c.body_a), moves_b = bodies.is_movable(c.body_b);
         batch.writes_a |= unsigned(moves_a) << l;
         batch.writes_b |= unsigned(moves_b) << l;
-        const Vec3 tangent = tangent_to(c.normal), other = c.normal.cross(tangent);
+        const Vec3 tangent = c.friction_axis, other = c.friction_ratio * c.normal.cross(tangent);
         set(batch.normal, l, c.normal);
         set(batch.tangent, l, tangent);
         batch.soft_bias[l] = bias, batch.soft_mass[l] = mass, batch.soft_impulse[l] = impulse;
         batch.slop[l] = settings.slop * c.size;
         batch.push[l] = settings.push_speed * c.size;
-        batch.friction[l] = c.friction;
+        if (c.hard) {
+          batch.soft_bias[l] = 1 / h, batch.soft_mass[l] = 1, batch.soft_impulse[l] = 0;
+          batch.slop[l] = c.jointed ? std::numeric_limits<Real>::max() : hard_slop * c.size;
+        }
+        batch.across_part[l] = c.friction_ratio;
+        batch.friction[l] = c.friction, batch.static_friction[l] = c.static_friction;
         batch.rolling[l] = c.rolling;
         batch.round_a[l] = c.round_a, batch.round_b[l] = c.round_b;
         batch.slide[l] = c.surface_velocity.dot(tangent);
         batch.slide_across[l] = c.surface_velocity.dot(other);
         batch.along[l] = c.friction_impulse.dot(tangent);
-        batch.across[l] = c.friction_impulse.dot(other);
+        batch.across[l] =
+            c.friction_ratio > 0 ? c.friction_impulse.dot(other) / (c.friction_ratio * c.friction_ratio) : 0;
         batch.twist[l] = c.twist_impulse;
         // The patch: the centre of pressure, or of the points while nothing presses.
         Real sum = 0;
@@ -280,16 +309,8 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
           for (int q = 0; q <= p; ++q)
             batch.block[low(p, q)] = batch.block[low(p, q)] * present[p] * present[q];
       }
-      const Wide3 t1 = batch.tangent, t2 = cross(batch.normal, t1);
-      const Wide3 a1 = cross(batch.ra, t1), a2 = cross(batch.ra, t2), b1 = cross(batch.rb, t1),
-                  b2 = cross(batch.rb, t2);
-      const Wide3 ia1 = ia.inverse * a1, ib1 = ib.inverse * b1;
-      const Wide m = ia.inverse_mass + ib.inverse_mass;
-      const Wide k11 = m + dot(a1, ia1) + dot(b1, ib1);
-      const Wide k22 = m + dot(a2, ia.inverse * a2) + dot(b2, ib.inverse * b2);
-      const Wide k12 = dot(a2, ia1) + dot(b2, ib1);
-      const Wide inverse = inverse_or_zero(k11 * k22 - k12 * k12);
-      batch.k11 = k22 * inverse, batch.k12 = -k12 * inverse, batch.k22 = k11 * inverse;
+      invert_tangential(ia, ib, batch.ra, batch.rb, batch.tangent, batch.across_axis(), batch.k11, batch.k12,
+                        batch.k22);
       batch.twist_mass = inverse_or_zero(dot(batch.normal, ia.inverse * batch.normal) +
                                          dot(batch.normal, ib.inverse * batch.normal));
     }
@@ -302,13 +323,22 @@ void ContactSolver::warm_start(SolverBodies& bodies) {
     Points* points = points_.data() + batch.first_point;
     WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
     const WideInertia ia = gather_inertia(bodies, batch.a), ib = gather_inertia(bodies, batch.b);
+    if (batch.hard) {
+      // Anew in every sub-step: bodies may have turned far.
+      const Wide zero{};
+      const auto hard = batch.soft_impulse == zero;
+      for (int p = 0; p < batch.count; ++p) points[p].impulse = hard ? zero : points[p].impulse;
+      batch.along = hard ? zero : batch.along, batch.across = hard ? zero : batch.across;
+      batch.twist = hard ? zero : batch.twist;
+      batch.roll = choose(hard, Wide3{zero, zero, zero}, batch.roll);
+    }
     for (int p = 0; p < batch.count; ++p) {
       points[p].start = points[p].impulse;
       const Wide3 impulse = points[p].impulse * batch.normal;
       push<-1>(va, ia, points[p].ra, impulse);
       push<1>(vb, ib, points[p].rb, impulse);
     }
-    const Wide3 slip = batch.along * batch.tangent + batch.across * cross(batch.normal, batch.tangent);
+    const Wide3 slip = batch.along * batch.tangent + batch.across * batch.across_axis();
     push<-1>(va, ia, batch.ra, slip);
     push<1>(vb, ib, batch.rb, slip);
     const Wide3 twist = batch.twist * batch.normal + batch.roll;
@@ -319,129 +349,215 @@ void ContactSolver::warm_start(SolverBodies& bodies) {
   });
 }
 
-template <bool with_bias>
-void ContactSolver::solve_batches(SolverBodies& bodies) {
+[[gnu::always_inline]] inline Wide ContactSolver::separation_of(const Batch& batch, const Points& point,
+                                                                const WideMotion& a, const WideMotion& b) {
+  // Of the cores: what is round keeps its distance while it turns.
+  const Wide3& n = batch.normal;
+  const Wide3 moved = b.dx - a.dx + rotate(b.u, b.w, point.rb + batch.round_b * n) -
+                      rotate(a.u, a.w, point.ra - batch.round_a * n);
+  return point.gap + dot(n, moved);
+}
+
+ContactSolver::Arms::Arms(const Batch& batch, const Points* points, const SolverBodies& bodies,
+                          const WideInertia& ia, const WideInertia& ib) {
+  const Wide zero{};
+  const auto hard = batch.soft_impulse == zero;
+  const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
+  // What is round pushes with its surface, wherever that is.
+  const Wide3 skin_a = batch.round_a * batch.normal, skin_b = batch.round_b * batch.normal;
+  const auto turn_a = [&](const Wide3& r) {
+    return choose(hard, rotate(ma.u, ma.w, r - skin_a) + skin_a, r);
+  };
+  const auto turn_b = [&](const Wide3& r) {
+    return choose(hard, rotate(mb.u, mb.w, r + skin_b) - skin_b, r);
+  };
+  for (int p = 0; p < batch.count; ++p) {
+    ra[p] = turn_a(points[p].ra), rb[p] = turn_b(points[p].rb);
+    const Wide k = response(ia, ra[p], batch.normal) + response(ib, rb[p], batch.normal);
+    mass[p] = hard ? (points[p].mass > zero ? inverse_or_zero(k) : zero) : points[p].mass;
+  }
+  patch_a = turn_a(batch.ra), patch_b = turn_b(batch.rb);
+  invert_tangential(ia, ib, patch_a, patch_b, batch.tangent, batch.across_axis(), k11, k12, k22);
+  k11 = hard ? k11 : batch.k11, k12 = hard ? k12 : batch.k12, k22 = hard ? k22 : batch.k22;
+}
+
+template <bool with_bias, bool hard>
+[[gnu::always_inline]] inline void ContactSolver::solve_batch(SolverBodies& bodies, Batch& batch) {
   const Wide zero{}, one = fill(1), rate = fill(1 / settings_.h),
                      tiny = fill(std::numeric_limits<Real>::min());
   const bool rolling = any_rolling_;
-  each_batch([&](std::size_t b) {
-    Batch& batch = batches_[b];
-    Points* points = points_.data() + batch.first_point;
-    WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
-    const WideInertia ia = gather_inertia(bodies, batch.a), ib = gather_inertia(bodies, batch.b);
-    const Wide3 n = batch.normal, t1 = batch.tangent, t2 = cross(n, t1);
+  Points* points = points_.data() + batch.first_point;
+  WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
+  const WideInertia ia = gather_inertia(bodies, batch.a), ib = gather_inertia(bodies, batch.b);
+  const Wide3 n = batch.normal, t1 = batch.tangent, t2 = batch.across_axis();
+  std::conditional_t<hard, Arms, int> turned = [&] {
+    if constexpr (hard)
+      return Arms(batch, points, bodies, ia, ib);
+    else
+      return 0;
+  }();
+  // Where points and the patch push.
+  const auto arm_a = [&](int p) -> const Wide3& {
+    if constexpr (hard)
+      return turned.ra[p];
+    else
+      return points[p].ra;
+  };
+  const auto arm_b = [&](int p) -> const Wide3& {
+    if constexpr (hard)
+      return turned.rb[p];
+    else
+      return points[p].rb;
+  };
+  const auto mass_at = [&](int p) -> const Wide& {
+    if constexpr (hard)
+      return turned.mass[p];
+    else
+      return points[p].mass;
+  };
+  const auto& patch = [&]() -> const auto& {
+    if constexpr (hard)
+      return turned;
+    else
+      return batch;
+  }
+  ();
+  const auto patch_arms = [&]() -> std::pair<const Wide3&, const Wide3&> {
+    if constexpr (hard)
+      return {turned.patch_a, turned.patch_b};
+    else
+      return {batch.ra, batch.rb};
+  }();
 
-    // Friction first: what keeps bodies apart has the last word.
-    Wide pressed{}, levered{};
+  // Friction first: what keeps bodies apart has the last word.
+  Wide pressed{}, levered{};
+  for (int p = 0; p < batch.count; ++p) {
+    // What pushes overlap apart takes from the impulse for a moment; friction does not follow it.
+    const Wide presses = max(points[p].impulse, points[p].start);
+    pressed += presses;
+    levered += presses * points[p].lever;
+  }
+  {
+    const Wide rate_of_twist = dot(n, vb.w - va.w);
+    const Wide limit = batch.friction * levered;
+    const Wide wanted = batch.twist - batch.twist_mass * rate_of_twist;
+    const Wide twist = max(-limit, min(limit, wanted));
+    const Wide3 change = (twist - batch.twist) * n;
+    batch.twist = twist;
+    va.w -= ia.inverse * change;
+    vb.w += ib.inverse * change;
+  }
+  if (rolling) {
+    // Only what rolls: turning about the tangents.
+    const Wide3 turning = vb.w - va.w;
+    const Wide3 tangential = turning - dot(n, turning) * n;
+    // A bound on the stiffest direction keeps the step a descent whatever the inertia's axes.
+    const Wide stiffest =
+        ia.inverse.xx + ia.inverse.yy + ia.inverse.zz + ib.inverse.xx + ib.inverse.yy + ib.inverse.zz;
+    const Wide3 wanted = batch.roll - inverse_or_zero(stiffest) * tangential;
+    const Wide limit = batch.rolling * pressed, length = sqrt(dot(wanted, wanted) + tiny);
+    const Wide scale = min(fill(1), limit / length);
+    const Wide3 roll = scale * wanted, change = roll - batch.roll;
+    batch.roll = roll;
+    va.w -= ia.inverse * change;
+    vb.w += ib.inverse * change;
+  }
+  {
+    const Wide3 slip = velocity_at(vb, patch_arms.second) - velocity_at(va, patch_arms.first);
+    const Wide s1 = dot(t1, slip) - batch.slide, s2 = dot(t2, slip) - batch.slide_across;
+    const Wide wanted1 = batch.along - (patch.k11 * s1 + patch.k12 * s2);
+    const Wide wanted2 = batch.across - (patch.k12 * s1 + patch.k22 * s2);
+    const Wide length = sqrt(wanted1 * wanted1 + wanted2 * wanted2 + tiny);
+    const auto sticks = length <= batch.static_friction * pressed;
+    const Wide limit = batch.friction * pressed;
+    const Wide scale = sticks ? one : min(one, limit / length);
+    Wide along = scale * wanted1, across = scale * wanted2;
+    if (any_grain_) {
+      // Along an ellipse force and slip are not parallel: a step against the slip, at most as long as the
+      // stiffest direction allows, and back onto the cone, ends where the slip is normal to it.
+      const Wide step =
+          (patch.k11 * patch.k22 - patch.k12 * patch.k12) * inverse_or_zero(patch.k11 + patch.k22);
+      const Wide slide1 = batch.along - step * s1, slide2 = batch.across - step * s2;
+      const Wide part = min(one, limit / sqrt(slide1 * slide1 + slide2 * slide2 + tiny));
+      const auto slides = (batch.across_part < one) & (length > batch.static_friction * pressed);
+      along = slides ? part * slide1 : along, across = slides ? part * slide2 : across;
+    }
+    const Wide3 change = (along - batch.along) * t1 + (across - batch.across) * t2;
+    batch.along = along, batch.across = across;
+    push<-1>(va, ia, patch_arms.first, change);
+    push<1>(vb, ib, patch_arms.second, change);
+  }
+
+  const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
+  Wide bias[4], scale[4], keep[4], change[4], speed[4];
+  for (int p = 0; p < batch.count; ++p) {
+    Points& point = points[p];
+    speed[p] = dot(n, velocity_at(vb, arm_b(p)) - velocity_at(va, arm_a(p)));
+    const Wide separation = separation_of(batch, point, ma, mb);
+    const auto open = separation > zero;
+    scale[p] = one, keep[p] = zero;
+    bias[p] = open ? separation * rate : zero;
+    if constexpr (with_bias) {
+      bias[p] = open ? bias[p] : max(batch.soft_bias * min(zero, separation + batch.slop), -batch.push);
+      scale[p] = open ? one : batch.soft_mass;
+      keep[p] = open ? zero : batch.soft_impulse;
+      point.approach = point.impulse + point.largest > zero ? point.approach : speed[p];
+    }
+  }
+  // First as if all points kept pressing, which at rest they do: exact for the pair, and the same for each
+  // point. Where one would have to pull, they are taken in turn.
+  bool in_turn = batch.count == 1;
+  if (!in_turn) {
+    Wide error[4], least = zero;
+    for (int p = 0; p < batch.count; ++p) error[p] = scale[p] * (speed[p] + bias[p]);
     for (int p = 0; p < batch.count; ++p) {
-      // What pushes overlap apart takes from the impulse for a moment; friction does not follow it.
-      const Wide presses = max(points[p].impulse, points[p].start);
-      pressed += presses;
-      levered += presses * points[p].lever;
+      Wide sum = keep[p] * (points[p].impulse - points[p].carried);
+      for (int q = 0; q < batch.count; ++q) sum += batch.block[p > q ? low(p, q) : low(q, p)] * error[q];
+      change[p] = -sum;
+      least = min(least, points[p].impulse - sum);
     }
-    {
-      const Wide rate_of_twist = dot(n, vb.w - va.w);
-      const Wide limit = batch.friction * levered;
-      const Wide wanted = batch.twist - batch.twist_mass * rate_of_twist;
-      const Wide twist = max(-limit, min(limit, wanted));
-      const Wide3 change = (twist - batch.twist) * n;
-      batch.twist = twist;
-      va.w -= ia.inverse * change;
-      vb.w += ib.inverse * change;
+    // What is hard asks for more than a matrix bears whose points are close together.
+    const auto pulls = (least < zero) | (batch.soft_impulse == zero);
+    in_turn = any(pulls);
+    Wide sum{};
+    Wide3 ra{zero, zero, zero}, rb = ra;
+    for (int p = 0; p < batch.count; ++p) {
+      change[p] = pulls ? zero : change[p];
+      points[p].impulse += change[p];
+      points[p].largest = max(points[p].largest, points[p].impulse);
+      sum += change[p];
+      ra += change[p] * points[p].ra, rb += change[p] * points[p].rb;
     }
-    if (rolling) {
-      // Only what rolls: turning about the tangents.
-      const Wide3 turning = vb.w - va.w;
-      const Wide3 tangential = turning - dot(n, turning) * n;
-      // A bound on the stiffest direction keeps the step a descent whatever the inertia's axes.
-      const Wide stiffest =
-          ia.inverse.xx + ia.inverse.yy + ia.inverse.zz + ib.inverse.xx + ib.inverse.yy + ib.inverse.zz;
-      const Wide3 wanted = batch.roll - inverse_or_zero(stiffest) * tangential;
-      const Wide limit = batch.rolling * pressed, length = sqrt(dot(wanted, wanted) + tiny);
-      const Wide scale = min(fill(1), limit / length);
-      const Wide3 roll = scale * wanted, change = roll - batch.roll;
-      batch.roll = roll;
-      va.w -= ia.inverse * change;
-      vb.w += ib.inverse * change;
-    }
-    {
-      const Wide3 slip = velocity_at(vb, batch.rb) - velocity_at(va, batch.ra);
-      const Wide s1 = dot(t1, slip) - batch.slide, s2 = dot(t2, slip) - batch.slide_across;
-      const Wide wanted1 = batch.along - (batch.k11 * s1 + batch.k12 * s2);
-      const Wide wanted2 = batch.across - (batch.k12 * s1 + batch.k22 * s2);
-      const Wide limit = batch.friction * pressed;
-      const Wide length = sqrt(wanted1 * wanted1 + wanted2 * wanted2 + tiny);
-      const Wide scale = min(fill(1), limit / length);
-      const Wide along = scale * wanted1, across = scale * wanted2;
-      const Wide3 change = (along - batch.along) * t1 + (across - batch.across) * t2;
-      batch.along = along, batch.across = across;
-      push<-1>(va, ia, batch.ra, change);
-      push<1>(vb, ib, batch.rb, change);
-    }
-
-    const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
-    const Wide3 apart = mb.dx - ma.dx;
-    Wide bias[4], scale[4], keep[4], change[4], speed[4];
+    va.v -= (ia.inverse_mass * sum) * n, vb.v += (ib.inverse_mass * sum) * n;
+    va.w -= ia.inverse * cross(ra, n), vb.w += ib.inverse * cross(rb, n);
+    if (in_turn)
+      for (int p = 0; p < batch.count; ++p)
+        scale[p] = pulls ? scale[p] : zero, keep[p] = pulls ? keep[p] : zero;
+  }
+  // What bodies turn far about settles in no single round.
+  for (int round = 0; in_turn && round < (hard ? hard_rounds : 1); ++round)
     for (int p = 0; p < batch.count; ++p) {
       Points& point = points[p];
-      speed[p] = dot(n, velocity_at(vb, point.rb) - velocity_at(va, point.ra));
-      // Of the cores: what is round keeps its distance while it turns.
-      const Wide3 moved = apart + rotate(mb.u, mb.w, point.rb + batch.round_b * n) -
-                          rotate(ma.u, ma.w, point.ra - batch.round_a * n);
-      const Wide separation = point.gap + dot(n, moved);
-      const auto open = separation > zero;
-      scale[p] = one, keep[p] = zero;
-      bias[p] = open ? separation * rate : zero;
-      if constexpr (with_bias) {
-        bias[p] = open ? bias[p] : max(batch.soft_bias * min(zero, separation + batch.slop), -batch.push);
-        scale[p] = open ? one : batch.soft_mass;
-        keep[p] = open ? zero : batch.soft_impulse;
-        point.approach = point.impulse + point.largest > zero ? point.approach : speed[p];
-      }
+      const Wide normal_velocity = dot(n, velocity_at(vb, arm_b(p)) - velocity_at(va, arm_a(p)));
+      const Wide impulse = max(zero, point.impulse - mass_at(p) * scale[p] * (normal_velocity + bias[p]) -
+                                         keep[p] * (point.impulse - point.carried));
+      const Wide3 push_by = (impulse - point.impulse) * n;
+      point.impulse = impulse;
+      point.largest = max(point.largest, impulse);
+      push<-1>(va, ia, arm_a(p), push_by);
+      push<1>(vb, ib, arm_b(p), push_by);
     }
-    // First as if all points kept pressing, which at rest they do: exact for the pair, and the same for each
-    // point. Where one would have to pull, they are taken in turn.
-    bool in_turn = batch.count == 1;
-    if (!in_turn) {
-      Wide error[4], least = zero;
-      for (int p = 0; p < batch.count; ++p) error[p] = scale[p] * (speed[p] + bias[p]);
-      for (int p = 0; p < batch.count; ++p) {
-        Wide sum = keep[p] * (points[p].impulse - points[p].carried);
-        for (int q = 0; q < batch.count; ++q) sum += batch.block[p > q ? low(p, q) : low(q, p)] * error[q];
-        change[p] = -sum;
-        least = min(least, points[p].impulse - sum);
-      }
-      const auto pulls = least < zero;
-      in_turn = any(pulls);
-      Wide sum{};
-      Wide3 ra{zero, zero, zero}, rb = ra;
-      for (int p = 0; p < batch.count; ++p) {
-        change[p] = pulls ? zero : change[p];
-        points[p].impulse += change[p];
-        points[p].largest = max(points[p].largest, points[p].impulse);
-        sum += change[p];
-        ra += change[p] * points[p].ra, rb += change[p] * points[p].rb;
-      }
-      va.v -= (ia.inverse_mass * sum) * n, vb.v += (ib.inverse_mass * sum) * n;
-      va.w -= ia.inverse * cross(ra, n), vb.w += ib.inverse * cross(rb, n);
-      if (in_turn)
-        for (int p = 0; p < batch.count; ++p)
-          scale[p] = pulls ? scale[p] : zero, keep[p] = pulls ? keep[p] : zero;
-    }
-    if (in_turn)
-      for (int p = 0; p < batch.count; ++p) {
-        Points& point = points[p];
-        const Wide normal_velocity = dot(n, velocity_at(vb, point.rb) - velocity_at(va, point.ra));
-        const Wide impulse = max(zero, point.impulse - point.mass * scale[p] * (normal_velocity + bias[p]) -
-                                           keep[p] * (point.impulse - point.carried));
-        const Wide3 push_by = (impulse - point.impulse) * n;
-        point.impulse = impulse;
-        point.largest = max(point.largest, impulse);
-        push<-1>(va, ia, point.ra, push_by);
-        push<1>(vb, ib, point.rb, push_by);
-      }
-    scatter_velocity(bodies, batch.a, batch.writes_a, va);
-    scatter_velocity(bodies, batch.b, batch.writes_b, vb);
+  scatter_velocity(bodies, batch.a, batch.writes_a, va);
+  scatter_velocity(bodies, batch.b, batch.writes_b, vb);
+}
+
+template <bool with_bias>
+void ContactSolver::solve_batches(SolverBodies& bodies) {
+  each_batch([&](std::size_t b) {
+    if (batches_[b].hard)
+      solve_batch<with_bias, true>(bodies, batches_[b]);
+    else
+      solve_batch<with_bias, false>(bodies, batches_[b]);
   });
 }
 
@@ -478,6 +594,29 @@ void ContactSolver::restitute(SolverBodies& bodies) {
   });
 }
 
+void ContactSolver::hold(SolverBodies& bodies) const {
+  for (const Batch& batch : batches_) {
+    if (!batch.hard) continue;
+    const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
+    const Wide zero{};
+    Wide deepest = zero;
+    for (int p = 0; p < batch.count; ++p) {
+      const Points& point = points_[batch.first_point + std::uint32_t(p)];
+      const Wide separation = separation_of(batch, point, ma, mb) + batch.slop;
+      deepest = min(deepest, point.mass > zero ? separation : zero);
+    }
+    for (int l = 0; l < wide; ++l) {
+      if (!(batch.soft_impulse[l] == 0 && deepest[l] < 0)) continue;
+      const Real ka = bodies.inertia[batch.a[l]].inverse_mass, kb = bodies.inertia[batch.b[l]].inverse_mass;
+      const Vec3 apart = (deepest[l] / (ka + kb)) * get(batch.normal, l);
+      for (int c = 0; c < 3; ++c) {
+        if (batch.writes_a >> l & 1) bodies.motion[batch.a[l]].dx[c] += ka * apart[c];
+        if (batch.writes_b >> l & 1) bodies.motion[batch.b[l]].dx[c] -= kb * apart[c];
+      }
+    }
+  }
+}
+
 void ContactSolver::collect() {
   parallel_for(sums_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
@@ -498,10 +637,11 @@ void ContactSolver::given(std::span<ContactGift> out) const {
     const Sums& sums = sums_[b];
     for (int l = 0; l < wide; ++l) {
       if (batch.contact[l] < 0) continue;
-      const Vec3 n = get(batch.normal, l), t = get(batch.tangent, l);
+      const Vec3 t = get(batch.tangent, l), n = get(batch.normal, l);
+      const Vec3 other = batch.across_part[l] * n.cross(t);
       ContactGift& gift = out[batch.contact[l]];
       gift.arm = get(batch.ra, l);
-      gift.impulse = sums.along[l] * t + sums.across[l] * n.cross(t);
+      gift.impulse = sums.along[l] * t + sums.across[l] * other;
       gift.couple = get(sums.turn, l);
       for (int p = 0; p < batch.count; ++p) {
         const Vec3 push = sums.normal[p][l] * n;
@@ -525,7 +665,7 @@ void ContactSolver::store(std::span<ContactInput> contacts) const {
           c.points[p].carried += carry_rate * (c.points[p].impulse - c.points[p].carried);
         }
         const Vec3 n = get(batch.normal, l), t = get(batch.tangent, l);
-        c.friction_impulse = batch.along[l] * t + batch.across[l] * n.cross(t);
+        c.friction_impulse = batch.along[l] * t + (batch.across[l] * batch.across_part[l]) * n.cross(t);
         c.twist_impulse = batch.twist[l];
       }
     }

@@ -7,9 +7,11 @@
 // Catto 2024, "Solver2D" ("soft step"); soft constraints as in Catto 2011, "Soft constraints", but about the
 // impulse that a point has carried over the last seconds instead of about zero: the multiplier method of
 // Hestenes 1969 and Powell 1969, under which a load at rest needs no overlap to hold it. The points of a
-// contact are solved together while all of them press, and in turn where one lets go. Contacts are coloured
-// so that those of one colour share no movable body, and eight of one colour make a batch: a batch is solved
-// by vector instructions, the batches of a colour in parallel.
+// contact are solved together while all of them press, and in turn where one lets go. Friction that depends
+// on the direction has an elliptic cone (Goyal, Ruina & Papadopoulos 1991, "Planar sliding with dry
+// friction"; the slip is normal to the ellipse where the force is). Contacts are coloured so that those of
+// one colour share no movable body, and eight of one colour make a batch: a batch is solved by vector
+// instructions, the batches of a colour in parallel.
 #include <array>
 #include <cstdint>
 #include <span>
@@ -34,14 +36,19 @@ struct ContactInput {
   } points[4];
   Vec3 friction_impulse;  ///< [N s] on b, tangential, in/out
   Real twist_impulse;     ///< [N m s] about the normal, in/out
-  Real friction;          ///< Coulomb coefficient
+  Real friction;          ///< Coulomb coefficient of what slides
+  Real static_friction;   ///< of what rests, >= friction
+  Vec3 friction_axis;     ///< tangential unit vector along which both act
+  Real friction_ratio;    ///< in [0, 1]: part of them that acts across it
   Real restitution;       ///< in [0, 1]
   Real rolling;           ///< [m] of rolling resistance
   Vec3 surface_velocity;  ///< [m/s] of a's surface past itself (conveyors), minus b's
   Real size;              ///< [m] of the smaller body; lengths below are parts of it
   Real round_a,
-      round_b;  ///< [m] radius of a ball or capsule, whose surface slides under the point as it rolls
-  bool booked;  ///< whether ContactSolver::given() is to be asked of it
+      round_b;   ///< [m] radius of a ball or capsule, whose surface slides under the point as it rolls
+  bool jointed;  ///< whether a joint holds one of the bodies, which is not moved then by hold()
+  bool hard;     ///< whether nothing may be overlapped at the end of a sub-step: see hold()
+  bool booked;   ///< whether ContactSolver::given() is to be asked of it
 };
 
 /// What a contact gave its second body in a whole step, in the world.
@@ -73,6 +80,9 @@ class ContactSolver {
   void solve(SolverBodies& bodies, bool with_bias);
   /// Bounces, once after the sub-steps.
   void restitute(SolverBodies& bodies);
+  /// Moves what overlaps at hard contacts straight apart, after the bodies have moved. Bodies that turn by
+  /// radians in a sub-step would not be held by velocities alone.
+  void hold(SolverBodies& bodies) const;
   /// Ends a sub-step for given(): adds up what the booked contacts have given in it.
   void collect();
   /// out [C]; only that of booked contacts means anything.
@@ -91,11 +101,12 @@ class ContactSolver {
     unsigned writes_a, writes_b;              ///< bits of the lanes whose body moves
     std::uint32_t first_point;                ///< in points_
     int count;                                ///< most points of any lane
-    bool booked;                              ///< whether any lane is
-    Wide3 normal, tangent;                    ///< from a to b; the other tangent is normal x tangent
+    bool booked, hard;                        ///< whether any lane is
+    Wide3 normal, tangent;                    ///< from a to b; the other tangent is across_axis()
+    Wide across_part;                         ///< part of friction that acts across the tangent
     Wide soft_bias, soft_mass, soft_impulse;  ///< of overlap: [1/s], and parts of 1
     Wide slop, push;                          ///< [m], [m/s]
-    Wide friction, rolling;
+    Wide friction, static_friction, rolling;
     Wide round_a, round_b;      ///< [m]
     Wide3 ra, rb;               ///< [m] anchors of the friction patch
     Wide slide, slide_across;   ///< [m/s] wanted along the tangents
@@ -104,6 +115,10 @@ class ContactSolver {
     Wide twist_mass;            ///< [kg m^2]
     Wide along, across, twist;  ///< impulses [N s], [N m s]
     Wide3 roll;                 ///< [N m s]
+
+    /// The second tangent, as long as friction across is a part of that along: measured in it, an ellipse of
+    /// friction is the same round cone.
+    Wide3 across_axis() const { return across_part * cross(normal, tangent); }
   };
   /// One point of each of a batch's contacts.
   struct alignas(sizeof(Wide)) Points {
@@ -118,6 +133,17 @@ class ContactSolver {
     Wide approach;  ///< [m/s] normal velocity before it first pressed
     Wide restitution;
   };
+  /// Where hard contacts push: anchors turn with their bodies and masses are those of the inertia there, as
+  /// fast bodies may turn by radians in a step. Of the others those of the step's start.
+  struct Arms {
+    Wide3 ra[4], rb[4];
+    Wide mass[4];
+    Wide3 patch_a, patch_b;
+    Wide k11, k12, k22;
+
+    Arms(const Batch& batch, const Points* points, const SolverBodies& bodies, const WideInertia& ia,
+         const WideInertia& ib);
+  };
   /// Sums of what a batch gave over the sub-steps, of each of its points and of its patch.
   struct alignas(sizeof(Wide)) Sums {
     Wide normal[4], along, across;
@@ -129,8 +155,12 @@ class ContactSolver {
   };
   template <class F>
   void each_batch(F&& f) const;
+  static Wide separation_of(const Batch& batch, const Points& point, const WideMotion& a,
+                            const WideMotion& b);  ///< [m] after the bodies' motions
   template <bool with_bias>
   void solve_batches(SolverBodies& bodies);
+  template <bool with_bias, bool hard>
+  void solve_batch(SolverBodies& bodies, Batch& batch);
 
   ContactSettings settings_;
   AlignedVector<Batch> batches_;
@@ -140,7 +170,7 @@ class ContactSolver {
   std::vector<std::uint32_t> used_;      ///< [N + 1] colours of each body
   std::vector<std::uint8_t> colour_of_;  ///< [C]
   std::vector<Index> order_;             ///< contacts by colour and number of points
-  bool any_restitution_ = false, any_rolling_ = false;
+  bool any_restitution_ = false, any_rolling_ = false, any_grain_ = false;
 };
 
 }}  // namespace plenum::PLENUM_ABI::detail

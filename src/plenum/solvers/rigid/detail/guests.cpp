@@ -35,6 +35,8 @@ void make_room(Rigid::Model& model, Rigid::State& state, std::span<const SolidBo
   model.motion.resize(n, Rigid::Motion::fixed);
   model.inertia.resize(n, Vec3::Zero());
   model.gravity_scale.resize(n, Real(0));
+  model.locks.resize(n, 0);
+  model.jointed.resize(n, 0);
   model.origin.resize(n);
   model.reach.resize(bodies);
   for (std::size_t g = 0; g < solids.size(); ++g) {
@@ -46,6 +48,10 @@ void make_room(Rigid::Model& model, Rigid::State& state, std::span<const SolidBo
                                .friction = 0,
                                .restitution = 0,
                                .rolling = 0,
+                               .static_friction = 0,
+                               .friction_axis = Vec3::Zero(),
+                               .friction_along = 1,
+                               .friction_across = 1,
                                .surface_velocity = Vec3::Zero(),
                                .size = extent.width,
                                .round = detail::round_of(shape),
@@ -92,7 +98,7 @@ bool Rigid::meet(Model& model, State& state, std::span<const SolidBody> solids, 
     const Eigen::AngleAxis<Real> angle(turn);
     f.w[i] = turns ? Vec3(angle.axis() * (angle.angle() / dt)) : Vec3(Vec3::Zero());
     model.motion[i] = f.v[i].isZero(0) && f.w[i].isZero(0) ? Motion::fixed : Motion::kinematic;
-    model.colliders[colliders + g].friction = solid.friction;
+    model.colliders[colliders + g].friction = model.colliders[colliders + g].static_friction = solid.friction;
     model.colliders[colliders + g].restitution = solid.restitution;
   }
   return others;

@@ -41,6 +41,7 @@ struct RigidWorkspace {
   std::vector<Index> pair_of;                  ///< [slots]
   std::vector<Manifold> manifolds;             ///< [slots]
   std::vector<ManifoldCache> caches;           ///< [slots]
+  std::vector<Vec3> apart;                     ///< [4 slots] m, of points of guards: see narrow.cpp
   std::vector<Index> previous;                 ///< [slots] contact of the last step, -1
   std::vector<Index> old_starts;               ///< [K + 1] contacts of the last step by their first collider
   std::vector<Index> contact_slot;             ///< [C] manifold of each contact

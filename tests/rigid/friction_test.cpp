@@ -1,0 +1,90 @@
+// Friction that depends on the direction, or on whether a body rests.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "../../validation/rigid_scenes.h"
+
+namespace plenum { namespace {
+
+using rigid::BodySpec;
+using validation::RigidScene;
+
+constexpr double g = 9.81;
+
+/// A flat box on a floor, whose gravity pulls it along the floor: a slope.
+struct Slope {
+  RigidScene scene;
+  Slope(BodySpec box, double tan_angle, double heading) : scene({.bodies = {validation::floor_box(), box}}) {
+    const double down = g / std::hypot(1, tan_angle), along = down * tan_angle;
+    scene.params.gravity =
+        Vec3(Real(along * std::cos(heading)), Real(-down), Real(along * std::sin(heading)));
+  }
+  Vec3 velocity(double seconds) {
+    for (int k = 0; k < int(std::lround(60 * seconds)); ++k) scene.step();
+    return scene.state.frames.v[1];
+  }
+};
+BodySpec slab(double friction) {
+  BodySpec body = validation::box(Vec3(Real(0.5), Real(0.05), Real(0.5)), Vec3(0, Real(0.05), 0));
+  body.friction = Real(friction * friction / 0.5);  // so that with the floor's 0.5 the mean is this
+  return body;
+}
+
+TEST(RigidFriction, AcrossTheAxisIsAnother) {
+  // Down the slope along the axis, and across it: a = g (sin - mu cos).
+  for (const double heading : {0.0, std::numbers::pi / 2}) {
+    BodySpec body = slab(0.6);
+    body.friction_axis = Vec3::UnitX();
+    body.friction_across = body.friction / 9;  // the mean with the floor is a third
+    const double mu = heading > 0 ? 0.2 : 0.6, slope = 0.8;
+    const double a = g * (slope - mu) / std::hypot(1, slope);
+    const Vec3 v = Slope(body, slope, heading).velocity(1);
+    EXPECT_NEAR(v.norm(), a, 0.01 * a) << heading;
+  }
+  // On a slope that only the axis holds it rests there, and slides in the other direction.
+  for (const double heading : {0.0, std::numbers::pi / 2}) {
+    BodySpec body = slab(0.6);
+    body.friction_axis = Vec3::UnitX();
+    body.friction_across = body.friction / 9;
+    const Vec3 v = Slope(body, 0.4, heading).velocity(1);
+    EXPECT_EQ(v.norm() > 0.5, heading > 0);
+  }
+}
+
+TEST(RigidFriction, SlipIsNormalToTheEllipse) {
+  // Between the axes, the force (cos, sin of t times mu1, mu2) goes with slip along (cos t / mu1, sin t /
+  // mu2): maximum dissipation. Drawn at a constant speed, 45 degrees from the axis, as a conveyor does.
+  BodySpec body = slab(0.6);
+  body.friction_axis = Vec3::UnitX();
+  body.friction_across = body.friction / 4;  // 0.6 and 0.3
+  body.velocity = Vec3(1, 0, 1);
+  RigidScene scene({.bodies = {validation::floor_box(), body}});
+  scene.step();
+  const Vec3 change = scene.state.frames.v[1] - body.velocity;
+  // slip (1, 1): tan t = mu2 / mu1, force (mu1 cos t, mu2 sin t) = (mu1^2, mu2^2) / |(mu1, mu2)|.
+  const double norm = std::hypot(0.6, 0.3);
+  EXPECT_NEAR(change.x(), -g / 60 * 0.36 / norm, 0.02 * g / 60);
+  EXPECT_NEAR(change.z(), -g / 60 * 0.09 / norm, 0.02 * g / 60);
+}
+
+TEST(RigidFriction, OfRestIsMoreThanOfSliding) {
+  BodySpec body = slab(0.3);
+  body.static_friction = body.friction * 4;  // 0.6 with a floor whose own is twice its 0.5
+  BodySpec floor = validation::floor_box();
+  floor.static_friction = floor.friction;
+  const auto run = [&](double slope, double push) {
+    Slope s(body, slope, 0);
+    s.scene.state.frames.v[1] = Vec3(Real(push), 0, 0);
+    return double(s.velocity(1).x());
+  };
+  EXPECT_LT(std::abs(run(0.55, 0)), 1e-3);  // rests: 0.55 < 0.6
+  EXPECT_GT(run(0.65, 0), 0.5);             // does not
+  // Set going it slides on with the other one.
+  const double a = g * (0.55 - 0.3) / std::hypot(1, 0.55);
+  EXPECT_NEAR(run(0.55, 1), 1 + a, 0.02);
+}
+
+}  // namespace
+}  // namespace plenum
