@@ -5,7 +5,6 @@
 
 #include "plenum/geometry/collide/detail/core.h"
 #include "plenum/geometry/collide/gjk.h"
-#include "plenum/integrate/free_rotation.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -40,7 +39,9 @@ struct Gap {
 }  // namespace
 
 Pose Sweep::at(Real s) const {
-  return {start.position + s * way, turned(start.rotation, Vec3(s * turn))};
+  const Real angle = turn.norm();
+  const Quat by = angle > 0 ? Quat(Eigen::AngleAxis<Real>(s * angle, turn / angle)) : Quat::Identity();
+  return {start.position + s * way, (by * start.rotation).normalized()};
 }
 
 Sweep Sweep::between(const Pose& from, const Pose& to) {
