@@ -1,10 +1,10 @@
 #pragma once
 // A plain octree over still boxes, the peer of Bvh in the bench.
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "plenum/geometry/aabb.h"
@@ -31,17 +31,16 @@ class Octree {
   template <class Visit>
   void overlapping(const Aabb& box, Visit&& visit) {
     ++now_;
-    stack_.assign(1, {0, 0});
+    stack_.clear();
+    if (nodes_[0].box.overlaps(box)) stack_.push_back({0, 0});
     while (!stack_.empty()) {
       const Node& node = nodes_[stack_.back().node];
       stack_.pop_back();
-      if (!node.box.overlaps(box)) continue;
-      if (node.first_child >= 0) {
-        for (Index k = 0; k < 8; ++k) stack_.push_back({node.first_child + k, 0});
-        continue;
-      }
       for (Index i = node.begin; i < node.end; ++i)
         if (fresh(items_[i])) visit(items_[i]);
+      if (node.first_child < 0) continue;
+      for (Index child = node.first_child; child < node.first_child + 8; ++child)
+        if (nodes_[child].box.overlaps(box)) stack_.push_back({child, 0});
     }
   }
 

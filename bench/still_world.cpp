@@ -41,15 +41,15 @@ void measure(Session& session) {
   const TriangleMesh mesh = make();
   const auto boxes = triangle_boxes(mesh.x, mesh.triangles);
   const Aabb world = bounds_of(mesh.x);
-  constexpr std::uint64_t queries = 5000;
+  constexpr std::uint64_t queries = 1000;
   const auto point = [&](std::uint64_t i, std::uint64_t stream) -> Vec3 {
     return world.low + world.size().cwiseProduct(uniform4(42, i, stream).head<3>());
   };
   const auto compare = [&](const std::string& what, double per, const std::string& unit, auto&& ours,
                            auto&& octrees) {
     double a = 0, b = 0;
-    const double mine = Session::best_of(5, [&] { a = ours(); });
-    const double its = Session::best_of(5, [&] { b = octrees(); });
+    const double mine = Session::best_of(15, [&] { a = ours(); });
+    const double its = Session::best_of(15, [&] { b = octrees(); });
     if (a != b) throw Error("the octree of the bench and Bvh differ in " + what);
     session.figure({what, mine * per, unit, "octree", its * per});
   };

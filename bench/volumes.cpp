@@ -88,7 +88,7 @@ bool triangles_meet(const TriangleMesh& a, Index s, const TriangleMesh& b, Index
     };
   };
   const Vec3 between = a.x[a.triangles[s][0]] - b.x[b.triangles[t][0]];
-  return gjk<Real>(support(a, a.triangles[s]), support(b, b.triangles[t]), between, 1, 0, 0).overlap;
+  return gjk<Real>(support(a, a.triangles[s]), support(b, b.triangles[t]), between, Real(1e-6), 0, 0).overlap;
 }
 
 /// Convex hulls of what each inner node of a tree holds; none for flat ones. Those of over 256 corners are a

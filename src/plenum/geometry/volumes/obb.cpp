@@ -46,20 +46,20 @@ struct Moments {
   }
 };
 
-/// The convex polygon around points in the plane of two axes. Source: Andrew 1979, "Another efficient
-/// algorithm for convex hulls in two dimensions". Sorts the points.
-std::vector<Point> convex_polygon(std::vector<Point>& x, const Point& u, const Point& v) {
-  std::sort(x.begin(), x.end(), [&](const Point& a, const Point& b) {
-    const double ua = u.dot(a), ub = u.dot(b);
-    return ua < ub || (ua == ub && v.dot(a) < v.dot(b));
-  });
-  const auto turns_left = [&](const Point& a, const Point& b, const Point& c) {
-    return u.dot(b - a) * v.dot(c - a) > v.dot(b - a) * u.dot(c - a);
+using Point2 = Vector2<double>;
+
+/// The convex polygon around points. Source: Andrew 1979, "Another efficient algorithm for convex hulls in
+/// two dimensions". Sorts the points.
+std::vector<Point2> convex_polygon(std::vector<Point2>& x) {
+  std::sort(x.begin(), x.end(),
+            [](const Point2& a, const Point2& b) { return a[0] < b[0] || (a[0] == b[0] && a[1] < b[1]); });
+  const auto turns_left = [](const Point2& a, const Point2& b, const Point2& c) {
+    return (b[0] - a[0]) * (c[1] - a[1]) > (b[1] - a[1]) * (c[0] - a[0]);
   };
-  std::vector<Point> polygon;
+  std::vector<Point2> polygon;
   for (int side = 0; side < 2; ++side) {  // below from left to right, then back above
     const std::size_t begin = polygon.size();
-    for (const Point& p : x) {
+    for (const Point2& p : x) {
       while (polygon.size() >= begin + 2 && !turns_left(polygon[polygon.size() - 2], polygon.back(), p))
         polygon.pop_back();
       polygon.push_back(p);
@@ -85,39 +85,38 @@ Moments hull_moments(std::span<const Vec3> x) {
     }
   if (surface.mass > 0) return surface;
   Moments points;
-  std::vector<Point> p;
-  for (const Vec3& v : x) points.add(p.emplace_back(v.cast<double>() - origin));
+  for (const Vec3& v : x) points.add(v.cast<double>() - origin);
   const Matrix3<double> axes = points.principal_axes();
-  const std::vector<Point> polygon = convex_polygon(p, axes.col(2), axes.col(1));
-  for (std::size_t i = 2; i < polygon.size(); ++i) surface.add(polygon[0], polygon[i - 1], polygon[i]);
+  const Point u = axes.col(2), v = axes.col(1);
+  std::vector<Point2> flat;
+  for (const Vec3& p : x) {
+    const Point d = p.cast<double>() - origin;
+    flat.emplace_back(u.dot(d), v.dot(d));
+  }
+  const std::vector<Point2> polygon = convex_polygon(flat);
+  const auto at = [&](std::size_t i) -> Point { return polygon[i][0] * u + polygon[i][1] * v; };
+  for (std::size_t i = 2; i < polygon.size(); ++i) surface.add(at(0), at(i - 1), at(i));
   return surface.mass > 0 ? surface : points;
 }
 
-/// The box along given axes around points p(0) ... p(n - 1).
+/// The box along given axes around the points origin + p(0) ... p(n - 1).
 template <class PointOf>
-Obb box_along(const Mat3& axes, std::size_t n, const PointOf& p) {
+Obb box_along(const Mat3& axes, const Point& origin, std::size_t n, const PointOf& p) {
   const Matrix3<double> to_box = axes.cast<double>().transpose();
-  const Point origin = p(0);
-  Point low = Point::Zero(), high = Point::Zero();
+  Point low = to_box * p(0), high = low;
   for (std::size_t i = 1; i < n; ++i) {
-    const Point at = to_box * (p(i) - origin);
+    const Point at = to_box * p(i);
     low = low.cwiseMin(at);
     high = high.cwiseMax(at);
   }
-  const Point exact = origin + to_box.transpose() * (0.5 * (low + high));
-  const Vec3 centre = exact.cast<Real>();
-  const Point off = (to_box * (exact - centre.cast<double>())).cwiseAbs();
-  Point half = 0.5 * (high - low) + off;
-  // Axes are unit and at right angles to within epsilon, and so many roundings has a test of a point: three
-  // products of three sums each, of terms up to the length of the diagonal.
-  half.array() += 8 * static_cast<double>(epsilon) * half.norm();
+  const Point middle = to_box.transpose() * (0.5 * (low + high));
+  const Vec3 centre = (origin + middle).cast<Real>();
+  const Point rounded = to_box * (centre.cast<double>() - origin);
+  Point half = (high - rounded).cwiseMax(rounded - low);
+  // Axes are unit and at right angles to within epsilon, and the sums of three products here, in corners and
+  // in tests of points round by a few epsilon of the diagonal.
+  half.array() += 16 * static_cast<double>(epsilon) * half.norm();
   return {centre, axes, half.cast<Real>() + Vec3::Constant(std::numeric_limits<Real>::min())};
-}
-
-Point corner(const Obb& a, std::size_t i) {
-  const Point t(i & 1 ? a.half[0] : -a.half[0], i & 2 ? a.half[1] : -a.half[1],
-                i & 4 ? a.half[2] : -a.half[2]);
-  return a.centre.cast<double>() + a.axes.cast<double>() * t;
 }
 
 }  // namespace
@@ -125,18 +124,26 @@ Point corner(const Obb& a, std::size_t i) {
 template <>
 Obb fit<Obb>(std::span<const Vec3> x) {
   const Mat3 axes = hull_moments(x).principal_axes().cast<Real>();
-  return box_along(axes, x.size(), [&](std::size_t i) -> Point { return x[i].cast<double>(); });
+  const Point origin = x[0].cast<double>();
+  return box_along(axes, origin, x.size(),
+                   [&](std::size_t i) -> Point { return x[i].cast<double>() - origin; });
 }
 
 Obb merge(const Obb& a, const Obb& b) {
+  const Point origin = a.centre.cast<double>();
   Point corners[16];
-  for (std::size_t i = 0; i < 16; ++i) corners[i] = corner(i < 8 ? a : b, i % 8);
+  for (std::size_t i = 0; i < 16; ++i) {
+    const Obb& box = i < 8 ? a : b;
+    const Point t(i & 1 ? box.half[0] : -box.half[0], i & 2 ? box.half[1] : -box.half[1],
+                  i & 4 ? box.half[2] : -box.half[2]);
+    corners[i] = box.centre.cast<double>() - origin + box.axes.cast<double>() * t;
+  }
   const auto point = [&](std::size_t i) -> const Point& { return corners[i]; };
   Moments both;
-  for (const Point& p : corners) both.add(p - corners[0]);
-  Obb best = box_along(both.principal_axes().cast<Real>(), 16, point);
+  for (const Point& p : corners) both.add(p);
+  Obb best = box_along(both.principal_axes().cast<Real>(), origin, 16, point);
   for (const Mat3* axes : {&a.axes, &b.axes}) {
-    const Obb other = box_along(*axes, 16, point);
+    const Obb other = box_along(*axes, origin, 16, point);
     if (surface_area(other) < surface_area(best)) best = other;
   }
   return best;

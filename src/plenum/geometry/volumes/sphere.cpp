@@ -108,7 +108,10 @@ Sphere merge(const Sphere& a, const Sphere& b) {
   const double radius = 0.5 * (distance + ra + rb);
   const Point exact = a.centre.cast<double>() + (radius - ra) / distance * between;
   const Vec3 centre = exact.cast<Real>();
-  return {centre, rounded_up(radius + (exact - centre.cast<double>()).norm())};
+  const auto farthest = [&](const Sphere& s) {
+    return (s.centre.cast<double>() - centre.cast<double>()).norm() + s.radius;
+  };
+  return {centre, rounded_up(std::max(farthest(a), farthest(b)))};
 }
 
 double volume(const Sphere& a) {
