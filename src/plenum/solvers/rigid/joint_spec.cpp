@@ -78,7 +78,7 @@ void JointSpec::describe(Describer& d) {
        .doc = "to where it pulls body_b's anchor: a point of body_a, at the start, in the world"});
     d("frequency", frequency,
       {.unit = "Hz",
-       .min = Real(0.01),
+       .min = 0,
        .max = 1e4,
        .doc = "of the spring with the mass of what it pulls",
        .logarithmic = true});

@@ -130,17 +130,18 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
   };
   std::vector<Index> at(std::size_t(n), 0);
   for (Index k = 0; k < n; ++k) at[std::size_t(place[std::size_t(k)])] = joints[std::size_t(k)];
-  has_bounds_ = has_springs_ = false;
+  has_bounds_ = has_drives_ = has_springs_ = false;
   for (Index k = 0; k < n; ++k) {
     Joint& joint = joints_[std::size_t(k)];
     joint.joint = at[std::size_t(k)];
     const Rigid::Joint& of = model.joints[std::size_t(joint.joint)];
     joint.a = body_of(of.a), joint.b = body_of(of.b);
     joint.winds = first_to_wind(of);
-    joint.is_mouse = of.type == rigid::JointType::mouse;
+    joint.is_mouse = of.type == rigid::JointType::mouse && has_drive(of.axes[0]);
     for (std::size_t r = 0; r < 6; ++r) {
       const JointAxis& axis = of.axes[r];
       joint.has_bounds |= axis.mode == AxisMode::limited || has_drive(axis);
+      has_drives_ |= has_drive(axis);
       joint.is_spring[r] = axis.drive == Drive::spring && has_drive(axis);
       joint.has_springs |= joint.is_spring[r];
     }
@@ -570,6 +571,10 @@ template <int D>
 void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   const double h = scene.h, fast = fast_turn * fast_turn;
   load(bodies);
+  // Bodies that turn faster than a sub-step can follow are where joints would do work; without drives they do
+  // none.
+  const bool passive = is_heavier_ && !has_drives_;
+  const double before = passive ? kinetic_energy() : 0;
   damp(h), limit(h);
   // Where blows or the impulses of the last sub-step turn a body far, where it would lead says nothing:
   // Newton's method starts from rates that the joints allow.
@@ -583,6 +588,7 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   }
   // What has not been projected still holds rates that the joints take away.
   bound_work(far ? work_most : 1 + work_most);
+  if (passive) slow_down(before);
   if constexpr (general)
     for (std::size_t k = 0; k < joints_.size(); ++k) {
       Joint& j = joints_[k];

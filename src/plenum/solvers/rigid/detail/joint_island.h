@@ -169,7 +169,7 @@ class JointIsland {
   BlockLdlt<D> factors_;
   std::vector<Vector> change_, value_, rate_;
   std::vector<Eigen::Matrix<double, 6, 1>> start_, kept_;  ///< [bodies] velocities
-  bool has_bounds_ = false, has_springs_ = false;
+  bool has_bounds_ = false, has_drives_ = false, has_springs_ = false;
   bool is_heavier_ = false;  ///< a body, by find_stiffness()
   bool sleeps_ = false;
   bool has_loops_ = false;  ///< perhaps through the world
