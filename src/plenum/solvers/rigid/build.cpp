@@ -296,8 +296,13 @@ void Rigid::check(const Model& model, const State& s) {
   for (const auto& [key, count] :
        {std::pair("joint_status", s.joints.status.size()), std::pair("joint_pull", s.joints.pull.size()),
         std::pair("joint_force", s.joints.force.size()), std::pair("joint_torque", s.joints.torque.size()),
-        std::pair("joint_broken", s.joints.broken.size())})
+        std::pair("joint_turn", s.joints.turn.size()), std::pair("joint_broken", s.joints.broken.size())})
     require(count == joints, key, "must hold one item for each joint", count, joints);
+  const std::vector<Index>& broke = s.joints.just_broken;
+  for (std::size_t k = 0; k < broke.size(); ++k)
+    require(broke[k] >= 0 && broke[k] < static_cast<Index>(joints) &&
+                s.joints.broken[std::size_t(broke[k])] && (k == 0 || broke[k - 1] < broke[k]),
+            "joint_just_broken", "names no broken joint, or is out of order", k, joints);
   const auto check_contacts = [&](const Contacts& c) {
     const std::size_t contacts = c.pair.size();
     for (const auto& [key, count] :

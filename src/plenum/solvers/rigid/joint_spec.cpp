@@ -66,6 +66,25 @@ void JointSpec::describe(Describer& d) {
   if (is("universal", JointType::universal)) {
     along("of the cross that body_a holds, at the start, in the world");
     across();
+    d("turn_x", turn_x, {.doc = "about axis, over turns"});
+    d("turn_y", turn_y,
+      {.doc = "about the cross's other arm, which is second_axis at the start and body_b holds"});
+  }
+  if (is("mouse", JointType::mouse)) {
+    d("target", target,
+      {.unit = "m",
+       .min = -1e5,
+       .max = 1e5,
+       .doc = "to where it pulls body_b's anchor: a point of body_a, at the start, in the world"});
+    d("frequency", frequency,
+      {.unit = "Hz",
+       .min = 0,
+       .max = 1e4,
+       .doc = "of the spring with the mass of what it pulls",
+       .logarithmic = true});
+    d("damping_ratio", damping_ratio, {.min = 0, .max = 1e3, .doc = "1: back as fast as without overshoot"});
+    d("strength", strength,
+      {.unit = "N", .min = 0, .max = 1e12, .doc = "most that it pulls with", .logarithmic = true});
   }
   if (is("six_axes", JointType::six_axes)) {
     along("its x axis, held by body_a, at the start, in the world");

@@ -7,9 +7,9 @@
 
 namespace plenum::inline PLENUM_ABI { namespace rigid {
 
-enum class JointType : int { ball, hinge, slider, fixed, distance, rope, universal, six_axes };
-constexpr std::array<const char*, 8> names_of(JointType) {
-  return {"ball", "hinge", "slider", "fixed", "distance", "rope", "universal", "six_axes"};
+enum class JointType : int { ball, hinge, slider, fixed, distance, rope, universal, six_axes, mouse };
+constexpr std::array<const char*, 9> names_of(JointType) {
+  return {"ball", "hinge", "slider", "fixed", "distance", "rope", "universal", "six_axes", "mouse"};
 }
 
 enum class AxisMode : int { free, locked, limited };
@@ -47,6 +47,9 @@ struct JointSpec {
   Real cone = 180, twist = 180;
   Real length = 0;
   Real stiffness = 0, damping = 0;
+  Vec3 target = Vec3::Zero();
+  Real frequency = 5, damping_ratio = 1;
+  Real strength = Real(1e9);
   bool collide = false;
   Real break_force = 0, break_torque = 0;
   std::string key_a = {}, key_b = {};  ///< what messages call body_a and body_b; for programs

@@ -309,7 +309,9 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
   visit({"joint_pull", "N s", Centring::edge}, s.joints.pull);
   visit({"joint_force", "N", Centring::edge}, s.joints.force);
   visit({"joint_torque", "N m", Centring::edge}, s.joints.torque);
+  visit({"joint_turn", "rad", Centring::edge}, s.joints.turn);
   visit({"joint_broken", "1", Centring::edge}, s.joints.broken);
+  visit({"joint_just_broken", "1", Centring::edge}, s.joints.just_broken);
   visit({"rest_island", "1", Centring::particle}, s.rest.island);
   visit({"rest_time", "s", Centring::particle}, s.rest.quiet);
   visit({"rest_position", "m", Centring::particle}, s.rest.x);

@@ -102,7 +102,9 @@ struct Rigid {
     std::vector<Vec3> pull;                                 ///< N s on b in the last sub-step
     std::vector<Vec3> force;                                ///< N on b at the joint, mean of the last step
     std::vector<Vec3> torque;          ///< N m on b about the joint, mean of the last step
+    std::vector<Vec2> turn;            ///< rad, over turns: a hinge's at [1], a universal joint's two
     std::vector<std::uint8_t> broken;  ///< 1 for ever once it broke
+    std::vector<Index> just_broken;    ///< that broke in the last step, in their order
   };
   /// Bodies that sleep: islands at rest, which cost nothing until they are stirred.
   struct Rest {

@@ -98,11 +98,11 @@ JointAxis limited(double lower, double upper) {
   axis.lower = Real(lower), axis.upper = Real(upper);
   return axis;
 }
-JointAxis spring(double target, Real stiffness, Real damping) {
+JointAxis spring(double target, Real stiffness, Real damping, Real strength = Real(1e30)) {
   JointAxis axis;
   axis.drive = Drive::spring;
   axis.target = Real(target), axis.stiffness = stiffness, axis.damping = damping;
-  axis.strength = Real(1e30);
+  axis.strength = strength;
   return axis;
 }
 /// `unit`: 1 for lengths, a degree for angles.
@@ -150,13 +150,17 @@ void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& st
           .value = s.body_b});
     if (!moves(joint.a) && !moves(joint.b))
       throw Error(Problem{.key = key + "body_b", .what = "cannot move, and neither can body_a"});
-    const bool spans = s.type == JointType::distance || s.type == JointType::rope;
-    const D3 at = s.anchor.cast<double>(), end = spans ? D3(s.anchor_b.cast<double>()) : at;
-    const Q q = spans ? Q(1, 0, 0, 0) : axes_of(s, key);
+    if (s.type == JointType::mouse && joint.b < 0)
+      throw Error(Problem{.key = key + "body_b", .what = "is not given: a mouse pulls a body"});
+    const bool spans = s.type == JointType::distance || s.type == JointType::rope,
+               pulls = s.type == JointType::mouse;
+    const D3 anchor = s.anchor.cast<double>(), at = pulls ? D3(s.target.cast<double>()) : anchor,
+             end = spans ? D3(s.anchor_b.cast<double>()) : anchor;
+    const Q q = spans || pulls ? Q(1, 0, 0, 0) : axes_of(s, key);
     joint.in_a = local(state, joint.a, at, q);
     joint.in_b = local(state, joint.b, end, q);
     for (int i = 0; i < 6; ++i)
-      if (!spans && (i < 3 || s.type == JointType::slider || s.type == JointType::fixed))
+      if (!spans && !pulls && (i < 3 || s.type == JointType::slider || s.type == JointType::fixed))
         joint.axes[i] = locked();
     switch (s.type) {
       case JointType::ball:
@@ -172,6 +176,8 @@ void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& st
         break;
       case JointType::universal:
         joint.axes[3] = locked();
+        joint.axes[4] = axis_of(s.turn_x, degree, key + "turn_x");
+        joint.axes[5] = axis_of(s.turn_y, degree, key + "turn_y");
         break;
       case JointType::six_axes:
         joint.axes = {axis_of(s.x, 1, key + "x"),
@@ -192,6 +198,19 @@ void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& st
           joint.axes[0] = spring(length, s.stiffness, s.damping);
         else
           joint.axes[0] = locked(), joint.axes[0].lower = Real(length);
+        break;
+      }
+      case JointType::mouse: {
+        // The reduced mass: two bodies' centres on a spring swing like one on a wall (Landau & Lifshitz,
+        // "Mechanics", 13).
+        const auto inverse_mass = [&](Index i) {
+          return i < 0 ? 0.0 : double(state.frames.inverse_mass[std::size_t(i)]);
+        };
+        const double mass = 1 / (inverse_mass(joint.a) + inverse_mass(joint.b)),
+                     omega = 2 * std::numbers::pi * double(s.frequency);
+        for (std::size_t i = 0; i < 3; ++i)
+          joint.axes[i] = spring(0, Real(mass * omega * omega),
+                                 Real(2 * double(s.damping_ratio) * omega * mass), s.strength);
         break;
       }
       case JointType::fixed:
@@ -216,7 +235,9 @@ void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& st
   j.pull.assign(n, Vec3::Zero());
   j.force.assign(n, Vec3::Zero());
   j.torque.assign(n, Vec3::Zero());
+  j.turn.assign(n, Vec2::Zero());
   j.broken.assign(n, 0);
+  j.just_broken.reserve(n);
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail

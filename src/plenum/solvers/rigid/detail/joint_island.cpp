@@ -37,6 +37,14 @@ bool has_drive(const JointAxis& axis) {
   return axis.drive == Drive::velocity ||
          (axis.drive == Drive::spring && (axis.stiffness > 0 || axis.damping > 0));
 }
+/// [N s] or [N m s] that the drive gives in h [s] where a limit holds the value at `aim`.
+double drive_at(const JointAxis& axis, double aim, double h) {
+  const double most = h * double(axis.strength);
+  if (axis.drive == Drive::velocity) return axis.speed > 0 ? most : axis.speed < 0 ? -most : 0;
+  if (axis.drive == Drive::spring)
+    return std::clamp(h * double(axis.stiffness) * (double(axis.target) - aim), -most, most);
+  return 0;
+}
 RowStatus at_rest(const JointAxis& axis) {
   if (axis.mode == AxisMode::locked) return RowStatus::held;
   return has_drive(axis) ? RowStatus::driven : RowStatus::idle;
@@ -122,15 +130,23 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
   };
   std::vector<Index> at(std::size_t(n), 0);
   for (Index k = 0; k < n; ++k) at[std::size_t(place[std::size_t(k)])] = joints[std::size_t(k)];
-  has_bounds_ = false;
+  has_bounds_ = has_drives_ = has_springs_ = false;
   for (Index k = 0; k < n; ++k) {
     Joint& joint = joints_[std::size_t(k)];
     joint.joint = at[std::size_t(k)];
     const Rigid::Joint& of = model.joints[std::size_t(joint.joint)];
     joint.a = body_of(of.a), joint.b = body_of(of.b);
-    for (const JointAxis& axis : of.axes)
+    joint.winds = first_to_wind(of);
+    joint.is_mouse = of.type == rigid::JointType::mouse && has_drive(of.axes[0]);
+    for (std::size_t r = 0; r < 6; ++r) {
+      const JointAxis& axis = of.axes[r];
       joint.has_bounds |= axis.mode == AxisMode::limited || has_drive(axis);
+      has_drives_ |= has_drive(axis);
+      joint.is_spring[r] = axis.drive == Drive::spring && has_drive(axis);
+      joint.has_springs |= joint.is_spring[r];
+    }
     has_bounds_ |= joint.has_bounds;
+    has_springs_ |= joint.has_springs;
   }
   shared_.clear();
   for (std::size_t i = 0; i < incidences.size(); ++i)
@@ -160,6 +176,7 @@ void JointIsland<D>::start(const JointScene& scene) {
     const auto k = static_cast<std::size_t>(joint.joint);
     joint.force = joint.torque = D3::Zero();
     joint.pull = last.pull[k].template cast<double>();
+    for (int r = joint.winds; r < 6; ++r) joint.turn[r - 4] = double(last.turn[k][r - 4]);
     for (std::size_t r = 0; r < 6; ++r) {
       const JointAxis& axis = scene.model.joints[k].axes[r];
       joint.status[r] = static_cast<RowStatus>(last.status[k][Eigen::Index(r)]);
@@ -295,6 +312,8 @@ void JointIsland<D>::update(const JointScene& scene) {
       joint_rows(scene.model.joints[std::size_t(j.joint)], a.pose, b.pose, joints_[k].value, rows);
       for (int r = 0; r < 6; ++r)
         j.n.col(r) = rows.n[r], j.on_a.col(r) = rows.on_a[r], j.on_b.col(r) = rows.on_b[r];
+      for (int r = joints_[k].winds; r < 6; ++r)
+        joints_[k].value[r] = wound(joints_[k].value[r], joints_[k].turn[r - 4]);
     } else {
       j.push_a = times_cross(a.inverse_inertia, j.arm_a);
       j.push_b = times_cross(b.inverse_inertia, j.arm_b);
@@ -361,19 +380,26 @@ void JointIsland<D>::begin(const JointScene& scene, SolverBodies& bodies, bool c
   for (Joint& joint : joints_) {
     joint.impulse.setZero();
     if constexpr (general)
-      for (int r = 0; r < 6; ++r) {
-        if (!pushes_fully(joint.status[r])) continue;
-        const JointAxis& axis = scene.model.joints[std::size_t(joint.joint)].axes[std::size_t(r)];
-        joint.impulse[r] =
-            (joint.status[r] == RowStatus::strongest ? scene.h : -scene.h) * double(axis.strength);
-        pushes = true;
-      }
+      pushes |= std::any_of(std::begin(joint.status), std::end(joint.status), pushes_fully);
   }
   if (!pushes && !contacts) return;
   load(bodies);
   if constexpr (general)
-    if (pushes)
+    if (pushes) {
+      for (std::size_t k = 0; k < joints_.size(); ++k) {
+        Joint& joint = joints_[k];
+        const auto& axes = scene.model.joints[std::size_t(joint.joint)].axes;
+        if (joint.is_mouse) {
+          pull_fully(k, axes[0], scene.h);
+          continue;
+        }
+        for (int r = 0; r < 6; ++r)
+          if (pushes_fully(joint.status[r]))
+            joint.impulse[r] = (joint.status[r] == RowStatus::strongest ? scene.h : -scene.h) *
+                               double(axes[std::size_t(r)].strength);
+      }
       for (std::size_t k = 0; k < joints_.size(); ++k) push(full_[k], joints_[k].impulse);
+    }
   if (contacts) project(scene);
   save(bodies);
 }
@@ -401,6 +427,7 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
               to_b{b.pose.x + h * b.v, turned<double>(b.pose.q, b.turn)};
           double value[6];
           joint_values(of, to_a, to_b, value);
+          for (int r = j.winds; r < 6; ++r) value[r] = wound(value[r], j.value[r] + h * rate_[k][r]);
           for (int r = 0; r < 6; ++r) value_[k][r] = value[r];
         }
         for (int r = 0; r < 6; ++r) {
@@ -426,7 +453,7 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
                 wrong = rate_[k][r] - double(axis.speed);
               else if (with_bias)  // in relaxation it answers changes as it did before
                 wrong = (double(axis.stiffness) * (value_[k][r] - double(axis.target)) +
-                         double(axis.damping) * rate_[k][r]) *
+                         double(axis.damping) * (value_[k][r] - j.value[r]) / h) *
                             h * j.soft[r] +
                         j.soft[r] * j.impulse[r];
               break;
@@ -476,6 +503,10 @@ bool JointIsland<D>::revise(const JointScene& scene) {
     if (!j.has_bounds) continue;
     const Rigid::Joint& of = scene.model.joints[std::size_t(j.joint)];
     const Vector now = rate(full_[k]);
+    if (j.is_mouse) {
+      any |= revise_mouse(k, of.axes[0], h, with_bias);
+      continue;
+    }
     for (int r = 0; r < D; ++r) {
       const JointAxis& axis = of.axes[std::size_t(r)];
       RowStatus& next = j.next[r];
@@ -484,8 +515,9 @@ bool JointIsland<D>::revise(const JointScene& scene) {
       const double impulse = j.impulse[r] + change_[k][r], most = h * double(axis.strength);
       // Where the value will be, by the change of its rate.
       const double value = value_[k][r] + h * (now[r] - rate_[k][r]);
-      if ((j.status[r] == RowStatus::at_lower && impulse < 0) ||
-          (j.status[r] == RowStatus::at_upper && impulse > 0)) {
+      // A limit gives what its drive does not, and only pushes.
+      if ((j.status[r] == RowStatus::at_lower && impulse < drive_at(axis, double(axis.lower), h)) ||
+          (j.status[r] == RowStatus::at_upper && impulse > drive_at(axis, double(axis.upper), h))) {
         next = at_rest(axis);
       } else if (j.status[r] == RowStatus::driven && std::abs(impulse) > most) {
         next = impulse > 0 ? RowStatus::strongest : RowStatus::weakest;
@@ -493,7 +525,7 @@ bool JointIsland<D>::revise(const JointScene& scene) {
         double wrong = now[r] - double(axis.speed);
         if (axis.drive == Drive::spring)
           wrong = with_bias ? double(axis.stiffness) * (value - double(axis.target)) +
-                                  double(axis.damping) * now[r] + impulse / h
+                                  double(axis.damping) * (value - j.value[r]) / h + impulse / h
                             : 0;
         if (j.status[r] == RowStatus::strongest ? wrong > 0 : wrong < 0) next = RowStatus::driven;
       }
@@ -515,6 +547,10 @@ void JointIsland<D>::adopt(const JointScene& scene) {
     Joint& j = joints_[k];
     if (!j.has_bounds) continue;
     Vector change = Vector::Zero();
+    if (j.is_mouse) {
+      adopt_mouse(k, scene.model.joints[std::size_t(j.joint)].axes[0], scene.h);
+      continue;
+    }
     for (int r = 0; r < D; ++r) {
       if (j.next[r] == j.status[r]) continue;
       const double most =
@@ -535,6 +571,10 @@ template <int D>
 void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   const double h = scene.h, fast = fast_turn * fast_turn;
   load(bodies);
+  // Bodies that turn faster than a sub-step can follow are where joints would do work; without drives they do
+  // none.
+  const bool passive = is_heavier_ && !has_drives_;
+  const double before = passive ? kinetic_energy() : 0;
   damp(h), limit(h);
   // Where blows or the impulses of the last sub-step turn a body far, where it would lead says nothing:
   // Newton's method starts from rates that the joints allow.
@@ -548,6 +588,14 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   }
   // What has not been projected still holds rates that the joints take away.
   bound_work(far ? work_most : 1 + work_most);
+  if (passive) slow_down(before);
+  if constexpr (general)
+    for (std::size_t k = 0; k < joints_.size(); ++k) {
+      Joint& j = joints_[k];
+      if (j.winds == 6) continue;
+      const Vector now = rate(full_[k]);
+      for (int r = j.winds; r < 6; ++r) j.turn[r - 4] = j.value[r] + h * now[r];
+    }
   save(bodies);
 }
 template <int D>
@@ -577,6 +625,7 @@ void JointIsland<D>::store(double dt, Rigid::Joints& out) const {
   for (const Joint& joint : joints_) {
     const auto k = static_cast<std::size_t>(joint.joint);
     for (int r = 0; r < 6; ++r) out.status[k][r] = static_cast<std::uint8_t>(joint.status[r]);
+    for (int r = joint.winds; r < 6; ++r) out.turn[k][r - 4] = Real(joint.value[r]);
     out.pull[k] = joint.pull.template cast<Real>();
     out.force[k] = (joint.force / dt).template cast<Real>();
     out.torque[k] = (joint.torque / dt).template cast<Real>();

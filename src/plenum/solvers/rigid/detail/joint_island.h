@@ -24,6 +24,8 @@
 // Limits and bounded drives are an active set: a row is held, driven or let go; where a solve contradicts
 // that (a limit would pull, a drive exceed its strength, a value pass its limit) the row changes and the
 // factors are made anew, as in block principal pivoting (Judice & Pires 1994), at most a few times.
+//
+// Angles that are followed over turns are those nearest to where the rates lead, from what they were before.
 #include <cstdint>
 #include <vector>
 
@@ -114,7 +116,11 @@ class JointIsland {
     Vector give = Vector::Zero();                ///< [1/kg] of the regularization
     double soft[6] = {};                         ///< [1/kg] of springs
     RowStatus status[6] = {}, next[6] = {};
+    int winds = 6;        ///< from this row on
+    double turn[2] = {};  ///< [rad] what rows 4 and 5 are to be near, of those that wind
     bool has_bounds = false;
+    bool is_mouse = false;
+    bool has_springs = false, is_spring[6] = {};
   };
   struct Shared {
     Index block, later, earlier, body;
@@ -137,6 +143,7 @@ class JointIsland {
   void bound_work(double part_of_energy);
   void slow_down(double most);
   double kinetic_energy() const;
+  double work_of_springs();
   // The rest in joint_island.cpp.
   void project(const JointScene& scene);
   void factorize(const JointScene& scene);
@@ -146,6 +153,10 @@ class JointIsland {
   template <bool with_bias>
   bool revise(const JointScene& scene);
   void adopt(const JointScene& scene);
+  // In joint_island_mouse.cpp.
+  void pull_fully(std::size_t k, const Rigid::JointAxis& axis, double h);
+  bool revise_mouse(std::size_t k, const Rigid::JointAxis& axis, double h, bool with_bias);
+  void adopt_mouse(std::size_t k, const Rigid::JointAxis& axis, double h);
   Vector rate(const Joint& joint) const;
   void push(const Joint& joint, const Vector& impulse);
   D3 ahead(const Body& body, const D3& arm) const;
@@ -158,7 +169,7 @@ class JointIsland {
   BlockLdlt<D> factors_;
   std::vector<Vector> change_, value_, rate_;
   std::vector<Eigen::Matrix<double, 6, 1>> start_, kept_;  ///< [bodies] velocities
-  bool has_bounds_ = false;
+  bool has_bounds_ = false, has_drives_ = false, has_springs_ = false;
   bool is_heavier_ = false;  ///< a body, by find_stiffness()
   bool sleeps_ = false;
   bool has_loops_ = false;  ///< perhaps through the world

@@ -90,8 +90,38 @@ void JointIsland<D>::keep() {
   for (Joint& joint : joints_) joint.kept = joint.impulse;
 }
 
-/// Takes back what has more energy than this part of that at keep(), and than closing all gaps, from what has
-/// been done to the bodies since.
+/// [J] that the impulses of springs since keep() would give bodies at rest by themselves.
+template <int D>
+double JointIsland<D>::work_of_springs() {
+  if (!has_springs_) return 0;
+  for (auto& change : start_) change.setZero();
+  for (std::size_t k = 0; k < joints_.size(); ++k) {
+    const Joint& j = joints_[k];
+    if (!j.has_springs) continue;
+    Vector own = Vector::Zero();
+    for (int r = 0; r < D; ++r)
+      if (j.is_spring[r] && (j.status[r] == RowStatus::driven || j.status[r] == RowStatus::weakest ||
+                             j.status[r] == RowStatus::strongest))
+        own[r] = j.impulse[r] - j.kept[r];
+    const Joint& full = full_[k];
+    const D3 linear = full.n * own;
+    auto &a = start_[std::size_t(j.a)], &b = start_[std::size_t(j.b)];
+    a.template head<3>() -= bodies_[std::size_t(j.a)].inverse_mass * linear;
+    b.template head<3>() += bodies_[std::size_t(j.b)].inverse_mass * linear;
+    a.template tail<3>() -= full.push_a * own, b.template tail<3>() += full.push_b * own;
+  }
+  double twice = 0;
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    const Body& body = bodies_[i];
+    if (!body.moves) continue;
+    const D3 v = start_[i].template head<3>(), w = body.rotation.transpose() * start_[i].template tail<3>();
+    twice += v.squaredNorm() / body.inverse_mass + w.dot(body.inertia.cwiseProduct(w));
+  }
+  return twice / 2;
+}
+
+/// Takes back what has more energy than this part of that at keep(), than closing all gaps and than springs
+/// give, from what has been done to the bodies since.
 template <int D>
 void JointIsland<D>::bound_work(double part_of_energy) {
   double before = 0, change = 0, mass = 0;  // energies twice
@@ -107,7 +137,8 @@ void JointIsland<D>::bound_work(double part_of_energy) {
     change += energy(body, body.v - v, body.w - w);
     mass += 1 / body.inverse_mass;
   }
-  const double most = part_of_energy * before + mass * gap_speed * gap_speed;
+  double most = part_of_energy * before + mass * gap_speed * gap_speed;
+  if (change > most) most += 2 * work_of_springs();
   if (!(change > most)) return;
   const double part = std::sqrt(most / change);
   for (std::size_t i = 0; i < bodies_.size(); ++i) {
@@ -147,6 +178,7 @@ template void JointIsland<3>::damp(double);
 template void JointIsland<3>::limit(double);
 template double JointIsland<3>::kinetic_energy() const;
 template void JointIsland<3>::keep();
+template double JointIsland<3>::work_of_springs();
 template void JointIsland<3>::bound_work(double);
 template void JointIsland<3>::slow_down(double);
 template void JointIsland<6>::find_stiffness(double);
@@ -154,6 +186,7 @@ template void JointIsland<6>::damp(double);
 template void JointIsland<6>::limit(double);
 template double JointIsland<6>::kinetic_energy() const;
 template void JointIsland<6>::keep();
+template double JointIsland<6>::work_of_springs();
 template void JointIsland<6>::bound_work(double);
 template void JointIsland<6>::slow_down(double);
 

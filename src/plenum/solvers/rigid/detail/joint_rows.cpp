@@ -34,7 +34,8 @@ bool turns_as_fixed(const Rigid::Joint& joint) {
                       [](const Rigid::JointAxis& axis) { return axis.mode == AxisMode::locked; }));
 }
 bool is_along_a(const Rigid::Joint& joint) {
-  return joint.type == JointType::slider || joint.type == JointType::six_axes;
+  return joint.type == JointType::slider || joint.type == JointType::six_axes ||
+         joint.type == JointType::mouse;
 }
 bool is_span(const Rigid::Joint& joint) {
   return joint.type == JointType::distance || joint.type == JointType::rope;
@@ -88,6 +89,21 @@ void angular(const Rigid::Joint& joint, const Place& p, double (&value)[6], D3* 
       const D3 xa = p.a * D3::UnitX(), yb = p.b * D3::UnitY();
       value[3] = xa.dot(yb);
       if (axes) axes[0] = yb.cross(xa);
+      // With xA.yB = 0 the turn from A to B is one about xA, then one about yB. Of a vector r of A or B, the
+      // angle atan2(r.z, r.y) changes by (c ds - s dc) / (c^2 + s^2) with c = r.y, s = r.z.
+      const double least = 1e-3;  // of the square; where xA lies along yB, no angle is defined
+      if (used(4)) {
+        const D3 ya = p.a * D3::UnitY(), za = p.a * D3::UnitZ();
+        const double c = yb.dot(ya), s = yb.dot(za);
+        value[4] = std::atan2(s, c);
+        if (axes) axes[1] = yb.cross(c * za - s * ya) / std::max(c * c + s * s, least);
+      }
+      if (used(5)) {
+        const D3 xb = p.b * D3::UnitX(), zb = p.b * D3::UnitZ();
+        const double c = xb.dot(xa), s = zb.dot(xa);
+        value[5] = std::atan2(s, c);
+        if (axes) axes[2] = (c * zb - s * xb).cross(xa) / std::max(c * c + s * s, least);
+      }
       break;
     }
     case JointType::six_axes: {
@@ -151,6 +167,12 @@ void fill(const Rigid::Joint& joint, const JointPose& a, const JointPose& b, dou
 }
 
 }  // namespace
+
+int first_to_wind(const Rigid::Joint& joint) {
+  const bool cross =
+      joint.type == JointType::universal && (joint.axes[4].is_used() || joint.axes[5].is_used());
+  return cross ? 4 : joint.type == JointType::hinge && joint.axes[5].is_used() ? 5 : 6;
+}
 
 void joint_values(const Rigid::Joint& joint, const JointPose& a, const JointPose& b, double (&value)[6]) {
   fill(joint, a, b, value, nullptr);

@@ -118,7 +118,7 @@ int JointSolver::store(const Rigid::Model& model, double dt, Rigid::Joints& out)
   };
   std::for_each(balls_.begin(), balls_.end(), store);
   std::for_each(general_.begin(), general_.end(), store);
-  int broke = 0;
+  out.just_broken.clear();
   for (std::size_t k = 0; k < model.joints.size(); ++k) {
     const Rigid::Joint& joint = model.joints[k];
     if (out.broken[k]) out.force[k].setZero(), out.torque[k].setZero();
@@ -126,9 +126,9 @@ int JointSolver::store(const Rigid::Model& model, double dt, Rigid::Joints& out)
                            (joint.break_torque > 0 && out.torque[k].norm() > joint.break_torque)))
       continue;
     out.broken[k] = 1;
-    ++broke;
+    out.just_broken.push_back(static_cast<Index>(k));
   }
-  return broke;
+  return static_cast<int>(out.just_broken.size());
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail
