@@ -66,11 +66,11 @@ struct Cube {
 };
 struct Pyramid {
   static constexpr const char* name = "broad/pyramid-5050";
-  static Recording recording() { return record(validation::pyramid(100), 10, 50); }
+  static Recording recording() { return record(validation::large_pyramid(), 10, 50); }
 };
 struct PyramidOnPlane {
   static constexpr const char* name = "broad/pyramid-5050-plane";
-  static Recording recording() { return record(on_a_plane(validation::pyramid(100)), 10, 50); }
+  static Recording recording() { return record(on_a_plane(validation::large_pyramid()), 10, 50); }
 };
 
 template <class Scene>

@@ -1,6 +1,7 @@
 #pragma once
 // The benchmark scenes of rigid bodies that engines are compared by: y up, g = 9.81 m/s^2, steps of 1/60 s,
 // 1000 kg/m^3, friction 0.5, no restitution, no damping, a floor box whose top is y = 0.
+#include <algorithm>
 #include <cmath>
 
 #include "plenum/solvers/rigid/rigid.h"
@@ -42,13 +43,20 @@ inline rigid::BodySpec unit_box(double x, double y, double z) {
   return box(Vec3::Constant(Real(0.5)), Vec3(Real(x), Real(y), Real(z)));
 }
 
-/// A: a wall of `rows` rows of unit boxes, row i of rows - i boxes 1.1 m apart.
-inline Rigid::Spec pyramid(int rows = 20) {
-  Rigid::Spec spec{.bodies = {floor_box()}};
+/// A: a wall of `rows` rows of unit boxes, row i of rows - i boxes `spacing` [m] apart, on a floor that
+/// reaches beyond it.
+inline Rigid::Spec pyramid(int rows = 20, double spacing = 1.1) {
+  rigid::BodySpec floor = floor_box();
+  floor.shapes[0].half_extents.x() = std::max(floor.shapes[0].half_extents.x(), Real(rows * spacing));
+  Rigid::Spec spec{.bodies = {floor}};
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < rows - i; ++j)
-      spec.bodies.push_back(unit_box((j - (rows - 1 - i) / 2.0) * 1.1, 0.5 + i, 0));
+      spec.bodies.push_back(unit_box((j - (rows - 1 - i) / 2.0) * spacing, 0.5 + i, 0));
   return spec;
+}
+/// The 5050 touching boxes of Box3D's own benchmark "large_pyramid".
+inline Rigid::Spec large_pyramid() {
+  return pyramid(100, 1);
 }
 
 /// B: 10 x 10 x 10 unit boxes, 2 cm apart.
@@ -62,22 +70,26 @@ inline Rigid::Spec cube() {
 }
 
 /// C: 2000 spheres, boxes, capsules and hulls fall into a bin. The numbers are those of a linear congruential
-/// generator (Knuth, volume 2, section 3.3.4, line 16), so that every engine gets the same bodies.
-inline Rigid::Spec bin() {
+/// generator (Knuth, volume 2, section 3.3.4, line 16), so that every engine gets the same bodies. With other
+/// columns, of 20 bodies each as well, a bin with a square metre for each of them: as high a pile.
+inline Rigid::Spec bin(int columns_x = 10, int columns_z = 10) {
   using rigid::Form;
   Rigid::Spec spec;
-  spec.bodies.push_back(fixed_box(Vec3(6, Real(0.5), 6), Vec3(0, Real(-0.5), 0)));
-  for (const Real side : {Real(-5.5), Real(5.5)}) {
-    spec.bodies.push_back(fixed_box(Vec3(Real(0.5), 12, 6), Vec3(side, 12, 0)));
-    spec.bodies.push_back(fixed_box(Vec3(6, 12, Real(0.5)), Vec3(0, 12, side)));
+  const Real half_x = Real(0.5 * columns_x), half_z = Real(0.5 * columns_z), half = Real(0.5);
+  spec.bodies.push_back(fixed_box(Vec3(half_x + 1, half, half_z + 1), Vec3(0, -half, 0)));
+  for (const Real side : {Real(-1), Real(1)}) {
+    spec.bodies.push_back(fixed_box(Vec3(half, 12, half_z + 1), Vec3(side * (half_x + half), 12, 0)));
+    spec.bodies.push_back(fixed_box(Vec3(half_x + 1, 12, half), Vec3(0, 12, side * (half_z + half))));
   }
   std::uint32_t seed = 12345;
   const auto uniform = [&] {
     seed = seed * 1664525u + 1013904223u;
     return (seed >> 8) / 16777216.0;
   };
-  for (int n = 0; n < 2000; ++n) {
-    const int k = n / 100, i = (n % 100) / 10, j = n % 10;
+  const int layer = columns_x * columns_z;
+  const double first_x = -0.45 * (columns_x - 1), first_z = -0.45 * (columns_z - 1);
+  for (int n = 0; n < 20 * layer; ++n) {
+    const int k = n / layer, i = n % layer / columns_z, j = n % columns_z;
     const double jitter[3] = {0.1 * (uniform() - 0.5), 0.1 * (uniform() - 0.5), 0.1 * (uniform() - 0.5)};
     Quaternion<double> q;
     do
@@ -85,7 +97,7 @@ inline Rigid::Spec bin() {
     while (q.norm() < 0.1);
     rigid::BodySpec body;
     body.position =
-        Vector3<double>(-4.05 + 0.9 * i + jitter[0], 1 + 0.9 * k + jitter[1], -4.05 + 0.9 * j + jitter[2])
+        Vector3<double>(first_x + 0.9 * i + jitter[0], 1 + 0.9 * k + jitter[1], first_z + 0.9 * j + jitter[2])
             .cast<Real>();
     body.orientation = q.normalized().coeffs().cast<Real>();
     rigid::ShapeSpec& shape = body.shapes[0];
@@ -118,6 +130,24 @@ inline Rigid::Spec bin() {
 inline Rigid::Spec stack(int boxes = 20) {
   Rigid::Spec spec{.bodies = {floor_box()}};
   for (int i = 0; i < boxes; ++i) spec.bodies.push_back(unit_box(0, 0.5 + i, 0));
+  return spec;
+}
+
+/// Pairs of boxes in hinges that bend from -60 to 90 degrees, four side by side and the next above, falling
+/// on a floor into a pile.
+inline Rigid::Spec falling_hinges(int pairs = 150) {
+  Rigid::Spec spec{.bodies = {floor_box()}};
+  for (int i = 0; i < pairs; ++i) {
+    const Vec3 at(Real(0.9 * (i % 4 - 1.5)), Real(1 + 0.6 * (i / 4)), Real(0.13 * (i % 3)));
+    for (const Real side : {Real(-0.25), Real(0.25)})
+      spec.bodies.push_back(box(Vec3(Real(0.25), Real(0.05), Real(0.2)), at + Vec3(side, 0, 0)));
+    rigid::JointSpec hinge;
+    hinge.type = rigid::JointType::hinge;
+    hinge.body_a = std::to_string(2 * i + 1), hinge.body_b = std::to_string(2 * i + 2);
+    hinge.anchor = at, hinge.axis = Vec3::UnitZ();
+    hinge.motion.mode = rigid::AxisMode::limited, hinge.motion.lower = -60, hinge.motion.upper = 90;
+    spec.joints.push_back(hinge);
+  }
   return spec;
 }
 

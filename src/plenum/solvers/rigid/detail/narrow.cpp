@@ -313,10 +313,12 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
         w.previous[s] = -1;
         w.caches[s] = {};
       }
-      Index first = w.old_starts[i];
-      while (first < w.old_starts[i + 1] && old.pair[first][1] != j) ++first;
-      Index past = first;
-      while (past < w.old_starts[i + 1] && old.pair[past][1] == j) ++past;
+      // A floor has as many contacts as bodies lie on it.
+      const auto kept = old.pair.begin();
+      const auto mine =
+          std::equal_range(kept + w.old_starts[i], kept + w.old_starts[i + 1], w.pairs[p], is_before);
+      const Index first = static_cast<Index>(mine.first - kept),
+                  past = static_cast<Index>(mine.second - kept);
       const Pose &a = w.poses[i], &b = w.poses[j];
       const auto sweep = [&](const Rigid::Collider& c) { return sweep_of(model, state, gravity, dt, c); };
       Manifold* const out = &w.manifolds[slot];
