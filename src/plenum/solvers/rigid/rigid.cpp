@@ -213,6 +213,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   {
     const StageTimer timer(report.stages, "solve");
     const bool contacts = !w.contacts.empty(), joints = !w.joints.empty();
+    w.solver.restitute(w.bodies);
     for (int k = 0; k < params.substeps; ++k) {
       push_bodies(model, params, h, w);
       if (k > 0) w.solver.collect();
@@ -222,15 +223,14 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
       if (joints) w.joints.solve(scene, w.bodies);
       move_bodies(model, state, h, w);
       if (joints) w.joints.update(scene);
+      w.solver.restitute(w.bodies);
       w.solver.solve(w.bodies, false);
       if (joints) {
         w.joints.relax(scene, w.bodies, contacts || k + 1 == params.substeps);
         w.joints.collect();
       }
     }
-    w.solver.restitute(w.bodies);
     w.solver.collect();
-    if (joints && contacts) w.joints.relax(scene, w.bodies, true);
   }
   {
     const StageTimer timer(report.stages, "finish");

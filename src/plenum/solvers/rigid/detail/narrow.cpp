@@ -272,9 +272,9 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWo
       const Index before = w.previous[s];
       for (int q = 0; q < m.count; ++q) {
         const Vec3 x = a.rotation * m.points[q].x;
-        // What is far apart turns about points of its own surface.
+        // What is apart turns about points of its own surface, and rubs there.
         const Real gap = m.points[q].separation;
-        const Vec3 half = (gap > c.size / 2 ? gap / 2 : Real(0)) * c.normal;
+        const Vec3 half = std::max(gap / 2, Real(0)) * c.normal;
         c.points[q] = {from_a + x - half, from_b + x + half, gap, 0, 0};
       }
       if (before >= 0) inherit(old, before, m, Real(0.1) * std::min(ca.size, cb.size), c);
