@@ -28,6 +28,14 @@ bool is_surface(const Shape& shape) {
   return std::holds_alternative<MeshShape>(shape.variant()) ||
          std::holds_alternative<HeightFieldShape>(shape.variant());
 }
+/// [m] radius about a middle or an axis, at a contact of this normal, of what keeps its distance while it
+/// rolls: a ball, a capsule, a cylinder that lies on its side.
+Real round_at(const Rigid::Model& model, const Rigid::Collider& c, const Pose& pose, const Vec3& normal) {
+  constexpr Real lies = Real(0.01);  // sine
+  if (c.round > 0) return c.round;
+  const auto* cylinder = std::get_if<CylinderShape>(&model.shapes[c.shape].variant());
+  return cylinder && std::abs(normal.dot(pose.rotation * Vec3::UnitY())) < lies ? cylinder->radius : 0;
+}
 bool is_plane(const Shape& shape) {
   return std::holds_alternative<PlaneShape>(shape.variant());
 }
@@ -293,7 +301,7 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWo
         c.surface_velocity += state.frames.rotation(ca.body) * ca.surface_velocity;
       if (!cb.surface_velocity.isZero())
         c.surface_velocity -= state.frames.rotation(cb.body) * cb.surface_velocity;
-      c.round_a = ca.round, c.round_b = cb.round;
+      c.round_a = round_at(model, ca, a, c.normal), c.round_b = round_at(model, cb, w.poses[j], c.normal);
       c.booked = static_cast<std::size_t>(j) >= model.own_colliders();
     }
   });
