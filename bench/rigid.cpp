@@ -1,4 +1,6 @@
 // Speed of rigid bodies on the scenes that engines are compared by.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -194,7 +196,7 @@ void scaling(Session& session) {
     const double triad = measure_triad(static_cast<std::size_t>(working_set(scene) / 3));
     const double cost = 1e-3 * ms / bodies * triad * 1e9;
     least = std::min(least, cost), most = std::max(most, cost);
-    const std::string name = "_" + std::to_string(bodies);
+    const std::string name = fmt::format("_{}", bodies);
     session.figure("us_per_body" + name, 1e3 * ms / bodies, "us");
     session.figure("working_set" + name, 1e-6 * working_set(scene), "MB");
     session.figure("triad" + name, triad, "GB/s");

@@ -30,38 +30,6 @@ using D3 = Vector3<double>;
 
 using std::numbers::pi;
 
-BodySpec sphere(double radius, const D3& at) {
-  BodySpec body;
-  body.shapes[0].shape = Form::sphere;
-  body.shapes[0].radius = Real(radius);
-  body.position = at.cast<Real>();
-  return body;
-}
-
-/// A floor tilted by `angle` [rad] down the x axis, through the origin.
-BodySpec slope(double angle, double friction) {
-  BodySpec body = fixed_box(Vec3(500, 1, 50), Vec3(Real(-std::sin(angle)), Real(-std::cos(angle)), 0));
-  body.rotation = Vec3(0, 0, Real(-angle * 180 / pi));
-  body.friction = Real(friction);
-  return body;
-}
-D3 down(double angle) {
-  return {std::cos(angle), -std::sin(angle), 0};
-}
-
-/// Runs `measure(dt, sink)` at the row's own step and, reported only, at 1/60 s. sink(quantity, value,
-/// reference, tolerance, unit).
-template <class Measure>
-void at_both_steps(Rows& rows, double fine, Measure&& measure) {
-  const std::string source = "closed form, rigid_body.csv";
-  measure(fine,
-          [&](const std::string& quantity, double value, double reference, double tolerance,
-              const std::string& unit) { rows.near(quantity, value, reference, tolerance, unit, source); });
-  measure(1.0 / 60, [&](const std::string& quantity, double value, double, double, const std::string& unit) {
-    rows.report(quantity + ", at 1/60 s", value, unit, source);
-  });
-}
-
 /// A body that slides until it rolls: speed then, time and way.
 void slide_to_roll(Rows& rows) {
   at_both_steps(rows, 1.0 / 600, [](double dt, auto&& row) {
@@ -296,69 +264,9 @@ void bounces(Rows& rows) {
   }
 }
 
-/// A body of these principal moments about the origin [kg m^2].
-RigidScene free_top(const D3& inertia, const D3& spin) {
-  RigidScene scene({.bodies = {sphere(0.1, D3::Zero())}});
-  scene.model.inertia[0] = inertia.cast<Real>();
-  scene.state.frames.inverse_inertia[0] = inertia.cwiseInverse().cast<Real>();
-  scene.state.frames.w[0] = spin.cast<Real>();
-  scene.params.gravity.setZero();
-  return scene;
-}
-D3 body_spin(const RigidScene& scene) {
-  return scene.state.frames.rotation(0).cast<double>().conjugate() * scene.state.frames.w[0].cast<double>();
-}
-
-void spins(Rows& rows) {
-  const std::string source = "closed form, rigid_body.csv";
-  {
-    RigidScene scene = free_top(D3(1, 1, 2), D3(0.1, 0, 1));
-    double angle = 0, last = 0;
-    const int steps = 600;
-    for (int k = 0; k < steps; ++k) {
-      scene.step();
-      const D3 w = body_spin(scene);
-      const double now = std::atan2(w.y(), w.x());
-      angle += std::remainder(now - last, 2 * pi);
-      last = now;
-    }
-    const double reference = expected("torque_free_symmetric_top", "body precession rate (rad/s)");
-    rows.near("symmetric top: precession in the body", std::abs(angle) / (steps / 60.0), reference,
-              1e-3 * reference, "rad/s", source);
-  }
-  {
-    RigidScene scene = free_top(D3(1, 2, 3), D3(0.01, 1, 0.01));
-    const double period = expected("dzhanibekov", "period of omega2 (s)");
-    double crossed = 0, first = 0, before = 1;
-    const double dt = 1.0 / 60;
-    double energy0 = 0, energy_error = 0, momentum_error = 0;
-    D3 momentum0 = D3::Zero();
-    const int steps = 6000;
-    for (int k = 0; k < steps; ++k) {
-      scene.step(dt);
-      const D3 w = body_spin(scene), l = D3(1, 2, 3).cwiseProduct(w);
-      const D3 momentum = scene.state.frames.rotation(0).cast<double>() * l;
-      const double energy = w.dot(l) / 2;
-      if (k == 0) energy0 = energy, momentum0 = momentum;
-      energy_error = std::max(energy_error, std::abs(energy / energy0 - 1));
-      momentum_error = std::max(momentum_error, (momentum - momentum0).norm() / momentum0.norm());
-      if (before > 0 && w.y() <= 0) {
-        const double at = (k + 1 + w.y() / (before - w.y())) * dt;
-        if (first == 0)
-          first = at;
-        else if (crossed == 0)
-          crossed = at - first;
-      }
-      before = w.y();
-    }
-    rows.near("tennis racket: period", crossed, period, 0.01 * period, "s", source);
-    rows.at_most("tennis racket: energy error over 100 s", energy_error, 1e-3, "1", source);
-    rows.at_most("tennis racket: error of angular momentum over 100 s", momentum_error, 1e-3, "1", source);
-  }
-}
-
 void closed_forms(Rows& rows) {
-  for (const auto part : {slide_to_roll, slopes, triangles, on_obstacles, bounces, spins, gyroscope, impact})
+  for (const auto part :
+       {slide_to_roll, slopes, triangles, on_obstacles, bounces, free_tops, tops_on_pivots, impact})
     part(rows);
 }
 const Register register_closed_forms("rigid_body/rigid", Effort::quick, closed_forms);
@@ -371,11 +279,11 @@ void spin_f(Rows& rows) {
   const D3 inertia = scene.model.inertia[0].cast<double>();
   for (int k = 0; k < 3600; ++k) {
     if (k == 0) {
-      const D3 w = body_spin(scene);
+      const D3 w = scene.body_spin();
       energy0 = w.dot(inertia.cwiseProduct(w)) / 2;
     }
     scene.step();
-    const D3 w = body_spin(scene);
+    const D3 w = scene.body_spin();
     if (w.y() * last < 0) ++flips;
     last = w.y();
     energy = w.dot(inertia.cwiseProduct(w)) / 2;

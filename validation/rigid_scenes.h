@@ -23,6 +23,15 @@ struct RigidScene {
   Report step(double dt = 1.0 / 60) {
     return Rigid::step(model, state, params, workspace, static_cast<Real>(dt));
   }
+  /// About the principal axes [kg m^2].
+  void set_inertia(std::size_t body, const Vector3<double>& moments) {
+    model.inertia[body] = moments.cast<Real>();
+    state.frames.inverse_inertia[body] = moments.cwiseInverse().cast<Real>();
+  }
+  /// [rad/s] about the principal axes.
+  Vector3<double> body_spin(std::size_t body = 0) const {
+    return state.frames.rotation(body).cast<double>().conjugate() * state.frames.w[body].cast<double>();
+  }
 };
 
 inline rigid::BodySpec box(const Vec3& half_extents, const Vec3& position) {
@@ -38,6 +47,25 @@ inline rigid::BodySpec fixed_box(const Vec3& half_extents, const Vec3& position)
 }
 inline rigid::BodySpec floor_box() {
   return fixed_box(Vec3(50, Real(0.5), 50), Vec3(0, Real(-0.5), 0));
+}
+inline rigid::BodySpec sphere(double radius, const Vector3<double>& at) {
+  rigid::BodySpec body;
+  body.shapes[0].shape = rigid::Form::sphere;
+  body.shapes[0].radius = Real(radius);
+  body.position = at.cast<Real>();
+  return body;
+}
+/// A floor tilted by `angle` [rad] down the x axis, through the origin.
+inline rigid::BodySpec slope(double angle, double friction, double size = 1) {
+  rigid::BodySpec body = fixed_box(Real(size) * Vec3(500, 1, 50),
+                                   Real(size) * Vec3(Real(-std::sin(angle)), Real(-std::cos(angle)), 0));
+  body.rotation = Vec3(0, 0, Real(-angle * 180 / 3.14159265358979));
+  body.friction = Real(friction);
+  return body;
+}
+/// The way down it.
+inline Vector3<double> down(double angle) {
+  return {std::cos(angle), -std::sin(angle), 0};
 }
 inline rigid::BodySpec unit_box(double x, double y, double z) {
   return box(Vec3::Constant(Real(0.5)), Vec3(Real(x), Real(y), Real(z)));

@@ -40,7 +40,7 @@ struct Gap {
 
 Pose Sweep::at(Real s) const {
   const Real angle = turn.norm();
-  const Quat by = angle > 0 ? Quat(Eigen::AngleAxis<Real>(s * angle, turn / angle)) : Quat::Identity();
+  const Quat by = angle > 0 ? Quat(Eigen::AngleAxis<Real>(s * angle, turn / angle)) : Quat(1, 0, 0, 0);
   return {start.position + s * way, (by * start.rotation).normalized()};
 }
 

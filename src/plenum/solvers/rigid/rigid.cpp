@@ -237,6 +237,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   {
     const StageTimer timer(report.stages, "solve");
     const bool contacts = !w.contacts.empty(), joints = !w.joints.empty();
+    w.solver.restitute(w.bodies);
     for (int k = 0; k < params.substeps; ++k) {
       push_bodies(model, params, h, w);
       if (k > 0) w.solver.collect();
@@ -249,6 +250,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
       move_bodies(model, state, h, w);
       w.solver.hold(w.bodies);
       if (joints) w.joints.update(scene);
+      w.solver.restitute(w.bodies);
       w.solver.solve(w.bodies, false);
       if (joints) {
         w.joints.relax(scene, w.bodies, contacts || k + 1 == params.substeps);
@@ -256,7 +258,6 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
       }
       hold_axes(model, w);
     }
-    w.solver.restitute(w.bodies);
     w.solver.collect();
     if (joints && contacts) w.joints.relax(scene, w.bodies, true);
     hold_axes(model, w);

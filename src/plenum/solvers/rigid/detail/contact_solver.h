@@ -45,10 +45,11 @@ struct ContactInput {
   Vec3 surface_velocity;  ///< [m/s] of a's surface past itself (conveyors), minus b's
   Real size;              ///< [m] of the smaller body; lengths below are parts of it
   Real round_a,
-      round_b;   ///< [m] radius of a ball or capsule, whose surface slides under the point as it rolls
+      round_b;   ///< [m] radius of what is round there, whose surface slides under the point as it rolls
   bool jointed;  ///< whether a joint holds one of the bodies, which is not moved then by hold()
   bool hard;     ///< whether nothing may be overlapped at the end of a sub-step: see hold()
   bool booked;   ///< whether ContactSolver::given() is to be asked of it
+  bool bounced;  ///< in the step, out
 };
 
 /// What a contact gave its second body in a whole step, in the world.
@@ -78,7 +79,13 @@ class ContactSolver {
   void warm_start(SolverBodies& bodies);
   /// One pass over all contacts; `with_bias` pushes overlap apart, and relaxation is without.
   void solve(SolverBodies& bodies, bool with_bias);
-  /// Bounces, once after the sub-steps.
+  /// Before a sub-step: what would strike within it bounces, v' = -e v along the normal, with Coulomb's bound
+  /// on what rubs. Blows are taken one after the other, colour by colour, until nothing closes any more
+  /// faster than the threshold: so they go through rows of touching bodies as through rows with small gaps
+  /// (Newton's cradle). Points of one contact are struck together, in the ratio of what would stop each
+  /// alone: a reflection of the pair's velocities, scaled by e, which gives no energy. Source: Smith,
+  /// Kaufman, Vouga, Tamstorf & Grinspun 2012, "Reflections on simultaneous impact", sections 3 and 4;
+  /// friction as of hard spheres, Walton & Braun 1986, with no tangential restitution.
   void restitute(SolverBodies& bodies);
   /// Moves what overlaps at hard contacts straight apart, after the bodies have moved. Bodies that turn by
   /// radians in a sub-step would not be held by velocities alone.
@@ -101,12 +108,13 @@ class ContactSolver {
     unsigned writes_a, writes_b;              ///< bits of the lanes whose body moves
     std::uint32_t first_point;                ///< in points_
     int count;                                ///< most points of any lane
-    bool booked, hard;                        ///< whether any lane is
+    bool booked, bounces, hard;               ///< whether any lane is, or does if it is struck
+    unsigned bounced;                         ///< bits of the lanes that have, in this step
     Wide3 normal, tangent;                    ///< from a to b; the other tangent is across_axis()
     Wide across_part;                         ///< part of friction that acts across the tangent
     Wide soft_bias, soft_mass, soft_impulse;  ///< of overlap: [1/s], and parts of 1
     Wide slop, push;                          ///< [m], [m/s]
-    Wide friction, static_friction, rolling;
+    Wide friction, static_friction, rolling, restitution;
     Wide round_a, round_b;      ///< [m]
     Wide3 ra, rb;               ///< [m] anchors of the friction patch
     Wide slide, slide_across;   ///< [m/s] wanted along the tangents
@@ -123,15 +131,12 @@ class ContactSolver {
   /// One point of each of a batch's contacts.
   struct alignas(sizeof(Wide)) Points {
     Wide3 ra, rb;
-    Wide gap;       ///< [m] separation less that of the anchors' cores at the start
-    Wide mass;      ///< [kg] effective; 0 for an absent point
-    Wide impulse;   ///< [N s] >= 0
-    Wide carried;   ///< [N s] >= 0
-    Wide largest;   ///< of the impulses of the step
-    Wide lever;     ///< [m] from the patch's centre
-    Wide start;     ///< [N s] impulse at the start of the sub-step
-    Wide approach;  ///< [m/s] normal velocity before it first pressed
-    Wide restitution;
+    Wide gap;      ///< [m] separation less that of the anchors' cores at the start
+    Wide mass;     ///< [kg] effective; 0 for an absent point
+    Wide impulse;  ///< [N s] >= 0
+    Wide carried;  ///< [N s] >= 0
+    Wide lever;    ///< [m] from the patch's centre
+    Wide start;    ///< [N s] impulse at the start of the sub-step
   };
   /// Where hard contacts push: anchors turn with their bodies and masses are those of the inertia there, as
   /// fast bodies may turn by radians in a step. Of the others those of the step's start.
@@ -155,8 +160,6 @@ class ContactSolver {
   };
   template <class F>
   void each_batch(F&& f) const;
-  static Wide separation_of(const Batch& batch, const Points& point, const WideMotion& a,
-                            const WideMotion& b);  ///< [m] after the bodies' motions
   template <bool with_bias>
   void solve_batches(SolverBodies& bodies);
   template <bool with_bias, bool hard>

@@ -31,6 +31,14 @@ bool is_surface(const Shape& shape) {
   return std::holds_alternative<MeshShape>(shape.variant()) ||
          std::holds_alternative<HeightFieldShape>(shape.variant());
 }
+/// [m] radius about a middle or an axis, at a contact of this normal, of what keeps its distance while it
+/// rolls: a ball, a capsule, a cylinder that lies on its side.
+Real round_at(const Rigid::Model& model, const Rigid::Collider& c, const Pose& pose, const Vec3& normal) {
+  constexpr Real lies = Real(0.01);  // sine
+  if (c.round > 0) return c.round;
+  const auto* cylinder = std::get_if<CylinderShape>(&model.shapes[c.shape].variant());
+  return cylinder && std::abs(normal.dot(pose.rotation * Vec3::UnitY())) < lies ? cylinder->radius : 0;
+}
 bool is_plane(const Shape& shape) {
   return std::holds_alternative<PlaneShape>(shape.variant());
 }
@@ -317,8 +325,7 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
       const auto kept = old.pair.begin();
       const auto mine =
           std::equal_range(kept + w.old_starts[i], kept + w.old_starts[i + 1], w.pairs[p], is_before);
-      const Index first = static_cast<Index>(mine.first - kept),
-                  past = static_cast<Index>(mine.second - kept);
+      Index first = static_cast<Index>(mine.first - kept), past = static_cast<Index>(mine.second - kept);
       const Pose &a = w.poses[i], &b = w.poses[j];
       const auto sweep = [&](const Rigid::Collider& c) { return sweep_of(model, state, gravity, dt, c); };
       Manifold* const out = &w.manifolds[slot];
@@ -404,9 +411,9 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWo
       const bool guards = m.points[0].id == guard_id;
       for (int q = 0; q < m.count; ++q) {
         const Vec3 x = a.rotation * m.points[q].x;
-        // What is far apart turns about points of its own surface.
+        // What is apart turns about points of its own surface, and rubs there.
         const Real gap = m.points[q].separation;
-        Vec3 half = (gap > c.size / 2 ? gap / 2 : Real(0)) * c.normal;
+        Vec3 half = std::max(gap / 2, Real(0)) * c.normal;
         if (guards) half = w.apart[4 * std::size_t(s) + std::size_t(q)] / 2;
         c.points[q] = {from_a + x - half, from_b + x + half, gap, 0, 0};
       }
@@ -426,7 +433,8 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWo
         c.surface_velocity += state.frames.rotation(ca.body) * ca.surface_velocity;
       if (!cb.surface_velocity.isZero())
         c.surface_velocity -= state.frames.rotation(cb.body) * cb.surface_velocity;
-      c.round_a = ca.round, c.round_b = cb.round;
+      c.round_a = guards ? ca.round : round_at(model, ca, a, c.normal);
+      c.round_b = guards ? cb.round : round_at(model, cb, w.poses[j], c.normal);
       c.hard = guards;
       c.jointed = model.jointed[ca.body] || model.jointed[cb.body];
       c.booked = static_cast<std::size_t>(j) >= model.own_colliders();

@@ -51,9 +51,10 @@ void find_touch(const Rigid::Model&, Rigid::State& state, RigidWorkspace& w) {
   w.shared.clear();
   for (std::size_t k = 0; k < w.contacts.size(); ++k) {
     const ContactInput& c = w.contacts[k];
-    const bool touches = std::any_of(c.points, c.points + c.count, [](const ContactInput::Point& p) {
-      return p.impulse > 0 || p.separation <= 0;
-    });
+    const bool touches =
+        c.bounced || std::any_of(c.points, c.points + c.count, [](const ContactInput::Point& p) {
+          return p.impulse > 0 || p.separation <= 0;
+        });
     const Index2& pair = w.pairs[w.pair_of[w.contact_slot[k]]];
     if (touches && (w.shared.empty() || w.shared.back() != pair)) w.shared.push_back(pair);
   }

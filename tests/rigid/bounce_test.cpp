@@ -1,0 +1,118 @@
+// Bounces: one by one, through rows and heaps of balls, flat and with friction.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../../validation/rigid_scenes.h"
+#include "plenum/base/random.h"
+#include "rigid/scene_laws.h"
+
+namespace plenum { namespace {
+
+using rigid::BodySpec;
+using test::ball;
+using validation::RigidScene;
+using D3 = Vector3<double>;
+
+/// A row of balls, each of its own mass, the first of which comes at 1 m/s.
+RigidScene row_of_balls(const std::vector<double>& masses, double e) {
+  Rigid::Spec spec;
+  for (std::size_t i = 0; i < masses.size(); ++i) {
+    BodySpec body = ball(0.1, Vec3(Real(0.2) * Real(i) - (i == 0 ? Real(0.03) : 0), 0, 0));
+    body.density *= Real(masses[i]);
+    body.restitution = Real(e);
+    body.velocity = Vec3(i == 0, 0, 0);
+    spec.bodies.push_back(body);
+  }
+  RigidScene scene(spec);
+  scene.params.gravity.setZero();
+  scene.params.restitution_threshold = Real(1e-3);
+  return scene;
+}
+
+TEST(RigidBounce, ABlowGoesThroughARowOneAfterTheOther) {
+  // Lighter from ball to ball, each is struck once: v -> (1 + e) m1/(m1 + m2) v, and keeps (m1 - e m2)/(m1 +
+  // m2).
+  const std::vector<double> masses = {1, 0.8, 0.6, 0.4, 0.2};
+  for (const double e : {1.0, 0.9}) {
+    RigidScene scene = row_of_balls(masses, e);
+    for (int k = 0; k < 10; ++k) scene.step();
+    double comes = 1;
+    for (std::size_t i = 0; i + 1 < masses.size(); ++i) {
+      const double m1 = masses[i], m2 = masses[i + 1];
+      EXPECT_NEAR(scene.state.frames.v[i].x(), comes * (m1 - e * m2) / (m1 + m2), 1e-5) << i;
+      comes *= (1 + e) * m1 / (m1 + m2);
+    }
+    EXPECT_NEAR(scene.state.frames.v.back().x(), comes, 1e-5);
+  }
+}
+
+TEST(RigidBounce, HeapsOfBallsKeepMomentumAndGainNoEnergy) {
+  for (const double friction : {0.0, 0.6})
+    for (const double e : {1.0, 0.7}) {
+      Rigid::Spec spec;
+      for (int i = 0; i < 64; ++i) {
+        BodySpec body = ball(0.1, Vec3(Real(i % 4), Real(i / 4 % 4), Real(i / 16)) * Real(0.2));
+        const Vec4 way = uniform4(7, std::uint64_t(i), 0), turn = uniform4(7, std::uint64_t(i), 1);
+        body.velocity = (way.head<3>().array() - Real(0.5)) * 4;
+        body.angular_velocity = (turn.head<3>().array() - Real(0.5)) * 20;
+        body.restitution = Real(e), body.friction = Real(friction);
+        spec.bodies.push_back(body);
+      }
+      RigidScene scene(spec);
+      scene.params.gravity.setZero();
+      scene.params.restitution_threshold = Real(1e-3);
+      const double start = test::energy(scene);
+      const D3 carried = test::momentum(scene);
+      double before = start;
+      for (int k = 0; k < 120; ++k) {
+        scene.step();
+        const double now = test::energy(scene);
+        EXPECT_LE(now, before + 1e-5 * start) << k;
+        before = now;
+      }
+      EXPECT_NEAR((test::momentum(scene) - carried).norm(), 0, 1e-4 * std::sqrt(2 * start * 64 * 4.2));
+      if (e == 1 && friction == 0) {
+        EXPECT_NEAR(before, start, 1e-4 * start);
+      }
+    }
+}
+
+TEST(RigidBounce, AFlatFallBouncesStraight) {
+  BodySpec block = validation::box(Vec3(Real(0.3), Real(0.1), Real(0.2)), Vec3(0, Real(0.6), 0));
+  block.restitution = Real(0.5);
+  RigidScene scene({.bodies = {validation::floor_box(), block}});
+  double fell = 0, rose = 0;
+  for (int k = 0; k < 40; ++k) {
+    scene.step();
+    fell = std::min(fell, double(scene.state.frames.v[1].y()));
+    rose = std::max(rose, double(scene.state.frames.v[1].y()));
+    EXPECT_LT(scene.state.frames.w[1].norm(), 1e-3);
+  }
+  // Seen at the ends of steps; falls begin a sub-step ahead, and end up to another early.
+  const double strikes = std::sqrt(2 * 9.81 * 0.5), unseen = 9.81 * (1.0 / 60 + 2.0 / 480);
+  EXPECT_NEAR(fell, -strikes, unseen);
+  EXPECT_NEAR(rose, 0.5 * strikes, unseen);
+}
+
+/// A ball strikes the floor at 3 m/s, and goes along it. Source: Walton & Braun 1986, of hard spheres without
+/// tangential restitution: the impulse along is min(mu (1 + e) m v, 2/7 m slip).
+TEST(RigidBounce, WhatStrikesRubs) {
+  constexpr double e = 0.8, down = 3;
+  for (const double mu : {0.1, 1.0}) {
+    BodySpec body = ball(0.1, Vec3(0, Real(0.2), 0));
+    body.velocity = Vec3(2, -down, 0);
+    body.restitution = Real(e), body.friction = Real(mu);
+    BodySpec floor = validation::floor_box();
+    floor.friction = Real(mu);
+    RigidScene scene({.bodies = {floor, body}});
+    scene.params.gravity.setZero();
+    for (int k = 0; k < 6; ++k) scene.step();
+    const double lost = std::min(mu * (1 + e) * down, 2.0 / 7 * 2);
+    EXPECT_NEAR(scene.state.frames.v[1].y(), e * down, 1e-4);
+    EXPECT_NEAR(scene.state.frames.v[1].x(), 2 - lost, 1e-4);
+    EXPECT_NEAR(scene.state.frames.w[1].z(), -lost / (0.4 * 0.1), 1e-2);
+  }
+}
+
+}}  // namespace plenum
