@@ -8,6 +8,7 @@
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/geometry/solid_mesh.h"
+#include "plenum/geometry/topology.h"
 #include "plenum/solvers/rigid/detail/build_joints.h"
 #include "plenum/solvers/rigid/detail/extent.h"
 #include "plenum/solvers/rigid/rigid.h"
@@ -63,8 +64,10 @@ MassProperties properties(const ShapeSpec& s, const ConvexHull* hull) {
       m = mass_properties(mesh.x, mesh.triangles, 1);
       break;
     }
-    case Form::plane:
     case Form::mesh:
+      m = mass_properties(s.mesh.x, s.mesh.triangles, 1);
+      break;
+    case Form::plane:
     case Form::height_field:
       break;
   }
@@ -124,24 +127,33 @@ Shape shape_of(const ShapeSpec& s, const std::shared_ptr<const ConvexHull>& hull
 }
 
 /// A ball inside the shape that may stand for it: where it is, and its radius.
-std::pair<Vec3, Real> core_of(const ShapeSpec& s, Real size, const ConvexHull* hull) {
-  if (is_surface(s.shape) || s.shape == Form::plane) return {Vec3::Zero(), Real(0)};
-  if (s.shape != Form::hull) return {Vec3::Zero(), size / 4};  // a cone's middle is r/2 from its axis' side
-  Real radius = size / 2;
-  for (const ConvexHull::Face& f : hull->faces)
-    radius = std::min(radius, f.offset - f.normal.dot(hull->centre));
-  return {hull->centre, radius / 2};
+std::pair<Vec3, Real> core_of(const Shape& shape, Real size) {
+  const Shape::Variant& v = shape.variant();
+  if (const auto* mesh = std::get_if<MeshShape>(&v)) {
+    const auto& cores = mesh->solid->cores;  // the narrow phase takes all of them
+    return cores.empty() ? std::pair<Vec3, Real>(Vec3::Zero(), Real(0))
+                         : std::pair<Vec3, Real>(cores[0].centre, cores[0].radius / 2);
+  }
+  if (const auto* s = std::get_if<ConvexHullShape>(&v)) {
+    Real radius = size / 2;
+    for (const ConvexHull::Face& f : s->hull->faces)
+      radius = std::min(radius, f.offset - f.normal.dot(s->hull->centre));
+    return {s->hull->centre, radius / 2};
+  }
+  return {Vec3::Zero(), size / 4};  // a cone's middle is r/2 from its axis' side
 }
 
 /// Throws Error if a surface cannot be a part of a body.
 void check_surface(const ShapeSpec& s, rigid::Motion motion, const std::string& key) {
-  if (motion == rigid::Motion::dynamic)
+  if (s.shape == Form::height_field && motion == rigid::Motion::dynamic)
     throw Error(Problem{.key = key + "shape",
-                        .what = "a mesh or height field cannot be moved by forces",
+                        .what = "a height field cannot be moved by forces",
                         .value = "dynamic",
-                        .allowed = "of bodies whose motion is fixed or kinematic"});
+                        .allowed = "of bodies whose motion is fixed or kinematic",
+                        .remedy = "make it a closed mesh"});
   if (s.shape == Form::mesh && s.mesh.triangles.empty())
     throw Error(Problem{.key = key + "mesh", .what = "has no triangles"});
+  if (s.shape == Form::mesh && motion == rigid::Motion::dynamic) require_solid(s.mesh, key + "mesh");
   const auto columns = static_cast<std::size_t>(s.columns);
   if (s.shape == Form::height_field && (s.heights.size() % columns != 0 || s.heights.size() < 2 * columns))
     throw Error(Problem{.key = key + "heights",
@@ -246,6 +258,12 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
     std::vector<std::shared_ptr<const ConvexHull>> hulls(body.shapes.size());
     std::vector<Pose> placed(body.shapes.size());
     MassProperties whole;
+    const bool moves = body.motion == Motion::dynamic;
+    // Surfaces that no force moves need not enclose a volume.
+    const auto part = [&](std::size_t s) {
+      const ShapeSpec& shape = body.shapes[s];
+      return moves || !is_surface(shape.shape) ? properties(shape, hulls[s].get()) : MassProperties{};
+    };
     for (std::size_t s = 0; s < body.shapes.size(); ++s) {
       const ShapeSpec& shape = body.shapes[s];
       if (shape.shape == Form::hull)
@@ -257,13 +275,13 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
       if (is_surface(shape.shape))
         check_surface(shape, body.motion, key("shapes[" + std::to_string(s) + "]."));
       placed[s] = {shape.position, rotation_from_degrees(shape.rotation)};
-      const MassProperties p = properties(shape, hulls[s].get());
+      const MassProperties p = part(s);
       whole.mass += p.mass;
       whole.centre += p.mass * (placed[s] * Vec3(p.centre.cast<Real>())).cast<double>();
     }
     if (whole.mass > 0) whole.centre /= whole.mass;
     for (std::size_t s = 0; s < body.shapes.size(); ++s) {
-      const MassProperties p = properties(body.shapes[s], hulls[s].get());
+      const MassProperties p = part(s);
       const M3 r = placed[s].rotation.cast<double>().toRotationMatrix();
       const D3 c = (placed[s] * Vec3(p.centre.cast<Real>())).cast<double>() - whole.centre;
       whole.inertia +=
@@ -283,7 +301,6 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
     const Quat turned_back = principal.rotation.conjugate();
     const Pose origin{turned_back * -principal.position, turned_back};
 
-    const bool moves = body.motion == Motion::dynamic;
     std::uint32_t mask = ~std::uint32_t{0};
     for (Index layer : body.passes) mask &= ~(std::uint32_t{1} << layer);
     const double mass = whole.mass * body.density;
@@ -295,7 +312,10 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
       if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()))
         if (const std::string& doubts = mesh->solid->doubts; !doubts.empty())
           model.doubts.push_back("model." + key("shapes[" + std::to_string(s) + "].mesh ") + doubts);
-      const detail::Extent extent = detail::extent_of(model.shapes.back());
+      detail::Extent extent = detail::extent_of(model.shapes.back());
+      // A mesh that moves may come upon others from any side: what counts is how soon they would be through.
+      if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()); mesh && moves)
+        extent.width = 2 * mesh->solid->half_width;
       sizes.push_back(extent.width);
       reach = std::max(reach, extent.reach + (placed[s].position - principal.position).norm());
     }
@@ -328,7 +348,9 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
           for (std::size_t s = 0; s < body.shapes.size(); ++s) {
             const Pose local{origin * placed[s].position, (turned_back * placed[s].rotation).normalized()};
             const ShapeSpec& shape = body.shapes[s];
-            const auto core = core_of(shape, sizes[s], hulls[s].get());
+            const auto core = (is_surface(shape.shape) && !moves) || shape.shape == Form::plane
+                                  ? std::pair<Vec3, Real>(Vec3::Zero(), Real(0))
+                                  : core_of(model.shapes[first_shape + s], sizes[s]);
             model.colliders.push_back({i, first_shape + static_cast<Index>(s), local, body.friction,
                                        body.restitution, body.rolling_resistance,
                                        turned_back * body.surface_velocity, sizes[s],

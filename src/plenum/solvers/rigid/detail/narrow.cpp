@@ -6,8 +6,10 @@
 
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/collide/collide.h"
+#include "plenum/geometry/collide/mesh_contacts.h"
 #include "plenum/geometry/collide/surface_contacts.h"
 #include "plenum/geometry/collide/time_of_impact.h"
+#include "plenum/geometry/solid_mesh.h"
 #include "plenum/integrate/free_rotation.h"
 #include "plenum/solvers/rigid/detail/broad.h"
 
@@ -97,47 +99,66 @@ Pose pose_after(const Rigid::Model& model, const Rigid::State& state, const Vec3
   return {body * c.local.position, (body.rotation * c.local.rotation).normalized()};
 }
 
-/// The contact that two colliders will have if nothing holds them, as one point that is still apart: on the
-/// plane of the first touch. a0 to b1: poses at the step's start and end. False if they pass each other.
-bool first_touch(const Rigid::Model& model, const Rigid::Collider& a, const Rigid::Collider& b,
-                 const Pose& a0, const Pose& a1, const Pose& b0, const Pose& b1, Manifold& m) {
-  const Shape &shape_a = model.shapes[a.shape], &shape_b = model.shapes[b.shape];
-  Vec3 x, n;
-  Real s;
-  if (is_surface(shape_a)) {
-    // A ball inside the body stands for it: what stays outside is left to the contacts of the next step.
-    if (!(b.core_radius > 0)) return false;
-    const auto hit =
-        first_contact(shape_a, a0, a1, b0 * b.core, b1 * b.core, b.core_radius, Real(0.1) * b.core_radius);
-    if (!hit || !(*hit > 0)) return false;
-    s = *hit;
-    const Pose at{a0.position + s * (a1.position - a0.position), a0.rotation.slerp(s, a1.rotation)};
-    const Vec3 centre = b0 * b.core + s * (b1 * b.core - b0 * b.core);
-    const SignedDistance<Real> d = shape_a.exact_distance(at.to_local(centre));
-    // Open meshes have no inside; what comes from behind is let through.
-    if (d.distance < 0) return false;
-    n = at.rotation * d.normal;
-    x = centre - d.distance * n;
-    // The plane's place in A does not change; what of the body is nearest to it at the start.
-    m.normal = d.normal;
-    const Vec3 start = a0.to_local(b0 * b.core);
-    const Quat upright =
-        Quat::FromTwoVectors(d.normal, Vec3::UnitY()) * a0.rotation.conjugate() * b0.rotation;
-    const Real reach = -shape_b.bounds({upright * -b.core, upright.normalized()}).low.y();
-    const Real height = d.normal.dot(start - at.to_local(x)), gap = height - reach;
-    m.count = 1;
-    m.points[0] = {start - (reach + Real(0.5) * gap) * d.normal, gap, 0x70u};
-    return height > 0;
-  }
-  const Real tolerance = Real(0.01) * std::min(a.size, b.size);
+/// How far [m] a shape turned by q reaches down from its origin.
+Real reach_down(const Shape& shape, const Quat& q) {
+  if (std::holds_alternative<MeshShape>(shape.variant()))
+    return -least_along(shape, q.conjugate() * Vec3::UnitY());
+  return -shape.bounds({Vec3::Zero(), q}).low.y();
+}
+
+/// Earliest first_contact() of a ball inside b with solid a, as part s of the step; centre: of the ball, in
+/// b.
+std::optional<Real> first_of_cores(const Shape& shape_a, const Pose& a0, const Pose& a1,
+                                   const Rigid::Collider& b, const Shape& shape_b, const Pose& b0,
+                                   const Pose& b1, Vec3& centre) {
+  std::optional<Real> first;
+  const auto consider = [&](const Vec3& x, Real radius) {
+    const auto s = first_contact(shape_a, a0, a1, b0 * x, b1 * x, radius, Real(0.1) * radius);
+    if (!s || (first && *s >= *first)) return;
+    first = s;
+    centre = x;
+  };
+  if (const auto* mesh = std::get_if<MeshShape>(&shape_b.variant()))
+    for (const DistanceField::Ball& ball : mesh->solid->cores) consider(ball.centre, ball.radius / 2);
+  else
+    consider(b.core, b.core_radius);
+  return first;
+}
+
+/// The contact that balls inside body b will have with solid a if nothing holds them, as one point of b that
+/// is still apart, on the plane of their first touch: what stays outside of them is left to the contacts of
+/// the next step. a0 to b1: poses at the step's start and end. False if no ball comes there.
+bool core_touch(const Shape& shape_a, const Pose& a0, const Pose& a1, const Rigid::Collider& b,
+                const Shape& shape_b, const Pose& b0, const Pose& b1, Manifold& m) {
+  if (!(b.core_radius > 0)) return false;
+  Vec3 core;
+  const auto hit = first_of_cores(shape_a, a0, a1, b, shape_b, b0, b1, core);
+  if (!hit || !(*hit > 0)) return false;
+  const Pose at = between(a0, a1, *hit);
+  const Vec3 centre = b0 * core + *hit * (b1 * core - b0 * core);
+  const SignedDistance<Real> d = shape_a.exact_distance(at.to_local(centre));
+  // Open meshes have no inside; what comes from behind is let through.
+  if (d.distance < 0) return false;
+  const Vec3 x = centre - d.distance * (at.rotation * d.normal);
+  // The plane's place in A does not change; what of the body is nearest to it at the start.
+  m.normal = d.normal;
+  const Vec3 start = a0.to_local(b0.position), on_plane = at.to_local(x);
+  const Quat upright = Quat::FromTwoVectors(d.normal, Vec3::UnitY()) * a0.rotation.conjugate() * b0.rotation;
+  const Real reach = reach_down(shape_b, upright.normalized());
+  const Real gap = d.normal.dot(start - on_plane) - reach;
+  m.count = 1;
+  m.points[0] = {start - (reach + Real(0.5) * gap) * d.normal, gap, 0x70u};
+  return d.normal.dot(a0.to_local(b0 * core) - on_plane) > 0;
+}
+
+/// The same of two convex colliders, at the point where they first touch.
+bool first_touch(const Shape& shape_a, const Pose& a0, const Pose& a1, const Shape& shape_b, const Pose& b0,
+                 const Pose& b1, Real tolerance, Manifold& m) {
   const auto impact = time_of_impact(shape_a, a0, a1, shape_b, b0, b1, 0, tolerance);
   if (!impact || !(impact->s > 0)) return false;
-  s = impact->s;
-  const auto at = [&](const Pose& p0, const Pose& p1) {
-    return Pose{p0.position + s * (p1.position - p0.position), p0.rotation.slerp(s, p1.rotation)};
-  };
   // The points that will meet, where they are now.
-  const Vec3 xa = a0 * at(a0, a1).to_local(impact->x), xb = b0 * at(b0, b1).to_local(impact->x);
+  const Vec3 xa = a0 * between(a0, a1, impact->s).to_local(impact->x),
+             xb = b0 * between(b0, b1, impact->s).to_local(impact->x);
   const Real gap = impact->normal.dot(xb - xa);
   if (!(gap > 0)) return false;
   m.normal = a0.rotation.conjugate() * impact->normal;
@@ -191,23 +212,24 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
       while (past < w.old_starts[i + 1] && old.pair[past][1] == j) ++past;
       const Pose &a = w.poses[i], &b = w.poses[j];
       const bool swift = is_swift(w.ways[i], ci) || is_swift(w.ways[j], cj);
-      const auto touches_first = [&](const Rigid::Collider& f, const Rigid::Collider& g, const Pose& f0,
-                                     const Pose& g0, Manifold& m) {
-        return first_touch(model, f, g, f0, pose_after(model, state, gravity, dt, f), g0,
-                           pose_after(model, state, gravity, dt, g), m);
-      };
+      const auto later = [&](const Rigid::Collider& c) { return pose_after(model, state, gravity, dt, c); };
+      // Nothing passes a plane, so none is stopped by it in vain.
+      const Real margin = is_plane(shape_i) || is_plane(shape_j)
+                              ? Real(0.005) * std::min(ci.size, cj.size) + way_between(w, i, j)
+                              : w.margins[i] + w.margins[j];
       Manifold* const out = &w.manifolds[slot];
       if (is_surface(shape_i) || is_surface(shape_j)) {
         const bool swap = !is_surface(shape_i);
         const Pose &f = swap ? b : a, &g = swap ? a : b;
-        const Rigid::Collider &cf = swap ? cj : ci, &cg = swap ? ci : cj;
+        const Shape &surface = swap ? shape_j : shape_i, &other = swap ? shape_i : shape_j;
         const Pose g_in_f{f.to_local(g.position), (f.rotation.conjugate() * g.rotation).normalized()};
         SurfaceManifolds found;
-        collide_surface(swap ? shape_j : shape_i, swap ? shape_i : shape_j, g_in_f,
-                        w.margins[i] + w.margins[j], found);
-        if (swift && found.count < SurfaceManifolds::most &&
-            touches_first(cf, cg, f, g, found.manifolds[found.count]))
-          ++found.count;
+        if (is_surface(other))
+          collide_surfaces(surface, other, g_in_f, margin, found);
+        else if (is_plane(other))
+          collide_mesh_plane(surface, g_in_f, margin, found);
+        else
+          collide_surface(surface, other, g_in_f, margin, found);
         const Pose f_in_a{a.to_local(f.position), (a.rotation.conjugate() * f.rotation).normalized()};
         for (int s = 0; s < room; ++s) {
           if (s < found.count) {
@@ -215,6 +237,19 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
             if (swap) turn_over(f_in_a, out[s]);
           } else {
             out[s].count = 0;
+          }
+        }
+        if (swift && !is_plane(other) && found.count < room) {
+          // Of the one that goes farther for its size the ball stands for it.
+          const bool i_goes =
+              ci.core_radius > 0 && (!(cj.core_radius > 0) || w.ways[i] * cj.size > w.ways[j] * ci.size);
+          Manifold& m = out[found.count];
+          if (i_goes ? core_touch(shape_j, b, later(cj), ci, shape_i, a, later(ci), m)
+                     : core_touch(shape_i, a, later(ci), cj, shape_j, b, later(cj), m)) {
+            if (i_goes) turn_over({a.to_local(b.position), a.rotation.conjugate() * b.rotation}, m);
+            ++found.count;
+          } else {
+            m.count = 0;
           }
         }
         match(old, first, past, out, found.count, &w.previous[slot]);
@@ -225,12 +260,10 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
         std::memcpy(&w.caches[slot], old.cache[first].data(), sizeof(ManifoldCache));
       }
       const Pose b_in_a{a.to_local(b.position), (a.rotation.conjugate() * b.rotation).normalized()};
-      // Nothing passes a plane, so none is stopped by it in vain.
-      const Real margin = is_plane(shape_i) || is_plane(shape_j)
-                              ? Real(0.005) * std::min(ci.size, cj.size) + way_between(w, i, j)
-                              : w.margins[i] + w.margins[j];
       *out = collide(shape_i, shape_j, b_in_a, margin, w.caches[slot]);
-      if (swift && out->count == 0) touches_first(ci, cj, a, b, *out);
+      if (swift && out->count == 0)
+        first_touch(shape_i, a, later(ci), shape_j, b, later(cj), Real(0.01) * std::min(ci.size, cj.size),
+                    *out);
     }
   });
   for (std::size_t s = 0; s < slots; ++s)
