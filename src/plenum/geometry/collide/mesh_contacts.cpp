@@ -18,6 +18,7 @@ using detail::Clusters;
 using detail::HeightSource;
 using detail::MeshSource;
 using detail::mix;
+using detail::PolyhedronSource;
 using Point = Vector3<double>;
 
 /// Sines up to which a direction beside a normal cone is in it. Resting bodies lean by as much as their
@@ -75,10 +76,13 @@ class MeshCollision {
 
   void run(SurfaceManifolds& out) {
     each_near(
-        a_, b_, [&](Index t, int k) { vertex(a_, b_, t, k, 1); },
-        [&](Index t, int k) {
+        a_, b_, [&](Index v, const Vec3& x) { vertex(a_, b_, v, x, 1); },
+        [&](const Vec3& p, const Vec3& q, std::uint32_t id, const auto& into) {
           if (num_edges_ == most_edges) cross_edges(false);
-          if (take_edge(a_, b_, t, k, edges_[num_edges_])) edges_box_.extend(edges_[num_edges_++].box);
+          if (!take_edge(a_, b_, p, q, edges_[num_edges_])) return;
+          Edge& e = edges_[num_edges_++];
+          finish(a_, into, id, e);
+          edges_box_.extend(e.box);
         });
     cross_edges(true);
     if (clusters_.empty() && depth_ < 0) clusters_.add(way_out_, at_, depth_, 29, Clusters::other);
@@ -88,31 +92,21 @@ class MeshCollision {
  private:
   static constexpr int most_edges = 128;
 
-  /// Vertices and convex edges of `near` that may be within the margin of `of`, each once.
+  /// Vertices and convex edges of `near` that may be within the margin of `of`.
   template <class Near, class Of, class OnVertex, class OnEdge>
   void each_near(const Near& near, const Of& of, OnVertex&& on_vertex, OnEdge&& on_edge) {
     const auto is_near = [&](const Vec3& centre, Real radius) {
-      return of.source.least_distance(of.to_local(near.to_frame(centre))) <= radius + margin_;
+      return !of.source.is_beyond(of.to_local(near.to_frame(centre)), radius + margin_);
     };
-    near.source.near(of.bounds_in(near).grown(margin_), is_near, [&](Index t) {
-      const SideBits sides = near.source.sides(t);
-      for (int k = 0; k < 3; ++k) {
-        if (near.source.owns_corner(t, k)) on_vertex(t, k);
-        if ((sides >> k & 1u) && near.source.owns_side(t, k)) on_edge(t, k);
-      }
-    });
+    near.source.features(of.bounds_in(near).grown(margin_), is_near, on_vertex, on_edge);
   }
 
-  /// Corner k of a triangle of `near` against `of`; sign: +1 if `near` is A.
+  /// Vertex v of `near`, at x there, against `of`; sign: +1 if `near` is A.
   template <class Near, class Of>
-  void vertex(const Near& near, const Of& of, Index t, int k, int sign) {
-    Index3 v;
-    Vec3 corner[3];
-    near.source.fetch(t, v, corner);
-    const Vec3 x = near.to_frame(corner[k]), local = of.to_local(x);
-    if (of.source.least_distance(local) > margin_) return;
+  void vertex(const Near& near, const Of& of, Index v, const Vec3& at, int sign) {
+    const Vec3 x = near.to_frame(at), local = of.to_local(x);
     SignedDistance<Real> d;
-    if (!of.source.distance(local, d) || d.distance > margin_) return;
+    if (of.source.is_far(local, margin_) || !of.source.distance(local, d) || d.distance > margin_) return;
     const Point away = (of.rotation * d.normal).template cast<double>();  // from `of`
     const double gap = static_cast<double>(d.distance);
     const Point normal = -sign * away, middle = x.cast<double>() - 0.5 * gap * away;
@@ -122,60 +116,47 @@ class MeshCollision {
       at_ = middle;
     }
     const Point towards = near.rotation.transpose().template cast<double>() * -away;
-    if (towards.dot(near.source.outward(v[k])) <= 0) return;
-    const Point from = near.source.vertex(v[k]);
-    if (!near.source.all_neighbours(v[k], [&](Index q) {
-          const Point side = near.source.vertex(q) - from;
-          return towards.dot(side) <= loose * side.norm();
-        }))
-      return;
-    clusters_.add(normal, middle, gap, mix(sign > 0 ? 31 : 32, static_cast<std::uint32_t>(v[k])),
-                  Clusters::corner);
+    if (detail::is_outermost_vertex(near.source, v, towards, loose))
+      clusters_.add(normal, middle, gap, mix(sign > 0 ? 31 : 32, static_cast<std::uint32_t>(v)),
+                    Clusters::corner);
   }
 
-  /// Side k of a triangle. False if it is too far from `of`.
+  /// Where an edge of `near` lies. False if it is too far from `of`.
   template <class Near, class Of>
-  bool take_edge(const Near& near, const Of& of, Index t, int k, Edge& e) const {
-    Index3 v;
-    Vec3 corner[3];
-    near.source.fetch(t, v, corner);
-    const Vec3 p = near.to_frame(corner[k]), q = near.to_frame(corner[(k + 1) % 3]);
-    if (of.source.least_distance(of.to_local(Real(0.5) * (p + q))) > Real(0.5) * (q - p).norm() + margin_)
+  bool take_edge(const Near& near, const Of& of, const Vec3& from, const Vec3& to, Edge& e) const {
+    const Vec3 p = near.to_frame(from), q = near.to_frame(to);
+    const Real length = (q - p).norm();
+    if (!(length > 0) || of.source.is_beyond(of.to_local(Real(0.5) * (p + q)), Real(0.5) * length + margin_))
       return false;
     e.box = {};
     e.box.extend(p);
     e.box.extend(q);
     e.p = p.cast<double>();
     e.along = (q - p).cast<double>();
-    const double length2 = e.along.squaredNorm();
-    if (!(length2 > 0)) return false;
-    const auto into = [&](const Point& apex) {
-      const Point to = apex - e.p;
-      return Point((to - to.dot(e.along) / length2 * e.along).normalized());
-    };
-    e.into[0] = into(near.to_frame(corner[(k + 2) % 3]).template cast<double>());
-    const Index apex = near.source.opposite(t, k);
-    e.into[1] = apex >= 0 ? into(near.to_frame(near.source.vertex(apex)))
-                          : Point(e.into[0].cross(e.along).normalized());
-    const Index w = v[(k + 1) % 3];
-    e.id = mix(static_cast<std::uint32_t>(std::min(v[k], w)), static_cast<std::uint32_t>(std::max(v[k], w)));
     return true;
+  }
+  template <class Near, class Into>
+  void finish(const Near& near, const Into& into, std::uint32_t id, Edge& e) const {
+    for (int side = 0; side < 2; ++side) e.into[side] = near.rotation.template cast<double>() * into(side);
+    e.id = id;
   }
 
   /// B's edges against those of A that are gathered; and B's vertices, once.
   void cross_edges(bool last) {
     each_near(
-        b_, a_,
-        [&](Index t, int k) {
-          if (last) vertex(b_, a_, t, k, -1);
-        },
-        [&](Index t, int k) {
+        b_, a_, [&](Index v, const Vec3& x) { if (last) vertex(b_, a_, v, x, -1); },
+        [&](const Vec3& p, const Vec3& q, std::uint32_t id, const auto& into) {
           Edge e;
-          if (num_edges_ == 0 || !take_edge(b_, a_, t, k, e)) return;
+          if (num_edges_ == 0 || !take_edge(b_, a_, p, q, e)) return;
           const Aabb reach = e.box.grown(margin_);
           if (!reach.overlaps(edges_box_)) return;
-          for (int i = 0; i < num_edges_; ++i)
-            if (reach.overlaps(edges_[i].box)) cross(edges_[i], e);
+          bool finished = false;
+          for (int i = 0; i < num_edges_; ++i) {
+            if (!reach.overlaps(edges_[i].box)) continue;
+            if (!finished) finish(b_, into, id, e);
+            finished = true;
+            cross(edges_[i], e);
+          }
         });
     num_edges_ = 0;
     edges_box_ = {};
@@ -218,23 +199,37 @@ class MeshCollision {
   Edge edges_[most_edges];
 };
 
+/// Calls visit(source) with what a shape is to contacts of surfaces; false if it is none of them.
+template <class Visit>
+bool with_source(const Shape& shape, Visit&& visit) {
+  static const ConvexHull unit_box = ConvexHull::box(Vec3::Ones());
+  const Shape::Variant& v = shape.variant();
+  if (const auto* mesh = std::get_if<MeshShape>(&v))
+    visit(MeshSource{*mesh->solid});
+  else if (const auto* ground = std::get_if<HeightFieldShape>(&v))
+    visit(HeightSource{*ground->field});
+  else if (const auto* box = std::get_if<BoxShape>(&v))
+    visit(PolyhedronSource{shape, unit_box, box->half_extents});
+  else if (const auto* hull = std::get_if<ConvexHullShape>(&v))
+    visit(PolyhedronSource{shape, *hull->hull, Vec3::Ones()});
+  else
+    return false;
+  return true;
+}
+
 }  // namespace
 
-void collide_surfaces(const Shape& a, const Shape& b, const Pose& b_in_a, Real margin,
-                      SurfaceManifolds& out) {
+bool can_collide_mesh(const Shape& b) {
+  return with_source(b, [](const auto&) {});
+}
+
+void collide_mesh(const Shape& a, const Shape& b, const Pose& b_in_a, Real margin, SurfaceManifolds& out) {
   out.count = 0;
-  const auto *mesh_a = std::get_if<MeshShape>(&a.variant()), *mesh_b = std::get_if<MeshShape>(&b.variant());
-  const auto *ground_a = std::get_if<HeightFieldShape>(&a.variant()),
-             *ground_b = std::get_if<HeightFieldShape>(&b.variant());
-  const auto run = [&](const auto& from, const auto& to) {
-    MeshCollision(from, to, b_in_a, margin).run(out);
-  };
-  if (mesh_a && mesh_b)
-    run(MeshSource{*mesh_a->solid}, MeshSource{*mesh_b->solid});
-  else if (mesh_a && ground_b)
-    run(MeshSource{*mesh_a->solid}, HeightSource{*ground_b->field});
-  else if (ground_a && mesh_b)
-    run(HeightSource{*ground_a->field}, MeshSource{*mesh_b->solid});
+  const auto* mesh = std::get_if<MeshShape>(&a.variant());
+  if (!mesh) return;
+  with_source(b, [&](const auto& to) {
+    MeshCollision(MeshSource{*mesh->solid}, to, b_in_a, margin).run(out);
+  });
 }
 
 void collide_mesh_plane(const Shape& a, const Pose& b_in_a, Real margin, SurfaceManifolds& out) {
@@ -245,34 +240,28 @@ void collide_mesh_plane(const Shape& a, const Pose& b_in_a, Real margin, Surface
   const Vec3 up = b_in_a.rotation * Vec3::UnitY();
   const auto height = [&](const Vec3& x) { return up.dot(x - b_in_a.position); };
   Clusters clusters(static_cast<double>(detail::preference) * source.least_extent());
-  const auto is_near = [&](const Vec3& centre, Real radius) { return height(centre) <= radius + margin; };
-  source.near(source.bounds(), is_near, [&](Index t) {
-    Index3 v;
-    Vec3 corner[3];
-    source.fetch(t, v, corner);
-    for (int k = 0; k < 3; ++k) {
-      if (!source.owns_corner(t, k)) continue;
-      const Real gap = height(corner[k]);
-      if (gap > margin) continue;
-      clusters.add((-up).cast<double>(), (corner[k] - Real(0.5) * gap * up).cast<double>(),
-                   static_cast<double>(gap), mix(33, static_cast<std::uint32_t>(v[k])), Clusters::corner);
-    }
-  });
+  source.features(
+      source.bounds(),
+      [&](const Vec3& centre, Real radius) { return height(centre) <= radius + margin; },
+      [&](Index v, const Vec3& x) {
+        const Real gap = height(x);
+        if (gap > margin) return;
+        clusters.add((-up).cast<double>(), (x - Real(0.5) * gap * up).cast<double>(), static_cast<double>(gap),
+                     mix(33, static_cast<std::uint32_t>(v)), Clusters::corner);
+      },
+      [](const auto&...) {});
   clusters.write(out);
 }
 
 Real least_along(const Shape& mesh, const Vec3& direction) {
   const MeshSource source{*std::get<MeshShape>(mesh.variant()).solid};
   Real least = std::numeric_limits<Real>::max();
-  const auto is_near = [&](const Vec3& centre, Real radius) {
-    return direction.dot(centre) - direction.norm() * radius < least;
-  };
-  source.near(source.bounds(), is_near, [&](Index t) {
-    Index3 v;
-    Vec3 corner[3];
-    source.fetch(t, v, corner);
-    for (const Vec3& x : corner) least = std::min(least, direction.dot(x));
-  });
+  source.features(
+      source.bounds(),
+      [&](const Vec3& centre, Real radius) {
+        return direction.dot(centre) - direction.norm() * radius < least;
+      },
+      [&](Index, const Vec3& x) { least = std::min(least, direction.dot(x)); }, [](const auto&...) {});
   return least;
 }
 

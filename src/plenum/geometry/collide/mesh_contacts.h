@@ -1,11 +1,11 @@
 #pragma once
-// Contacts of triangle meshes that move: with planes, with other meshes and with height fields.
+// Contacts of triangle meshes that move: with planes, boxes, hulls, height fields and other meshes.
 #include "plenum/geometry/collide/surface_contacts.h"
 
 namespace plenum::inline PLENUM_ABI {
 
-/// Contact of two surfaces A and B (MeshShape, HeightFieldShape), B placed at `b_in_a` in A's frame; one of
-/// them at least is a closed mesh. Points separated by up to `margin` [m, >= 0] are reported, gathered into
+/// Contact of a mesh A with B placed at `b_in_a` in A's frame: a mesh, height field, box or convex hull; one of
+/// the two at least is closed, not a surface with a border. Points separated by up to `margin` [m, >= 0] are reported, gathered into
 /// manifolds by their directions as collide_surface() does. Ids are those of the vertices and edges that
 /// meet.
 ///
@@ -16,12 +16,15 @@ namespace plenum::inline PLENUM_ABI {
 /// felt, and of what is inside the way out agrees with both surfaces. Where none of these is found and a
 /// vertex is inside a closed mesh or below a height field, the deepest one is pushed out the shortest way.
 ///
-/// The sampled distance field decides what is looked at: whole branches of a surface's hierarchy are left out
-/// by the distance at their middle, so that the cost goes with what is near. What is left is exact to
-/// rounding: the field's spacing costs time and no accuracy. Edges count as crossing down to an overlap of
+/// The sampled distance field decides what is looked at: whole branches of a mesh's hierarchy are left out by
+/// the distance at their middle, so that the cost goes with what is near. What is left is exact to rounding:
+/// a coarse field costs time and no accuracy. Edges count as crossing down to an overlap of
 /// the thinner solid's half width (SolidMesh). A vertex farther inside a thin wall than its middle is pushed
 /// out on the other side. Allocates nothing, never throws.
-void collide_surfaces(const Shape& a, const Shape& b, const Pose& b_in_a, Real margin, SurfaceManifolds& out);
+void collide_mesh(const Shape& a, const Shape& b, const Pose& b_in_a, Real margin, SurfaceManifolds& out);
+
+/// Whether collide_mesh() knows shape B.
+bool can_collide_mesh(const Shape& b);
 
 /// Contact of a mesh A with the plane B: the vertices within `margin` [m] of it, exactly.
 void collide_mesh_plane(const Shape& a, const Pose& b_in_a, Real margin, SurfaceManifolds& out);

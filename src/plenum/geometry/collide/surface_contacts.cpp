@@ -209,13 +209,19 @@ class Collision {
     edge_or_corner(t, d, corners, along, on_a, on_b);
   }
 
-  /// Deep below a face another direction may be the way out: its contact waits for the others.
+  /// Deep below a face another direction may be the way out: its contact waits for the others. Of more than
+  /// there is room for the deepest is left out, which is the least likely way out.
   void defer(const Triangle& t) {
     if (!clip_over_face(t)) return;
-    if (num_deferred_ == most_deferred)
-      over_face(t);
-    else
-      deferred_[num_deferred_++] = t;
+    const double depth = deepest_of_clipped(t.x[0], t.normal);
+    int place = num_deferred_;
+    if (num_deferred_ < most_deferred)
+      ++num_deferred_;
+    else if (place = static_cast<int>(std::min_element(depth_of_, depth_of_ + most_deferred) - depth_of_);
+             depth_of_[place] >= depth)
+      return;
+    deferred_[place] = t;
+    depth_of_[place] = depth;
   }
 
   /// Contact of the triangle's side or corner that looks along d, which separates by `along` at these points.
@@ -444,6 +450,7 @@ class Collision {
   static constexpr int most_deferred = 32;
   int num_deferred_ = 0;
   Triangle deferred_[most_deferred];
+  double depth_of_[most_deferred];  // heights over the face: the least is the deepest
   ClipVertex<double> clipped_[2][2 * CoreFeature::most_corners];
   int num_clipped_ = 0;
   CoreFeature incident_, reference_, scratch_;

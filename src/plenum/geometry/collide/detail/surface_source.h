@@ -5,10 +5,57 @@
 #include <limits>
 
 #include "plenum/geometry/collide/detail/core.h"
+#include "plenum/geometry/collide/detail/reduce.h"
+#include "plenum/geometry/convex_hull.h"
 #include "plenum/geometry/height_field.h"
 #include "plenum/geometry/solid_mesh.h"
 
 namespace plenum::inline PLENUM_ABI::detail {
+
+/// Directions from an edge (p, q) into its faces, across it. apex: corners of the faces beside the edge's.
+inline Point into_face(const Point& p, const Point& q, const Point& apex) {
+  const Point along = q - p, to = apex - p;
+  return (to - to.dot(along) / along.squaredNorm() * along).normalized();
+}
+
+/// What triangle t of a source speaks for: on_vertex(number, x), and of convex edges on_edge(p, q, id, into),
+/// where into(side) is the unit direction across the edge into one of its two faces, at a border straight
+/// behind the only one.
+template <class Source, class OnVertex, class OnEdge>
+void features_of_triangle(const Source& source, Index t, OnVertex&& on_vertex, OnEdge&& on_edge) {
+  Index3 v;
+  Vec3 x[3];
+  source.fetch(t, v, x);
+  const SideBits sides = source.sides(t);
+  for (int k = 0; k < 3; ++k) {
+    const int next = (k + 1) % 3;
+    if (source.owns_corner(t, k)) on_vertex(v[k], x[k]);
+    if (!(sides >> k & 1u) || !source.owns_side(t, k)) continue;
+    const auto into = [&, k, next](int side) {
+      const Point p = x[k].template cast<double>(), q = x[next].template cast<double>();
+      const Point here = into_face(p, q, x[(k + 2) % 3].template cast<double>());
+      if (side == 0) return here;
+      const Index apex = source.opposite(t, k);
+      return apex >= 0 ? into_face(p, q, source.vertex(apex)) : Point(here.cross(q - p).normalized());
+    };
+    on_edge(x[k], x[next],
+            mix(static_cast<std::uint32_t>(std::min(v[k], v[next])),
+                static_cast<std::uint32_t>(std::max(v[k], v[next]))),
+            into);
+  }
+}
+
+/// Whether the neighbours of vertex v lie behind it along the unit direction d: whether d is in its normal cone,
+/// up to a sine.
+template <class Source>
+bool is_outermost_vertex(const Source& source, Index v, const Point& d, double sine) {
+  if (d.dot(source.outward(v)) <= 0) return false;  // the lowest point of a pit has all on one side, too
+  const Point from = source.vertex(v);
+  return source.all_neighbours(v, [&](Index q) {
+    const Point side = source.vertex(q) - from;
+    return d.dot(side) <= sine * side.norm();
+  });
+}
 
 struct MeshSource {
   const SolidMesh& solid;
@@ -17,10 +64,10 @@ struct MeshSource {
   void overlapping(const Aabb& box, Visit&& visit) const {
     solid.exact.bvh().overlapping(box, visit);
   }
-  /// Calls visit(triangle) for the triangles of leaves that meet `box`, unless is_near(centre, radius [m]) is
-  /// false of a ball around them.
-  template <class IsNear, class Visit>
-  void near(const Aabb& box, IsNear&& is_near, Visit&& visit) const {
+  /// Vertices and convex edges of triangles in leaves that meet `box`, unless is_near(centre, radius [m]) is
+  /// false of a ball around them; each once, though some may be outside.
+  template <class IsNear, class OnVertex, class OnEdge>
+  void features(const Aabb& box, IsNear&& is_near, OnVertex&& on_vertex, OnEdge&& on_edge) const {
     const Bvh& tree = solid.exact.bvh();
     Index stack[Bvh::max_depth + 2];
     int size = 0;
@@ -36,7 +83,7 @@ struct MeshSource {
         continue;
       }
       for (Index i = node.first; i < node.first + node.count; ++i)
-        visit(tree.order()[static_cast<std::size_t>(i)]);
+        features_of_triangle(*this, tree.order()[static_cast<std::size_t>(i)], on_vertex, on_edge);
     }
   }
   void fetch(Index t, Index3& v, Vec3 (&x)[3]) const {
@@ -70,12 +117,19 @@ struct MeshSource {
   Real half_width() const {
     return solid.features.is_closed ? solid.half_width : std::numeric_limits<Real>::infinity();
   }
-  /// At most the distance to the surface, negative inside. Between nodes the field errs by less than half of
-  /// its spacing h: h/4 at a ridge of slopes +-1, 0.43 h at a spike in the middle of a cell. Of open meshes
-  /// only its size is of use, as beside them a winding number tells no side.
-  Real least_distance(const Vec3& x) const {
+  /// Whether the field alone tells that x is farther outside than `reach` [m]. Between nodes it errs by less
+  /// than half of its spacing h: h/4 at a ridge of slopes +-1, 0.43 h at a spike in the middle of a cell. Of
+  /// open meshes only its size is of use, as beside them a winding number tells no side.
+  bool is_far(const Vec3& x, Real reach) const {
     const Real d = solid.field.distance(x), h = solid.field.spacing();
-    return solid.features.is_closed ? d - Real(0.5) * h : std::abs(d) - h;
+    return (solid.features.is_closed ? d - Real(0.5) * h : std::abs(d) - h) > reach;
+  }
+  /// The same, by the triangles where the field is too coarse to tell.
+  bool is_beyond(const Vec3& x, Real reach) const {
+    if (is_far(x, reach)) return true;
+    if (reach > solid.field.spacing()) return false;
+    const Real d = solid.exact.signed_distance(x).distance;
+    return (solid.features.is_closed ? d : std::abs(d)) > reach;
   }
   /// Exact distance; false where an open mesh cannot tell it, beyond its border.
   bool distance(const Vec3& x, SignedDistance<Real>& d) const {
@@ -113,15 +167,16 @@ struct HeightSource {
   void overlapping(const Aabb& box, Visit&& visit) const {
     field.overlapping(box, visit);
   }
-  template <class IsNear, class Visit>
-  void near(const Aabb& box, IsNear&& is_near, Visit&& visit) const {
+  template <class IsNear, class OnVertex, class OnEdge>
+  void features(const Aabb& box, IsNear&& is_near, OnVertex&& on_vertex, OnEdge&& on_edge) const {
     field.overlapping(box, [&](Index t) {
       Index3 v;
       Vec3 x[3];
       field.fetch(t, v, x);
       Aabb bounds;
       for (const Vec3& p : x) bounds.extend(p);
-      if (bounds.overlaps(box) && is_near(bounds.centre(), Real(0.5) * bounds.size().norm())) visit(t);
+      if (bounds.overlaps(box) && is_near(bounds.centre(), Real(0.5) * bounds.size().norm()))
+        features_of_triangle(*this, t, on_vertex, on_edge);
     });
   }
   void fetch(Index t, Index3& v, Vec3 (&x)[3]) const { field.fetch(t, v, x); }
@@ -161,7 +216,8 @@ struct HeightSource {
   }
   double least_extent() const { return std::numeric_limits<double>::infinity(); }
   Real half_width() const { return std::numeric_limits<Real>::infinity(); }
-  Real least_distance(const Vec3& x) const { return field.signed_distance(x).distance; }
+  bool is_far(const Vec3& x, Real reach) const { return is_beyond(x, reach); }
+  bool is_beyond(const Vec3& x, Real reach) const { return field.signed_distance(x).distance > reach; }
   bool distance(const Vec3& x, SignedDistance<Real>& d) const {
     d = field.signed_distance(x);
     return field.covers(x[0], x[2]);
@@ -175,6 +231,56 @@ struct HeightSource {
     normal = (vertex(v[1]) - surface).cross(vertex(v[2]) - surface).normalized();
     return normal.dot(x - surface) < 0;
   }
+};
+
+/// A hull stretched along its axes, which only that of a box may be.
+struct PolyhedronSource {
+  const Shape& shape;
+  const ConvexHull& hull;
+  Vec3 scale;
+
+  template <class IsNear, class OnVertex, class OnEdge>
+  void features(const Aabb& box, IsNear&& is_near, OnVertex&& on_vertex, OnEdge&& on_edge) const {
+    for (std::size_t v = 0; v < hull.vertices.size(); ++v)
+      if (const Vec3 x = at(v); box.contains(x)) on_vertex(static_cast<Index>(v), x);
+    for (const ConvexHull::Edge& e : hull.edges) {
+      const Vec3 p = at(e.a), q = at(e.b);
+      Aabb bounds;
+      bounds.extend(p);
+      bounds.extend(q);
+      if (!bounds.overlaps(box) || !is_near(bounds.centre(), Real(0.5) * (q - p).norm())) continue;
+      const auto into = [&](int side) {
+        // The left face is to the left of its side from a to b.
+        const Point along = (q - p).template cast<double>();
+        const Point normal = hull.faces[side ? e.right : e.left].normal.template cast<double>();
+        return Point((side ? along.cross(normal) : normal.cross(along)).normalized());
+      };
+      on_edge(p, q, mix(e.a, e.b), into);
+    }
+  }
+  Point vertex(Index v) const { return at(static_cast<std::size_t>(v)).cast<double>(); }
+  Point outward(Index v) const {
+    return vertex(v) - hull.centre.cwiseProduct(scale).cast<double>();
+  }
+  /// Of a convex polyhedron all vertices will do.
+  template <class Test>
+  bool all_neighbours(Index v, Test&& test) const {
+    for (Index q = 0; q < static_cast<Index>(hull.vertices.size()); ++q)
+      if (q != v && !test(q)) return false;
+    return true;
+  }
+  Aabb bounds() const { return shape.bounds(); }
+  double least_extent() const { return static_cast<double>(half_width()); }
+  Real half_width() const { return Real(0.5) * bounds().size().minCoeff(); }
+  bool is_far(const Vec3& x, Real reach) const { return is_beyond(x, reach); }
+  bool is_beyond(const Vec3& x, Real reach) const { return shape.signed_distance(x).distance > reach; }
+  bool distance(const Vec3& x, SignedDistance<Real>& d) const {
+    d = shape.signed_distance(x);
+    return true;
+  }
+
+ private:
+  Vec3 at(std::size_t v) const { return hull.vertices[v].cwiseProduct(scale); }
 };
 
 }  // namespace plenum::inline PLENUM_ABI::detail

@@ -26,9 +26,11 @@ void index_by(std::size_t items, std::size_t n, Key&& key, std::vector<Index>& s
   for (std::size_t k = 0; k < n; ++k) starts[k + 1] += starts[k];
 }
 
+bool is_mesh(const Shape& shape) {
+  return std::holds_alternative<MeshShape>(shape.variant());
+}
 bool is_surface(const Shape& shape) {
-  return std::holds_alternative<MeshShape>(shape.variant()) ||
-         std::holds_alternative<HeightFieldShape>(shape.variant());
+  return is_mesh(shape) || std::holds_alternative<HeightFieldShape>(shape.variant());
 }
 bool is_plane(const Shape& shape) {
   return std::holds_alternative<PlaneShape>(shape.variant());
@@ -219,15 +221,17 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
                               : w.margins[i] + w.margins[j];
       Manifold* const out = &w.manifolds[slot];
       if (is_surface(shape_i) || is_surface(shape_j)) {
-        const bool swap = !is_surface(shape_i);
+        // First the mesh, else the height field.
+        const bool swap = is_mesh(shape_j) ? !is_mesh(shape_i) : !is_surface(shape_i);
+        const auto moves = [&](const Rigid::Collider& c) { return state.frames.inverse_mass[c.body] > 0; };
         const Pose &f = swap ? b : a, &g = swap ? a : b;
         const Shape &surface = swap ? shape_j : shape_i, &other = swap ? shape_i : shape_j;
         const Pose g_in_f{f.to_local(g.position), (f.rotation.conjugate() * g.rotation).normalized()};
         SurfaceManifolds found;
-        if (is_surface(other))
-          collide_surfaces(surface, other, g_in_f, margin, found);
-        else if (is_plane(other))
+        if (is_plane(other))
           collide_mesh_plane(surface, g_in_f, margin, found);
+        else if (is_surface(other) || (moves(swap ? cj : ci) && can_collide_mesh(other)))
+          collide_mesh(surface, other, g_in_f, margin, found);
         else
           collide_surface(surface, other, g_in_f, margin, found);
         const Pose f_in_a{a.to_local(f.position), (a.rotation.conjugate() * f.rotation).normalized()};
