@@ -115,10 +115,24 @@ class MeshCollision {
       way_out_ = normal;
       at_ = middle;
     }
-    const Point towards = near.rotation.transpose().template cast<double>() * -away;
-    if (detail::is_outermost_vertex(near.source, v, towards, loose))
-      clusters_.add(normal, middle, gap, mix(sign > 0 ? 31 : 32, static_cast<std::uint32_t>(v)),
-                    Clusters::corner);
+    const std::uint32_t id = mix(sign > 0 ? 31 : 32, static_cast<std::uint32_t>(v));
+    const auto meets_along = [&](const Point& n) {  // n from `of`
+      return detail::is_outermost_vertex(near.source, v,
+                                         near.rotation.transpose().template cast<double>() * -n, loose);
+    };
+    if (meets_along(away)) {
+      clusters_.add(normal, middle, gap, id, Clusters::corner);
+      return;
+    }
+    // Inside, beside an edge, the nearest face need not be the one that was passed: that lies the way back.
+    if (gap >= 0 || gap < -static_cast<double>(deepest_edge_)) return;
+    const Vec3 back = (near.rotation * -near.source.outward(v).template cast<Real>()).normalized();
+    const auto hit = of.source.first_hit(local, of.rotation.transpose() * back, 4 * deepest_edge_);
+    if (!hit) return;
+    const Point n = (of.rotation * hit->normal).template cast<double>();
+    const double depth = static_cast<double>(hit->t) * n.dot(back.template cast<double>());
+    if (depth > 0 && depth <= static_cast<double>(deepest_edge_) && meets_along(n))
+      clusters_.add(-sign * n, x.cast<double>() + 0.5 * depth * n, -depth, id, Clusters::corner);
   }
 
   /// Where an edge of `near` lies. False if it is too far from `of`.
@@ -144,7 +158,10 @@ class MeshCollision {
   /// B's edges against those of A that are gathered; and B's vertices, once.
   void cross_edges(bool last) {
     each_near(
-        b_, a_, [&](Index v, const Vec3& x) { if (last) vertex(b_, a_, v, x, -1); },
+        b_, a_,
+        [&](Index v, const Vec3& x) {
+          if (last) vertex(b_, a_, v, x, -1);
+        },
         [&](const Vec3& p, const Vec3& q, std::uint32_t id, const auto& into) {
           Edge e;
           if (num_edges_ == 0 || !take_edge(b_, a_, p, q, e)) return;
@@ -227,9 +244,8 @@ void collide_mesh(const Shape& a, const Shape& b, const Pose& b_in_a, Real margi
   out.count = 0;
   const auto* mesh = std::get_if<MeshShape>(&a.variant());
   if (!mesh) return;
-  with_source(b, [&](const auto& to) {
-    MeshCollision(MeshSource{*mesh->solid}, to, b_in_a, margin).run(out);
-  });
+  with_source(b,
+              [&](const auto& to) { MeshCollision(MeshSource{*mesh->solid}, to, b_in_a, margin).run(out); });
 }
 
 void collide_mesh_plane(const Shape& a, const Pose& b_in_a, Real margin, SurfaceManifolds& out) {
@@ -241,13 +257,12 @@ void collide_mesh_plane(const Shape& a, const Pose& b_in_a, Real margin, Surface
   const auto height = [&](const Vec3& x) { return up.dot(x - b_in_a.position); };
   Clusters clusters(static_cast<double>(detail::preference) * source.least_extent());
   source.features(
-      source.bounds(),
-      [&](const Vec3& centre, Real radius) { return height(centre) <= radius + margin; },
+      source.bounds(), [&](const Vec3& centre, Real radius) { return height(centre) <= radius + margin; },
       [&](Index v, const Vec3& x) {
         const Real gap = height(x);
         if (gap > margin) return;
-        clusters.add((-up).cast<double>(), (x - Real(0.5) * gap * up).cast<double>(), static_cast<double>(gap),
-                     mix(33, static_cast<std::uint32_t>(v)), Clusters::corner);
+        clusters.add((-up).cast<double>(), (x - Real(0.5) * gap * up).cast<double>(),
+                     static_cast<double>(gap), mix(33, static_cast<std::uint32_t>(v)), Clusters::corner);
       },
       [](const auto&...) {});
   clusters.write(out);

@@ -4,17 +4,19 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-/// Contact of a mesh A with B placed at `b_in_a` in A's frame: a mesh, height field, box or convex hull; one of
-/// the two at least is closed, not a surface with a border. Points separated by up to `margin` [m, >= 0] are reported, gathered into
-/// manifolds by their directions as collide_surface() does. Ids are those of the vertices and edges that
-/// meet.
+/// Contact of a mesh A with B placed at `b_in_a` in A's frame: a mesh, height field, box or convex hull; one
+/// of the two at least is closed, not a surface with a border. Points separated by up to `margin` [m, >= 0]
+/// are reported, gathered into manifolds by their directions as collide_surface() does. Ids are those of the
+/// vertices and edges that meet.
 ///
 /// Two polyhedra touch where a vertex of one meets a face of the other, or where two convex edges cross;
 /// other contacts are limits of these. A vertex is found by the other's signed distance, whose gradient is
 /// the normal; two edges have the normal of their cross product. A direction counts only if it is in the
 /// normal cones of the features that meet: only there is the distance a local minimum, so inner edges are not
-/// felt, and of what is inside the way out agrees with both surfaces. Where none of these is found and a
-/// vertex is inside a closed mesh or below a height field, the deepest one is pushed out the shortest way.
+/// felt, and of what is inside the way out agrees with both surfaces. A vertex inside whose nearest face is a
+/// wrong way out is tried against the face that it finds going back along its own normal. Where none of these
+/// is found and a vertex is inside a closed mesh or below a height field, the deepest one is pushed out the
+/// shortest way.
 ///
 /// The sampled distance field decides what is looked at: whole branches of a mesh's hierarchy are left out by
 /// the distance at their middle, so that the cost goes with what is near. What is left is exact to rounding:

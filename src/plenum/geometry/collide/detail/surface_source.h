@@ -3,6 +3,7 @@
 // distances.
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "plenum/geometry/collide/detail/core.h"
 #include "plenum/geometry/collide/detail/reduce.h"
@@ -18,19 +19,21 @@ inline Point into_face(const Point& p, const Point& q, const Point& apex) {
   return (to - to.dot(along) / along.squaredNorm() * along).normalized();
 }
 
-/// What triangle t of a source speaks for: on_vertex(number, x), and of convex edges on_edge(p, q, id, into),
-/// where into(side) is the unit direction across the edge into one of its two faces, at a border straight
-/// behind the only one.
+/// What triangle t of a source speaks for that meets the box: on_vertex(number, x), and of convex edges
+/// on_edge(p, q, id, into), where into(side) is the unit direction across the edge into one of its two faces,
+/// at a border straight behind the only one.
 template <class Source, class OnVertex, class OnEdge>
-void features_of_triangle(const Source& source, Index t, OnVertex&& on_vertex, OnEdge&& on_edge) {
+void features_of_triangle(const Source& source, Index t, const Aabb& box, OnVertex&& on_vertex,
+                          OnEdge&& on_edge) {
   Index3 v;
   Vec3 x[3];
   source.fetch(t, v, x);
   const SideBits sides = source.sides(t);
   for (int k = 0; k < 3; ++k) {
     const int next = (k + 1) % 3;
-    if (source.owns_corner(t, k)) on_vertex(v[k], x[k]);
+    if (source.owns_corner(t, k) && box.contains(x[k])) on_vertex(v[k], x[k]);
     if (!(sides >> k & 1u) || !source.owns_side(t, k)) continue;
+    if (!Aabb{x[k].cwiseMin(x[next]), x[k].cwiseMax(x[next])}.overlaps(box)) continue;
     const auto into = [&, k, next](int side) {
       const Point p = x[k].template cast<double>(), q = x[next].template cast<double>();
       const Point here = into_face(p, q, x[(k + 2) % 3].template cast<double>());
@@ -45,8 +48,8 @@ void features_of_triangle(const Source& source, Index t, OnVertex&& on_vertex, O
   }
 }
 
-/// Whether the neighbours of vertex v lie behind it along the unit direction d: whether d is in its normal cone,
-/// up to a sine.
+/// Whether the neighbours of vertex v lie behind it along the unit direction d: whether d is in its normal
+/// cone, up to a sine.
 template <class Source>
 bool is_outermost_vertex(const Source& source, Index v, const Point& d, double sine) {
   if (d.dot(source.outward(v)) <= 0) return false;  // the lowest point of a pit has all on one side, too
@@ -59,6 +62,7 @@ bool is_outermost_vertex(const Source& source, Index v, const Point& d, double s
 
 struct MeshSource {
   const SolidMesh& solid;
+  mutable Index near = -1;  // nearest triangle of the last exact distance: the next place is close by
 
   template <class Visit>
   void overlapping(const Aabb& box, Visit&& visit) const {
@@ -83,7 +87,7 @@ struct MeshSource {
         continue;
       }
       for (Index i = node.first; i < node.first + node.count; ++i)
-        features_of_triangle(*this, tree.order()[static_cast<std::size_t>(i)], on_vertex, on_edge);
+        features_of_triangle(*this, tree.order()[static_cast<std::size_t>(i)], box, on_vertex, on_edge);
     }
   }
   void fetch(Index t, Index3& v, Vec3 (&x)[3]) const {
@@ -128,23 +132,24 @@ struct MeshSource {
   bool is_beyond(const Vec3& x, Real reach) const {
     if (is_far(x, reach)) return true;
     if (reach > solid.field.spacing()) return false;
-    const Real d = solid.exact.signed_distance(x).distance;
+    const Real d = solid.exact.signed_distance(x, near).distance;
     return (solid.features.is_closed ? d : std::abs(d)) > reach;
   }
   /// Exact distance; false where an open mesh cannot tell it, beyond its border.
   bool distance(const Vec3& x, SignedDistance<Real>& d) const {
-    if (solid.features.is_closed) {
-      d = solid.exact_distance(x);
-      return true;
-    }
-    Index t = -1;
-    d = solid.exact.signed_distance(x, t);
-    if (d.distance >= 0 || t < 0) return t >= 0;
+    const bool by_winding = solid.features.is_closed && solid.field.by_winding();
+    d = by_winding ? solid.exact_distance(x) : solid.exact.signed_distance(x, near);
+    if (solid.features.is_closed || d.distance >= 0) return std::isfinite(d.distance);
     Index3 v;
     Vec3 corner[3];
-    fetch(t, v, corner);
+    fetch(near, v, corner);
     const Vec3 face = (corner[1] - corner[0]).cross(corner[2] - corner[0]);
     return face.dot(d.normal) >= Real(0.999) * face.norm();
+  }
+
+  /// Where a ray from x meets the surface.
+  std::optional<RayHit> first_hit(const Vec3& x, const Vec3& direction, Real t_max) const {
+    return solid.exact.intersect({x, direction, 0, t_max});
   }
 
   /// Surface point and normal towards which a point inside is pushed out.
@@ -176,7 +181,7 @@ struct HeightSource {
       Aabb bounds;
       for (const Vec3& p : x) bounds.extend(p);
       if (bounds.overlaps(box) && is_near(bounds.centre(), Real(0.5) * bounds.size().norm()))
-        features_of_triangle(*this, t, on_vertex, on_edge);
+        features_of_triangle(*this, t, box, on_vertex, on_edge);
     });
   }
   void fetch(Index t, Index3& v, Vec3 (&x)[3]) const { field.fetch(t, v, x); }
@@ -222,6 +227,9 @@ struct HeightSource {
     d = field.signed_distance(x);
     return field.covers(x[0], x[2]);
   }
+  std::optional<RayHit> first_hit(const Vec3& x, const Vec3& direction, Real t_max) const {
+    return field.intersect({x, direction, 0, t_max});
+  }
 
   bool way_out(const Point& x, Point& surface, Point& normal) const {
     const Real east = static_cast<Real>(x[0]), south = static_cast<Real>(x[2]);
@@ -259,9 +267,7 @@ struct PolyhedronSource {
     }
   }
   Point vertex(Index v) const { return at(static_cast<std::size_t>(v)).cast<double>(); }
-  Point outward(Index v) const {
-    return vertex(v) - hull.centre.cwiseProduct(scale).cast<double>();
-  }
+  Point outward(Index v) const { return vertex(v) - hull.centre.cwiseProduct(scale).cast<double>(); }
   /// Of a convex polyhedron all vertices will do.
   template <class Test>
   bool all_neighbours(Index v, Test&& test) const {
@@ -277,6 +283,9 @@ struct PolyhedronSource {
   bool distance(const Vec3& x, SignedDistance<Real>& d) const {
     d = shape.signed_distance(x);
     return true;
+  }
+  std::optional<RayHit> first_hit(const Vec3& x, const Vec3& direction, Real t_max) const {
+    return shape.intersect({}, {x, direction, 0, t_max});
   }
 
  private:
