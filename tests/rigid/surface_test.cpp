@@ -218,7 +218,7 @@ TEST(RigidSurface, AtRestOnAMeshAllocatesNothing) {
 }
 
 TEST(RigidSurface, WhatCannotBeIsRefused) {
-  BodySpec moving = mesh_body(box_mesh(Vec3::Ones()));
+  BodySpec moving = ground(3, 1, [](double, double) { return 0.0; });
   moving.motion = Motion::dynamic;
   EXPECT_THROW(RigidScene({.bodies = {moving}}), Error);
   EXPECT_THROW(RigidScene({.bodies = {mesh_body({})}}), Error);

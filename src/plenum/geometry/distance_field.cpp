@@ -360,6 +360,33 @@ void DistanceField::mark_thin_walls(const MeshDistance& exact) {
   thin_.swap(thin);
 }
 
+std::vector<DistanceField::Ball> DistanceField::inner_balls(std::size_t most) const {
+  std::vector<Ball> inside;
+  for (std::size_t node = 0; node < samples_.size(); ++node) {
+    if (!(samples_[node][3] < 0)) continue;
+    const auto i = static_cast<Index>(node);
+    const Index3 at(i % nodes_[0], i / nodes_[0] % nodes_[1], i / nodes_[0] / nodes_[1]);
+    inside.push_back({bounds_.low + spacing_ * at.cast<Real>(), -samples_[node][3]});
+  }
+  const auto is_smaller = [](const Ball& a, const Ball& b) { return a.radius < b.radius; };
+  std::vector<Ball> chosen;
+  std::vector<Real> apart(inside.size(), std::numeric_limits<Real>::max());  // from the chosen balls
+  auto next = std::max_element(inside.begin(), inside.end(), is_smaller);
+  while (next != inside.end() && chosen.size() < most) {
+    chosen.push_back(*next);
+    next = inside.end();
+    Real farthest = chosen.front().radius;
+    for (std::size_t k = 0; k < inside.size(); ++k) {
+      const Ball& ball = inside[k];
+      apart[k] = std::min(apart[k], (ball.centre - chosen.back().centre).norm() - chosen.back().radius);
+      if (apart[k] + ball.radius <= farthest) continue;
+      farthest = apart[k] + ball.radius;
+      next = inside.begin() + static_cast<std::ptrdiff_t>(k);
+    }
+  }
+  return chosen;
+}
+
 bool DistanceField::is_thin_at(const Vec3& x) const {
   if (thin_.empty() || !bounds_.contains(x)) return false;
   return thin_[static_cast<std::size_t>(locate(x).corner - samples_.data())] != 0;

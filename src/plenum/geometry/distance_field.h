@@ -61,6 +61,14 @@ class DistanceField {
   /// a point's result does not depend on the others.
   void evaluate(std::size_t count, const Points& points, Real* distance, const Normals& normals = {}) const;
 
+  /// Balls about nodes inside, each as large as the mesh holds there, at most `most`: the largest first, then
+  /// always the one that leaves the others farthest, until the largest would reach all nodes that are left.
+  struct Ball {
+    Vec3 centre;
+    Real radius;  ///< [m] > 0
+  };
+  std::vector<Ball> inner_balls(std::size_t most) const;
+
   /// Whether the mesh has walls thinner than two spacings, and whether x lies within two cells of one.
   bool has_thin_walls() const { return !thin_.empty(); }
   bool is_thin_at(const Vec3& x) const;

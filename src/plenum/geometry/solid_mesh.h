@@ -1,6 +1,9 @@
 #pragma once
 // A triangle mesh prepared to be collided with.
+#include <algorithm>
+
 #include "plenum/geometry/distance_field.h"
+#include "plenum/geometry/measures.h"
 #include "plenum/geometry/mesh_distance.h"
 #include "plenum/geometry/surface_features.h"
 #include "plenum/geometry/topology.h"
@@ -16,7 +19,12 @@ struct SolidMesh {
         mesh(without_repeats(triangles)),
         exact(mesh),
         field(mesh, exact, options),
-        features(mesh) {}
+        features(mesh) {
+    cores = field.inner_balls(most_cores);
+    half_width = std::max(
+        cores.empty() ? Real(0) : cores.front().radius,
+        static_cast<Real>(enclosed_volume(mesh.x, mesh.triangles) / surface_area(mesh.x, mesh.triangles)));
+  }
 
   /// From the field, but exact near walls too thin for it.
   SignedDistance<Real> signed_distance(const Vec3& x) const {
@@ -37,6 +45,12 @@ struct SolidMesh {
   MeshDistance exact;
   DistanceField field;
   SurfaceFeatures features;
+  /// Balls inside that stand for it where it moves fast, the largest first; none if the field is too coarse.
+  static constexpr std::size_t most_cores = 16;
+  std::vector<DistanceField::Ball> cores;
+  /// [m] radius of the largest, but at least volume over area, which is half a thin plate's width however
+  /// coarse the field; of closed meshes.
+  Real half_width;
 };
 
 }  // namespace plenum::inline PLENUM_ABI

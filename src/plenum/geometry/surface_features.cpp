@@ -27,12 +27,14 @@ SideBits detail::side_bits(const Vec3 (&x)[3], const Vec3 (&q)[3], const bool (&
 SurfaceFeatures::SurfaceFeatures(const TriangleMesh& mesh) {
   const auto& triangles = mesh.triangles;
   opposite.assign(triangles.size(), Index3::Constant(-1));
+  owns.assign(triangles.size(), 0);
   const std::vector<HalfEdge> halves = sorted_half_edges(triangles);
   is_closed = true;
   for (std::size_t i = 0; i < halves.size();) {
     std::size_t end = i;
     while (end < halves.size() && halves[end].low == halves[i].low && halves[end].high == halves[i].high)
       ++end;
+    owns[std::size_t(halves[i].triangle)] |= static_cast<std::uint8_t>(8u << halves[i].corner);
     // Neighbours must run along their edge in opposite directions, or their normals disagree.
     if (end - i == 2 && halves[i].low != halves[i].high && halves[i].forward != halves[i + 1].forward) {
       for (std::size_t k = 0; k < 2; ++k) {
@@ -56,6 +58,13 @@ SurfaceFeatures::SurfaceFeatures(const TriangleMesh& mesh) {
     }
     sides.push_back(detail::side_bits(x, q, has));
   }
+  std::vector<std::uint8_t> has_owner(mesh.x.size(), 0);
+  for (std::size_t t = 0; t < triangles.size(); ++t)
+    for (unsigned k = 0; k < 3; ++k)
+      if (std::uint8_t& has = has_owner[std::size_t(triangles[t][k])]; !has) {
+        has = 1;
+        owns[t] |= static_cast<std::uint8_t>(1u << k);
+      }
   normals.assign(mesh.x.size(), Vec3::Zero());
   for (const Index3& t : triangles) {
     const Vec3& a = mesh.x[std::size_t(t[0])];

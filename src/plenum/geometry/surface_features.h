@@ -23,12 +23,14 @@ struct SurfaceFeatures {
   explicit SurfaceFeatures(const TriangleMesh& mesh);
   SurfaceFeatures() = default;
 
-  std::vector<Index3> opposite;  ///< [T][3] corner of the neighbour across each side; -1: a border, or more
-                                 ///< than two triangles meet there
-  std::vector<SideBits> sides;   ///< [T]
-  Rows neighbours;               ///< of each vertex, joined to it by an edge
-  std::vector<Vec3> normals;     ///< [V] outward: the sum of the unit normals of the triangles around
-  bool is_closed = false;        ///< no side is a border
+  std::vector<Index3> opposite;    ///< [T][3] corner of the neighbour across each side; -1: a border, or more
+                                   ///< than two triangles meet there
+  std::vector<SideBits> sides;     ///< [T]
+  std::vector<std::uint8_t> owns;  ///< [T] 1 << k: of the triangles around corner k this one speaks for it;
+                                   ///< 8 << k: for side k
+  Rows neighbours;                 ///< of each vertex, joined to it by an edge
+  std::vector<Vec3> normals;       ///< [V] outward: the sum of the unit normals of the triangles around
+  bool is_closed = false;          ///< no side is a border
 };
 
 namespace detail {

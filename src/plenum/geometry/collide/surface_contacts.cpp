@@ -13,9 +13,8 @@
 #include "plenum/geometry/collide/detail/clusters.h"
 #include "plenum/geometry/collide/detail/core.h"
 #include "plenum/geometry/collide/detail/pairs.h"
+#include "plenum/geometry/collide/detail/surface_source.h"
 #include "plenum/geometry/collide/epa.h"
-#include "plenum/geometry/height_field.h"
-#include "plenum/geometry/solid_mesh.h"
 #include "plenum/geometry/triangle_distance.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -24,77 +23,6 @@ namespace {
 using namespace detail;
 using plenum::Feature;  // of a triangle, not of a core
 using CoreFeature = detail::Feature;
-
-struct MeshSource {
-  const SolidMesh& solid;
-
-  template <class Visit>
-  void overlapping(const Aabb& box, Visit&& visit) const {
-    solid.exact.bvh().overlapping(box, visit);
-  }
-  void fetch(Index t, Index3& v, Vec3 (&x)[3]) const {
-    v = solid.mesh.triangles[static_cast<std::size_t>(t)];
-    for (int k = 0; k < 3; ++k) x[k] = solid.mesh.x[static_cast<std::size_t>(v[k])];
-  }
-  Point vertex(Index v) const { return solid.mesh.x[static_cast<std::size_t>(v)].cast<double>(); }
-  Index opposite(Index t, int side) const {
-    return solid.features.opposite[static_cast<std::size_t>(t)][side];
-  }
-  SideBits sides(Index t) const { return solid.features.sides[static_cast<std::size_t>(t)]; }
-  Point outward(Index v) const { return solid.features.normals[static_cast<std::size_t>(v)].cast<double>(); }
-  template <class Test>
-  bool all_neighbours(Index v, Test&& test) const {
-    for (Index q : solid.features.neighbours[static_cast<std::size_t>(v)])
-      if (!test(q)) return false;
-    return true;
-  }
-
-  /// Surface point and normal towards which a point inside is pushed out.
-  bool way_out(const Point& x, Point& surface, Point& normal) const {
-    const Vec3 at = x.cast<Real>();
-    if (!solid.features.is_closed || !solid.exact.bounds().contains(at) || solid.field.distance(at) > 0)
-      return false;
-    const SignedDistance<Real> d = solid.exact.signed_distance(at);
-    if (!(d.distance < 0)) return false;
-    normal = d.normal.cast<double>();
-    surface = x - static_cast<double>(d.distance) * normal;
-    return true;
-  }
-};
-
-struct HeightSource {
-  const HeightField& field;
-
-  template <class Visit>
-  void overlapping(const Aabb& box, Visit&& visit) const {
-    field.overlapping(box, visit);
-  }
-  void fetch(Index t, Index3& v, Vec3 (&x)[3]) const { field.fetch(t, v, x); }
-  Point vertex(Index v) const { return field.vertex(v).cast<double>(); }
-  Index opposite(Index t, int side) const { return field.opposite(t, side); }
-  SideBits sides(Index t) const { return field.sides(t); }
-  Point outward(Index) const { return Point::UnitY(); }
-  template <class Test>
-  bool all_neighbours(Index v, Test&& test) const {
-    const Index i = v % field.columns(), k = v / field.columns();
-    constexpr int steps[6][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}, {1, 1}, {-1, -1}};
-    for (const auto& s : steps) {
-      const Index at_i = i + s[0], at_k = k + s[1];
-      if (at_i < 0 || at_k < 0 || at_i >= field.columns() || at_k >= field.rows()) continue;
-      if (!test(at_k * field.columns() + at_i)) return false;
-    }
-    return true;
-  }
-
-  bool way_out(const Point& x, Point& surface, Point& normal) const {
-    const Real east = static_cast<Real>(x[0]), south = static_cast<Real>(x[2]);
-    if (!field.covers(east, south)) return false;
-    const Index3 v = field.corners(field.triangle_at(east, south));
-    surface = vertex(v[0]);
-    normal = (vertex(v[1]) - surface).cross(vertex(v[2]) - surface).normalized();
-    return normal.dot(x - surface) < 0;
-  }
-};
 
 struct Triangle {
   Index number;
@@ -118,7 +46,7 @@ class Collision {
         centre_(b.centre()),
         radius_(b.radius()),
         margin_(margin),
-        slop_(static_cast<double>(preference) * b.least_extent()),
+        slop_(static_cast<double>(preference) * std::min(b.least_extent(), source.least_extent())),
         clusters_(slop_) {}
 
   void run(const Aabb& box, SurfaceManifolds& out) {
@@ -281,13 +209,19 @@ class Collision {
     edge_or_corner(t, d, corners, along, on_a, on_b);
   }
 
-  /// Deep below a face another direction may be the way out: its contact waits for the others.
+  /// Deep below a face another direction may be the way out: its contact waits for the others. Of more than
+  /// there is room for the deepest is left out, which is the least likely way out.
   void defer(const Triangle& t) {
     if (!clip_over_face(t)) return;
-    if (num_deferred_ == most_deferred)
-      over_face(t);
-    else
-      deferred_[num_deferred_++] = t;
+    const double depth = deepest_of_clipped(t.x[0], t.normal);
+    int place = num_deferred_;
+    if (num_deferred_ < most_deferred)
+      ++num_deferred_;
+    else if (place = static_cast<int>(std::min_element(depth_of_, depth_of_ + most_deferred) - depth_of_);
+             depth_of_[place] >= depth)
+      return;
+    deferred_[place] = t;
+    depth_of_[place] = depth;
   }
 
   /// Contact of the triangle's side or corner that looks along d, which separates by `along` at these points.
@@ -516,6 +450,7 @@ class Collision {
   static constexpr int most_deferred = 32;
   int num_deferred_ = 0;
   Triangle deferred_[most_deferred];
+  double depth_of_[most_deferred];  // heights over the face: the least is the deepest
   ClipVertex<double> clipped_[2][2 * CoreFeature::most_corners];
   int num_clipped_ = 0;
   CoreFeature incident_, reference_, scratch_;

@@ -9,6 +9,7 @@
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/geometry/solid_mesh.h"
+#include "plenum/geometry/topology.h"
 #include "plenum/solvers/rigid/detail/build_joints.h"
 #include "plenum/solvers/rigid/detail/extent.h"
 #include "plenum/solvers/rigid/rigid.h"
@@ -64,8 +65,10 @@ MassProperties properties(const ShapeSpec& s, const ConvexHull* hull) {
       m = mass_properties(mesh.x, mesh.triangles, 1);
       break;
     }
-    case Form::plane:
     case Form::mesh:
+      m = mass_properties(s.mesh.x, s.mesh.triangles, 1);
+      break;
+    case Form::plane:
     case Form::height_field:
       break;
   }
@@ -125,13 +128,20 @@ Shape shape_of(const ShapeSpec& s, const std::shared_ptr<const ConvexHull>& hull
 }
 
 /// A ball inside the shape that may stand for it: where it is, and its radius.
-std::pair<Vec3, Real> core_of(const ShapeSpec& s, Real size, const ConvexHull* hull) {
-  if (is_surface(s.shape) || s.shape == Form::plane) return {Vec3::Zero(), Real(0)};
-  if (s.shape != Form::hull) return {Vec3::Zero(), size / 4};  // a cone's middle is r/2 from its axis' side
-  Real radius = size / 2;
-  for (const ConvexHull::Face& f : hull->faces)
-    radius = std::min(radius, f.offset - f.normal.dot(hull->centre));
-  return {hull->centre, radius / 2};
+std::pair<Vec3, Real> core_of(const Shape& shape, Real size) {
+  const Shape::Variant& v = shape.variant();
+  if (const auto* mesh = std::get_if<MeshShape>(&v)) {
+    const auto& cores = mesh->solid->cores;  // the narrow phase takes all of them
+    return cores.empty() ? std::pair<Vec3, Real>(Vec3::Zero(), Real(0))
+                         : std::pair<Vec3, Real>(cores[0].centre, cores[0].radius / 2);
+  }
+  if (const auto* s = std::get_if<ConvexHullShape>(&v)) {
+    Real radius = size / 2;
+    for (const ConvexHull::Face& f : s->hull->faces)
+      radius = std::min(radius, f.offset - f.normal.dot(s->hull->centre));
+    return {s->hull->centre, radius / 2};
+  }
+  return {Vec3::Zero(), size / 4};  // a cone's middle is r/2 from its axis' side
 }
 
 /// Of the parts of a body, from its point masses, its mass and its inertia where they are given.
@@ -142,6 +152,8 @@ MassProperties whole_of(const BodySpec& body, const std::vector<Pose>& placed,
         Problem{.key = key + "mass", .what = "is given, and point_masses too", .allowed = "one of both"});
   std::vector<MassProperties> parts;  // about their own centres
   for (std::size_t s = 0; s < body.shapes.size() && body.point_masses.empty(); ++s) {
+    // Surfaces that no force moves need not enclose a volume.
+    if (body.motion != rigid::Motion::dynamic && is_surface(body.shapes[s].shape)) continue;
     MassProperties p = properties(body.shapes[s], hulls[s].get());
     const M3 r = placed[s].rotation.cast<double>().toRotationMatrix();
     p.centre = (placed[s] * Vec3(p.centre.cast<Real>())).cast<double>();
@@ -231,13 +243,15 @@ Grip grip_of(const BodySpec& b) {
 
 /// Throws Error if a surface cannot be a part of a body.
 void check_surface(const ShapeSpec& s, rigid::Motion motion, const std::string& key) {
-  if (motion == rigid::Motion::dynamic)
+  if (s.shape == Form::height_field && motion == rigid::Motion::dynamic)
     throw Error(Problem{.key = key + "shape",
-                        .what = "a mesh or height field cannot be moved by forces",
+                        .what = "a height field cannot be moved by forces",
                         .value = "dynamic",
-                        .allowed = "of bodies whose motion is fixed or kinematic"});
+                        .allowed = "of bodies whose motion is fixed or kinematic",
+                        .remedy = "make it a closed mesh"});
   if (s.shape == Form::mesh && s.mesh.triangles.empty())
     throw Error(Problem{.key = key + "mesh", .what = "has no triangles"});
+  if (s.shape == Form::mesh && motion == rigid::Motion::dynamic) require_solid(s.mesh, key + "mesh");
   const auto columns = static_cast<std::size_t>(s.columns);
   if (s.shape == Form::height_field && (s.heights.size() % columns != 0 || s.heights.size() < 2 * columns))
     throw Error(Problem{.key = key + "heights",
@@ -378,7 +392,10 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
       if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()))
         if (const std::string& doubts = mesh->solid->doubts; !doubts.empty())
           model.doubts.push_back("model." + key("shapes[" + std::to_string(s) + "].mesh ") + doubts);
-      const detail::Extent extent = detail::extent_of(model.shapes.back());
+      detail::Extent extent = detail::extent_of(model.shapes.back());
+      // A mesh that moves may come upon others from any side: what counts is how soon they would be through.
+      if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()); mesh && moves)
+        extent.width = 2 * mesh->solid->half_width;
       sizes.push_back(extent.width);
       reach = std::max(reach, extent.reach + (placed[s].position - principal.position).norm());
     }
@@ -413,7 +430,9 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
           for (std::size_t s = 0; s < body.shapes.size(); ++s) {
             const Pose local{origin * placed[s].position, (turned_back * placed[s].rotation).normalized()};
             const ShapeSpec& shape = body.shapes[s];
-            const auto core = core_of(shape, sizes[s], hulls[s].get());
+            const auto core = (is_surface(shape.shape) && !moves) || shape.shape == Form::plane
+                                  ? std::pair<Vec3, Real>(Vec3::Zero(), Real(0))
+                                  : core_of(model.shapes[first_shape + s], sizes[s]);
             model.colliders.push_back({i, first_shape + static_cast<Index>(s), local, grip.sliding,
                                        body.restitution, body.rolling_resistance, grip.at_rest,
                                        turned_back * grip.axis, grip.along, grip.across,

@@ -39,7 +39,7 @@ void ShapeSpec::describe(Describer& d) {
     d("radius", radius, length("half the side that is drawn when it is tilted"));
   if (d.when("shape", "mesh", shape == Form::mesh)) {
     d("mesh", mesh,
-      {.doc = "a surface, solid behind its triangles; only of bodies that are not dynamic",
+      {.doc = "a surface, solid behind its triangles; of a dynamic body it must enclose a volume",
        .required = true});
     d("resolution", resolution,
       {.min = 4, .max = 512, .doc = "cells of its distance field along the longest side"});

@@ -19,7 +19,7 @@ enum class Form : int { sphere, box, capsule, cylinder, cone, hull, plane, mesh,
 constexpr std::array<const char*, 9> names_of(Form) {
   return {"sphere", "box", "capsule", "cylinder", "cone", "hull", "plane", "mesh", "height_field"};
 }
-/// Of bodies that stand still or move by their own velocities.
+/// What is met triangle by triangle.
 constexpr bool is_surface(Form form) {
   return form == Form::mesh || form == Form::height_field;
 }

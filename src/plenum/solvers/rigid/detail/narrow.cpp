@@ -7,17 +7,16 @@
 
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/collide/collide.h"
+#include "plenum/geometry/collide/mesh_contacts.h"
 #include "plenum/geometry/collide/surface_contacts.h"
-#include "plenum/geometry/collide/time_of_impact.h"
-#include "plenum/integrate/free_rotation.h"
 #include "plenum/solvers/rigid/detail/broad.h"
+#include "plenum/solvers/rigid/detail/continuous.h"
+#include "plenum/solvers/rigid/detail/friction.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
 constexpr std::size_t contacts_per_block = 64;
-constexpr std::uint32_t first_touch_id = 0x7ffffef0u;  ///< of the point of first_touch()
-constexpr std::uint32_t guard_id = 0x7fffff00u;        ///< of the points of guards, four from here
 
 /// starts[k] = first item whose key is at least k, of items sorted by key in [0, n).
 template <class Key>
@@ -27,9 +26,11 @@ void index_by(std::size_t items, std::size_t n, Key&& key, std::vector<Index>& s
   for (std::size_t k = 0; k < n; ++k) starts[k + 1] += starts[k];
 }
 
+bool is_mesh(const Shape& shape) {
+  return std::holds_alternative<MeshShape>(shape.variant());
+}
 bool is_surface(const Shape& shape) {
-  return std::holds_alternative<MeshShape>(shape.variant()) ||
-         std::holds_alternative<HeightFieldShape>(shape.variant());
+  return is_mesh(shape) || std::holds_alternative<HeightFieldShape>(shape.variant());
 }
 /// [m] radius about a middle or an axis, at a contact of this normal, of what keeps its distance while it
 /// rolls: a ball, a capsule, a cylinder that lies on its side.
@@ -98,187 +99,6 @@ void match(const Rigid::Contacts& old, Index first, Index end, const Manifold* m
     }
 }
 
-/// How a collider moves in dt [s] if nothing holds its body.
-Sweep sweep_of(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
-               const Rigid::Collider& c) {
-  const Pose from = state.frames.pose(c.body);
-  Pose to = from;
-  to.position += dt * state.frames.v[c.body];
-  if (state.frames.inverse_mass[c.body] > 0) to.position += dt * dt * model.gravity_scale[c.body] * gravity;
-  const Vec3 turn = dt * state.frames.w[c.body];
-  to.rotation = turned(from.rotation, turn);
-  const Pose start{from * c.local.position, (from.rotation * c.local.rotation).normalized()};
-  return {start, to * c.local.position - start.position, turn};
-}
-
-/// A unit vector normal to the unit vector n, without a jump where n does not change much. Source: Duff et
-/// al. 2017, "Building an orthonormal basis, revisited".
-Vec3 tangent_to(const Vec3& n) {
-  const Real sign = n.z() >= 0 ? Real(1) : Real(-1);
-  const Real a = -1 / (sign + n.z()), b = n.x() * n.y() * a;
-  return {1 + sign * n.x() * n.x() * a, sign * b, -sign * n.x()};
-}
-
-/// The direction along a surface of normal n in which its friction axis lies, in the world; zero if there is
-/// none.
-Vec3 grain(const Rigid::State& state, const Rigid::Collider& c, const Vec3& n) {
-  if (c.friction_axis.isZero(0)) return Vec3::Zero();
-  const Vec3 axis = state.frames.rotation(c.body) * c.friction_axis, along = axis - n.dot(axis) * n;
-  const Real length = along.norm();
-  return length > Real(1e-3) ? Vec3(along / length) : Vec3(Vec3::Zero());
-}
-
-/// Part of a surface's friction that acts in the tangential direction t: the radius of its ellipse.
-Real friction_part(const Rigid::Collider& c, const Vec3& grain, const Vec3& t) {
-  if (grain.isZero(0)) return 1;
-  const Real along = grain.dot(t), across = std::sqrt(std::max(Real(0), 1 - along * along));
-  const Real length = std::hypot(c.friction_across * along, c.friction_along * across);
-  return c.friction_along * c.friction_across / std::max(length, std::numeric_limits<Real>::min());
-}
-
-/// Friction of two surfaces: geometric means along the axes of the one whose friction depends more on the
-/// direction.
-void set_friction(const Rigid::State& state, const Rigid::Collider& a, const Rigid::Collider& b,
-                  ContactInput& c) {
-  c.friction = std::sqrt(a.friction * b.friction);
-  c.static_friction = std::sqrt(a.static_friction * b.static_friction);
-  c.friction_ratio = 1;
-  const Vec3 of_a = grain(state, a, c.normal), of_b = grain(state, b, c.normal);
-  if (of_a.isZero(0) && of_b.isZero(0)) {
-    c.friction_axis = tangent_to(c.normal);
-    return;
-  }
-  const auto least_part = [](const Rigid::Collider& s) {
-    return std::min(s.friction_along, s.friction_across);
-  };
-  const bool by_a = !of_a.isZero(0) && (of_b.isZero(0) || least_part(a) <= least_part(b));
-  const auto mean = [&](const Vec3& t) {
-    return std::sqrt(friction_part(a, of_a, t) * friction_part(b, of_b, t));
-  };
-  Vec3 t = by_a ? of_a : of_b, other = c.normal.cross(t);
-  Real most = mean(t), least = mean(other);
-  if (most < least) std::swap(most, least), t = other;
-  c.friction_axis = t;
-  c.friction *= most, c.static_friction *= most;
-  c.friction_ratio = most > 0 ? least / most : 1;
-}
-
-/// The contact that a surface A and a convex collider will have if nothing holds them, as one point that is
-/// still apart: on the plane of the first touch. False if they pass each other.
-bool first_touch(const Shape& surface, const Shape& shape, const Rigid::Collider& b, const Sweep& sweep_a,
-                 const Sweep& sweep_b, Manifold& m) {
-  // A ball inside the body stands for it: what stays outside is left to the contacts of the next step.
-  if (!(b.core_radius > 0)) return false;
-  const Pose &a0 = sweep_a.start, &b0 = sweep_b.start, a1 = sweep_a.at(1), b1 = sweep_b.at(1);
-  const auto hit =
-      first_contact(surface, a0, a1, b0 * b.core, b1 * b.core, b.core_radius, Real(0.1) * b.core_radius);
-  if (!hit || !(*hit > 0)) return false;
-  const Pose at{a0.position + *hit * (a1.position - a0.position), a0.rotation.slerp(*hit, a1.rotation)};
-  const Vec3 centre = b0 * b.core + *hit * (b1 * b.core - b0 * b.core);
-  const SignedDistance<Real> d = surface.exact_distance(at.to_local(centre));
-  // Open meshes have no inside; what comes from behind is let through.
-  if (d.distance < 0) return false;
-  const Vec3 x = centre - d.distance * (at.rotation * d.normal);
-  // The plane's place in A does not change; what of the body is nearest to it at the start.
-  m.normal = d.normal;
-  const Vec3 start = a0.to_local(b0 * b.core);
-  const Quat upright = Quat::FromTwoVectors(d.normal, Vec3::UnitY()) * a0.rotation.conjugate() * b0.rotation;
-  const Real reach = -shape.bounds({upright * -b.core, upright.normalized()}).low.y();
-  const Real height = d.normal.dot(start - at.to_local(x)), gap = height - reach;
-  m.count = 1;
-  m.points[0] = {start - (reach + Real(0.5) * gap) * d.normal, gap, first_touch_id};
-  return height > 0;
-}
-
-/// Points that stand for a convex shape where contacts at its features do not reach, in its frame: the middle
-/// of a ball, the ends of a capsule, else the corners of the middle of its box, between its largest sides.
-/// Kept `room` [m] away from a plane, they keep the shape's middle off it however it turns.
-struct Guard {
-  Vec3 points[4];
-  int count;
-  Real room;
-};
-Guard guard_of(const Shape& shape) {
-  if (const auto* ball = std::get_if<SphereShape>(&shape.variant())) return {{Vec3::Zero()}, 1, ball->radius};
-  if (const auto* capsule = std::get_if<CapsuleShape>(&shape.variant()))
-    return {{Vec3(0, capsule->half_height, 0), Vec3(0, -capsule->half_height, 0)}, 2, capsule->radius};
-  const Aabb box = shape.bounds();
-  const Vec3 centre = box.centre(), half = box.size() / 2;
-  int thin = 0;
-  half.minCoeff(&thin);
-  const Vec3 u = half[(thin + 1) % 3] * Vec3::Unit((thin + 1) % 3),
-             v = half[(thin + 2) % 3] * Vec3::Unit((thin + 2) % 3);
-  return {{centre + u + v, centre - u + v, centre - u - v, centre + u - v}, 4, half[thin]};
-}
-
-/// What keeps two convex colliders apart that may go far, or turn fast, in a step: the plane in which they
-/// first touch, or that already is between them, and one's guard. Its points may come as near the plane as
-/// they are when it is touched, or as their room. apart [count] m: from where they are to
-/// meet on A, to where they are to on B, in the world now. False if the two pass each other.
-bool guard(const Rigid::Model& model, const Rigid::State& state, const Rigid::Collider& a,
-           const Rigid::Collider& b, const Sweep& sweep_a, const Sweep& sweep_b, const Manifold& now,
-           Manifold& m, Vec3 (&apart)[4]) {
-  const Shape &shape_a = model.shapes[a.shape], &shape_b = model.shapes[b.shape];
-  const Pose& a0 = sweep_a.start;
-  const bool touches = std::any_of(now.points, now.points + now.count,
-                                   [](const Manifold::Point& p) { return p.separation <= 0; });
-  std::optional<Impact> impact;
-  if (!touches)
-    impact = time_of_impact(shape_a, sweep_a, shape_b, sweep_b, 0, Real(0.01) * std::min(a.size, b.size));
-  Real s = 0, slack = 0;
-  Vec3 n, x;  // the plane, in the world, when it is touched
-  if (impact && impact->s > 0) {
-    s = impact->s, n = impact->normal, x = impact->x;
-  } else if (now.count > 0) {
-    // The contacts that there are have the first word.
-    const auto* nearest = std::min_element(
-        now.points, now.points + now.count,
-        [](const Manifold::Point& p, const Manifold::Point& q) { return p.separation < q.separation; });
-    n = a0.rotation * now.normal, x = a0 * nearest->x;
-    slack = Real(0.25) * std::min(a.size, b.size);
-  } else {
-    return false;
-  }
-  // The lighter one is guarded, from a plane that moves with the other.
-  const bool guards_a = state.frames.inverse_mass[a.body] > state.frames.inverse_mass[b.body];
-  const Sweep &of_plane = guards_a ? sweep_b : sweep_a, &of_guard = guards_a ? sweep_a : sweep_b;
-  const Pose plane = of_plane.at(s), guarded = of_guard.at(s);
-  const Vec3 out = guards_a ? Vec3(-n) : n;  // towards the guarded one
-  const Guard g = guard_of(guards_a ? shape_a : shape_b);
-  m.normal = a0.rotation.conjugate() * n;
-  m.count = g.count;
-  for (int k = 0; k < g.count; ++k) {
-    // What is round touches with its surface, wherever that is then; the rest with the points themselves.
-    const bool is_round = (guards_a ? a : b).round > 0;
-    const Vec3 inward = is_round ? Vec3(-g.room * out) : Vec3(Vec3::Zero());
-    const Vec3 then = guarded * g.points[k] + inward;
-    const Real height = out.dot(then - x),
-               keeps = is_round ? std::min(height, Real(0)) : std::min(height, g.room);
-    // Where the two that will be above each other are now.
-    const Vec3 above = of_guard.start * g.points[k] + inward,
-               below = of_plane.start * plane.to_local(then - height * out);
-    const Real gap = std::max(out.dot(above - below) - keeps, Real(0)) + slack;
-    m.points[k] = {a0.to_local(Real(0.5) * (above + below)), gap, guard_id + std::uint32_t(k)};
-    apart[k] = guards_a ? Vec3(below - above) : Vec3(above - below);
-  }
-  return true;
-}
-
-/// Whether contacts at a step's start may not tell what the convex colliders i and j will meet in it: one of
-/// them goes, past the other, farther than half its width. Nothing passes a plane, so none is stopped by it
-/// in vain.
-bool needs_guard(const Rigid::Model& model, const Rigid::State& state, const RigidWorkspace& w, Real dt,
-                 Index i, Index j) {
-  const Rigid::Collider &a = model.colliders[i], &b = model.colliders[j];
-  const bool swift_a = is_swift(w.ways[i], a), swift_b = is_swift(w.ways[j], b);
-  if (!(swift_a || swift_b) || is_plane(model.shapes[a.shape]) || is_plane(model.shapes[b.shape]))
-    return false;
-  const Frames& f = state.frames;
-  const Real way = dt * ((f.v[b.body] - f.v[a.body]).norm() + f.w[a.body].norm() * model.reach[a.body] +
-                         f.w[b.body].norm() * model.reach[b.body]);
-  return (swift_a && is_swift(way, a)) || (swift_b && is_swift(way, b));
-}
-
 /// A manifold in the other collider's frame, seen from there; other: the pose of the frame it is in.
 void turn_over(const Pose& other, Manifold& m) {
   m.normal = -(other.rotation * m.normal);
@@ -328,19 +148,25 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
       Index first = static_cast<Index>(mine.first - kept), past = static_cast<Index>(mine.second - kept);
       const Pose &a = w.poses[i], &b = w.poses[j];
       const auto sweep = [&](const Rigid::Collider& c) { return sweep_of(model, state, gravity, dt, c); };
+      // Nothing passes a plane, so none is stopped by it in vain.
+      const Real margin = is_plane(shape_i) || is_plane(shape_j)
+                              ? Real(0.005) * std::min(ci.size, cj.size) + way_between(w, i, j)
+                              : w.margins[i] + w.margins[j];
       Manifold* const out = &w.manifolds[slot];
       if (is_surface(shape_i) || is_surface(shape_j)) {
-        const bool swap = !is_surface(shape_i);
+        // First the mesh, else the height field.
+        const bool swap = is_mesh(shape_j) ? !is_mesh(shape_i) : !is_surface(shape_i);
+        const auto moves = [&](const Rigid::Collider& c) { return state.frames.inverse_mass[c.body] > 0; };
         const Pose &f = swap ? b : a, &g = swap ? a : b;
-        const Rigid::Collider &cf = swap ? cj : ci, &cg = swap ? ci : cj;
+        const Shape &surface = swap ? shape_j : shape_i, &other = swap ? shape_i : shape_j;
         const Pose g_in_f{f.to_local(g.position), (f.rotation.conjugate() * g.rotation).normalized()};
         SurfaceManifolds found;
-        collide_surface(swap ? shape_j : shape_i, swap ? shape_i : shape_j, g_in_f,
-                        w.margins[i] + w.margins[j], found);
-        if ((is_swift(w.ways[i], ci) || is_swift(w.ways[j], cj)) && found.count < SurfaceManifolds::most &&
-            first_touch(swap ? shape_j : shape_i, swap ? shape_i : shape_j, cg, sweep(cf), sweep(cg),
-                        found.manifolds[found.count]))
-          ++found.count;
+        if (is_plane(other))
+          collide_mesh_plane(surface, g_in_f, margin, found);
+        else if (is_surface(other) || (moves(swap ? cj : ci) && can_collide_mesh(other)))
+          collide_mesh(surface, other, g_in_f, margin, found);
+        else
+          collide_surface(surface, other, g_in_f, margin, found);
         const Pose f_in_a{a.to_local(f.position), (a.rotation.conjugate() * f.rotation).normalized()};
         for (int s = 0; s < room; ++s) {
           if (s < found.count) {
@@ -348,6 +174,20 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
             if (swap) turn_over(f_in_a, out[s]);
           } else {
             out[s].count = 0;
+          }
+        }
+        const bool swift = is_swift(w.ways[i], ci) || is_swift(w.ways[j], cj);
+        if (swift && !is_plane(other) && found.count < room) {
+          // Of the one that goes farther for its size the ball stands for it.
+          const bool i_goes =
+              ci.core_radius > 0 && (!(cj.core_radius > 0) || w.ways[i] * cj.size > w.ways[j] * ci.size);
+          Manifold& m = out[found.count];
+          if (i_goes ? core_touch(shape_j, sweep(cj), ci, shape_i, sweep(ci), m)
+                     : core_touch(shape_i, sweep(ci), cj, shape_j, sweep(cj), m)) {
+            if (i_goes) turn_over({a.to_local(b.position), a.rotation.conjugate() * b.rotation}, m);
+            ++found.count;
+          } else {
+            m.count = 0;
           }
         }
         match(old, first, past, out, found.count, &w.previous[slot]);
@@ -360,9 +200,6 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
         std::memcpy(&w.caches[slot], old.cache[first].data(), sizeof(ManifoldCache));
       }
       const Pose b_in_a{a.to_local(b.position), (a.rotation.conjugate() * b.rotation).normalized()};
-      const Real margin = is_plane(shape_i) || is_plane(shape_j)
-                              ? Real(0.005) * std::min(ci.size, cj.size) + way_between(w, i, j)
-                              : w.margins[i] + w.margins[j];
       *out = collide(shape_i, shape_j, b_in_a, margin, w.caches[slot]);
       if (room == 1) continue;
       Vec3 apart[4];

@@ -1,0 +1,164 @@
+#include "plenum/solvers/rigid/detail/continuous.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "plenum/geometry/collide/mesh_contacts.h"
+#include "plenum/geometry/solid_mesh.h"
+#include "plenum/integrate/free_rotation.h"
+#include "plenum/solvers/rigid/detail/broad.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+namespace {
+
+bool is_plane(const Shape& shape) {
+  return std::holds_alternative<PlaneShape>(shape.variant());
+}
+
+/// How far [m] a shape turned by q reaches down from its origin.
+Real reach_down(const Shape& shape, const Quat& q) {
+  if (std::holds_alternative<MeshShape>(shape.variant()))
+    return -least_along(shape, q.conjugate() * Vec3::UnitY());
+  return -shape.bounds({Vec3::Zero(), q}).low.y();
+}
+
+/// Earliest first_contact() of a ball inside b with solid a, as part s of the step; centre: of the ball, in
+/// b.
+std::optional<Real> first_of_cores(const Shape& shape_a, const Pose& a0, const Pose& a1,
+                                   const Rigid::Collider& b, const Shape& shape_b, const Pose& b0,
+                                   const Pose& b1, Vec3& centre) {
+  std::optional<Real> first;
+  const auto consider = [&](const Vec3& x, Real radius) {
+    const auto s = first_contact(shape_a, a0, a1, b0 * x, b1 * x, radius, Real(0.1) * radius);
+    if (!s || (first && *s >= *first)) return;
+    first = s;
+    centre = x;
+  };
+  if (const auto* mesh = std::get_if<MeshShape>(&shape_b.variant()))
+    for (const DistanceField::Ball& ball : mesh->solid->cores) consider(ball.centre, ball.radius / 2);
+  else
+    consider(b.core, b.core_radius);
+  return first;
+}
+
+/// Points that stand for a convex shape where contacts at its features do not reach, in its frame: the middle
+/// of a ball, the ends of a capsule, else the corners of the middle of its box, between its largest sides.
+/// Kept `room` [m] away from a plane, they keep the shape's middle off it however it turns.
+struct Guard {
+  Vec3 points[4];
+  int count;
+  Real room;
+};
+Guard guard_of(const Shape& shape) {
+  if (const auto* ball = std::get_if<SphereShape>(&shape.variant())) return {{Vec3::Zero()}, 1, ball->radius};
+  if (const auto* capsule = std::get_if<CapsuleShape>(&shape.variant()))
+    return {{Vec3(0, capsule->half_height, 0), Vec3(0, -capsule->half_height, 0)}, 2, capsule->radius};
+  const Aabb box = shape.bounds();
+  const Vec3 centre = box.centre(), half = box.size() / 2;
+  int thin = 0;
+  half.minCoeff(&thin);
+  const Vec3 u = half[(thin + 1) % 3] * Vec3::Unit((thin + 1) % 3),
+             v = half[(thin + 2) % 3] * Vec3::Unit((thin + 2) % 3);
+  return {{centre + u + v, centre - u + v, centre - u - v, centre + u - v}, 4, half[thin]};
+}
+
+}  // namespace
+
+Sweep sweep_of(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
+               const Rigid::Collider& c) {
+  const Pose from = state.frames.pose(c.body);
+  Pose to = from;
+  to.position += dt * state.frames.v[c.body];
+  if (state.frames.inverse_mass[c.body] > 0) to.position += dt * dt * model.gravity_scale[c.body] * gravity;
+  const Vec3 turn = dt * state.frames.w[c.body];
+  to.rotation = turned(from.rotation, turn);
+  const Pose start{from * c.local.position, (from.rotation * c.local.rotation).normalized()};
+  return {start, to * c.local.position - start.position, turn};
+}
+
+bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collider& b, const Shape& shape_b,
+                const Sweep& sweep_b, Manifold& m) {
+  if (!(b.core_radius > 0)) return false;
+  const Pose &a0 = sweep_a.start, &b0 = sweep_b.start, a1 = sweep_a.at(1), b1 = sweep_b.at(1);
+  Vec3 core;
+  const auto hit = first_of_cores(shape_a, a0, a1, b, shape_b, b0, b1, core);
+  if (!hit || !(*hit > 0)) return false;
+  const Pose at{a0.position + *hit * (a1.position - a0.position), a0.rotation.slerp(*hit, a1.rotation)};
+  const Vec3 centre = b0 * core + *hit * (b1 * core - b0 * core);
+  const SignedDistance<Real> d = shape_a.exact_distance(at.to_local(centre));
+  // Open meshes have no inside; what comes from behind is let through.
+  if (d.distance < 0) return false;
+  const Vec3 x = centre - d.distance * (at.rotation * d.normal);
+  // The plane's place in A does not change; what of the body is nearest to it at the start.
+  m.normal = d.normal;
+  const Vec3 start = a0.to_local(b0.position), on_plane = at.to_local(x);
+  const Quat upright = Quat::FromTwoVectors(d.normal, Vec3::UnitY()) * a0.rotation.conjugate() * b0.rotation;
+  const Real reach = reach_down(shape_b, upright.normalized());
+  const Real gap = d.normal.dot(start - on_plane) - reach;
+  m.count = 1;
+  m.points[0] = {start - (reach + Real(0.5) * gap) * d.normal, gap, core_touch_id};
+  return d.normal.dot(a0.to_local(b0 * core) - on_plane) > 0;
+}
+
+bool needs_guard(const Rigid::Model& model, const Rigid::State& state, const RigidWorkspace& w, Real dt,
+                 Index i, Index j) {
+  const Rigid::Collider &a = model.colliders[i], &b = model.colliders[j];
+  const bool swift_a = is_swift(w.ways[i], a), swift_b = is_swift(w.ways[j], b);
+  if (!(swift_a || swift_b) || is_plane(model.shapes[a.shape]) || is_plane(model.shapes[b.shape]))
+    return false;
+  const Frames& f = state.frames;
+  const Real way = dt * ((f.v[b.body] - f.v[a.body]).norm() + f.w[a.body].norm() * model.reach[a.body] +
+                         f.w[b.body].norm() * model.reach[b.body]);
+  return (swift_a && is_swift(way, a)) || (swift_b && is_swift(way, b));
+}
+
+bool guard(const Rigid::Model& model, const Rigid::State& state, const Rigid::Collider& a,
+           const Rigid::Collider& b, const Sweep& sweep_a, const Sweep& sweep_b, const Manifold& now,
+           Manifold& m, Vec3 (&apart)[4]) {
+  const Shape &shape_a = model.shapes[a.shape], &shape_b = model.shapes[b.shape];
+  const Pose& a0 = sweep_a.start;
+  const bool touches = std::any_of(now.points, now.points + now.count,
+                                   [](const Manifold::Point& p) { return p.separation <= 0; });
+  std::optional<Impact> impact;
+  if (!touches)
+    impact = time_of_impact(shape_a, sweep_a, shape_b, sweep_b, 0, Real(0.01) * std::min(a.size, b.size));
+  Real s = 0, slack = 0;
+  Vec3 n, x;  // the plane, in the world, when it is touched
+  if (impact && impact->s > 0) {
+    s = impact->s, n = impact->normal, x = impact->x;
+  } else if (now.count > 0) {
+    // The contacts that there are have the first word.
+    const auto* nearest = std::min_element(
+        now.points, now.points + now.count,
+        [](const Manifold::Point& p, const Manifold::Point& q) { return p.separation < q.separation; });
+    n = a0.rotation * now.normal, x = a0 * nearest->x;
+    slack = Real(0.25) * std::min(a.size, b.size);
+  } else {
+    return false;
+  }
+  // The lighter one is guarded, from a plane that moves with the other.
+  const bool guards_a = state.frames.inverse_mass[a.body] > state.frames.inverse_mass[b.body];
+  const Sweep &of_plane = guards_a ? sweep_b : sweep_a, &of_guard = guards_a ? sweep_a : sweep_b;
+  const Pose plane = of_plane.at(s), guarded = of_guard.at(s);
+  const Vec3 out = guards_a ? Vec3(-n) : n;  // towards the guarded one
+  const Guard g = guard_of(guards_a ? shape_a : shape_b);
+  m.normal = a0.rotation.conjugate() * n;
+  m.count = g.count;
+  for (int k = 0; k < g.count; ++k) {
+    // What is round touches with its surface, wherever that is then; the rest with the points themselves.
+    const bool is_round = (guards_a ? a : b).round > 0;
+    const Vec3 inward = is_round ? Vec3(-g.room * out) : Vec3(Vec3::Zero());
+    const Vec3 then = guarded * g.points[k] + inward;
+    const Real height = out.dot(then - x),
+               keeps = is_round ? std::min(height, Real(0)) : std::min(height, g.room);
+    // Where the two that will be above each other are now.
+    const Vec3 above = of_guard.start * g.points[k] + inward,
+               below = of_plane.start * plane.to_local(then - height * out);
+    const Real gap = std::max(out.dot(above - below) - keeps, Real(0)) + slack;
+    m.points[k] = {a0.to_local(Real(0.5) * (above + below)), gap, guard_id + std::uint32_t(k)};
+    apart[k] = guards_a ? Vec3(below - above) : Vec3(above - below);
+  }
+  return true;
+}
+
+}}  // namespace plenum::PLENUM_ABI::detail
