@@ -130,7 +130,7 @@ PanelActions panel(Scene& scene, const PanelState& state) {
     for (const Leaf& leaf : leaves_of(scene.settings.debug)) leaf_widget(leaf);
     ImGui::PopItemWidth();
   }
-  ImGui::TextDisabled("space pause   . step   R reset   F frame   D debug");
+  ImGui::TextDisabled("space pause  . step  R reset  F frame  D debug");
   ImGui::TextDisabled("drag: pull or orbit   right: pan   wheel: zoom");
   ImGui::End();
   return actions;
