@@ -82,6 +82,11 @@ void draw_world(World& world, Trails& trails, DrawableSink& sink) {
   draw_world(world, trailed);
 }
 
+void draw_marks(World& world, const DebugDraw& wanted, DrawableSink& sink) {
+  if (!wanted.any()) return;
+  for (std::size_t i = 0; i < world.size(); ++i) world.system(i).debug(wanted, sink);
+}
+
 std::string name_of_frame(std::int64_t frame) {
   return fmt::format("frame_{:05d}.png", frame);
 }
@@ -151,6 +156,7 @@ void Pictures::add(World& world) {
     p.renderer.begin_frame(camera_of(settings.camera, *p.box, p.aspect()),
                            style_of(settings, p.options.quality), p.options.width, p.options.height);
     draw_world(world, p.trails, p.renderer);
+    draw_marks(world, settings.debug, p.renderer);
     p.renderer.finish(p.image);
   }
   const StageTimer timer(p.times, "write pictures");

@@ -21,6 +21,8 @@ Style style_of(const SceneSettings& settings, const std::string& quality);
 void draw_world(World& world, DrawableSink& sink);
 /// And the trails behind what asks for them, as far as pictures drawn with the same `trails` have seen.
 void draw_world(World& world, Trails& trails, DrawableSink& sink);
+/// The marks that are wanted, of every system.
+void draw_marks(World& world, const DebugDraw& wanted, DrawableSink& sink);
 
 /// frame_00042.png
 std::string name_of_frame(std::int64_t frame);

@@ -125,7 +125,12 @@ PanelActions panel(Scene& scene, const PanelState& state) {
     ImGui::PopItemWidth();
     ImGui::PopID();
   }
-  ImGui::TextDisabled("space pause   . step   R reset   F frame");
+  if (ImGui::CollapsingHeader("debug drawing")) {
+    ImGui::PushItemWidth(ImGui::GetContentRegionAvail().x * 0.48f);
+    for (const Leaf& leaf : leaves_of(scene.settings.debug)) leaf_widget(leaf);
+    ImGui::PopItemWidth();
+  }
+  ImGui::TextDisabled("space pause  . step  R reset  F frame  D debug");
   ImGui::TextDisabled("drag: pull or orbit   right: pan   wheel: zoom");
   ImGui::End();
   return actions;

@@ -72,7 +72,9 @@ class Viewer {
   }
 
   void reset() {
+    const DebugDraw debug = scene_.settings.debug;
     scene_ = load();
+    scene_.settings.debug = debug;
     trails_.clear();
     failed_ = false;
     message_.clear();
@@ -114,7 +116,19 @@ class Viewer {
     if (window_.pressed(GLFW_KEY_PERIOD)) paused_ = single_step_ = true;
     if (window_.pressed(GLFW_KEY_R)) reset();
     if (window_.pressed(GLFW_KEY_F)) frame_camera();
+    if (window_.pressed(GLFW_KEY_D)) switch_marks();
     if (window_.pressed(GLFW_KEY_ESCAPE)) window_.close();
+  }
+
+  /// All marks off, or those on again that were; if there were none, the usual ones.
+  void switch_marks() {
+    DebugDraw& debug = scene_.settings.debug;
+    if (debug.any()) {
+      marks_ = debug;
+      debug = {.force_scale = debug.force_scale};
+    } else {
+      debug = marks_;
+    }
   }
 
   void handle_mouse() {
@@ -171,6 +185,7 @@ class Viewer {
         style_of(scene_.settings_at(scene_.world.time()), options_.screenshot.empty() ? "draft" : "normal");
     renderer_->begin_frame(camera_, style, window_.width(), window_.height());
     draw_world(scene_.world, trails_, *renderer_);
+    draw_marks(scene_.world, scene_.settings.debug, *renderer_);
     renderer_->finish_to_framebuffer(0);
     const double mean = times_.empty() ? 0
                                        : std::accumulate(times_.begin(), times_.end(), 0.0) /
@@ -209,6 +224,7 @@ class Viewer {
   FrameReport last_;
   std::vector<double> times_;
   std::string message_;
+  DebugDraw marks_{.shapes = true, .contacts = true, .joints = true};  // that key D brings
   std::int64_t stepped_ = 0;
   bool paused_ = false, single_step_ = false, failed_ = false;
 };

@@ -654,4 +654,25 @@ TEST_F(Program, AnEndlessRunStopsWhenItIsInterrupted) {
   EXPECT_GT(r.last().at("frames"), 0);  // and the run still ended in order
 }
 
+TEST_F(Program, DebugDrawingChangesPicturesAndNothingElse) {
+  const std::string boxes = write("boxes.json", R"({"systems": [{"type": "rigid", "name": "boxes", "model": {
+    "bodies": [{"motion": "fixed", "shapes": [{"shape": "plane"}]},
+               {"shapes": [{"shape": "box"}], "count_y": 2, "position": [0, 1.05, 0]}]}}]})");
+  const auto show = [&](const std::string& name, const std::string& options) {
+    const Result r = run("run " + quoted(boxes) + " --images --size 160x90 --quality draft --quiet --json " +
+                         "--checkpoint-every 30 --out " + quoted(folder / name) + options);
+    EXPECT_EQ(r.status, 0) << r.err;
+    return std::pair(r.last().at("hash").get<std::string>(), read(folder / name / "frame_00030.png"));
+  };
+  const auto plain = show("plain", " --frames 30");
+  const auto marked = show("marked", " --frames 30 --set debug.contacts=true --set debug.joints=true");
+  EXPECT_EQ(plain.first, marked.first);
+  EXPECT_FALSE(plain.second == marked.second);
+  // A checkpoint knows all that is drawn.
+  const auto resumed = show("resumed", " --frames 30 --set debug.contacts=true --set debug.joints=true " +
+                                           ("--resume " + quoted(folder / "plain" / "checkpoint.plenum")));
+  EXPECT_EQ(resumed.first, marked.first);
+  EXPECT_TRUE(resumed.second == marked.second);
+}
+
 }  // namespace

@@ -10,6 +10,8 @@
 #include "plenum/base/error.h"
 #include "plenum/draw/headless.h"
 #include "plenum/draw/trails.h"
+#include "plenum/geometry/shapes.h"
+#include "plenum/state/debug_draw.h"
 
 namespace plenum { namespace {
 
@@ -592,6 +594,96 @@ TEST_F(Draw, AWindowShowsWhatAFileShows) {
       for (int k = 0; k < 3; ++k)
         different += rgba[((179 - y) * 320 + c) * 4 + k] != file.rgb[(y * 320 + c) * 3 + k];
   EXPECT_EQ(different, 0);
+}
+
+// A short thick line across the middle of the picture, 1 m from the origin towards the eye or behind it.
+const auto mark_at = [](Real z, Look look) {
+  return [=](DrawableSink& sink) {
+    const Vec3 ends[2] = {Vec3(-1, 0, z), Vec3(1, 0, z)};
+    const Index2 segment(0, 1);
+    sink.lines(
+        {.x = ends, .segments = {&segment, 1}, .radius = Real(0.2), .look = look, .palette = mark_red});
+  };
+};
+const auto ball_at_origin = [](DrawableSink& sink) {
+  const Vec3 centre = Vec3::Zero();
+  sink.spheres({.x = {&centre, 1}, .radius = Real(0.8)});
+};
+
+TEST_F(Draw, MarksLieOverThePictureAsMuchAsTheyCover) {
+  const Camera camera = from_front(10);
+  const auto linear = [](std::uint8_t c) { return linear_from_srgb(c / 255.0); };
+  const auto expect_mixed = [&](Rgb8 now, Rgb8 before, double share) {
+    const Rgb8 mark = mark_colour(mark_red);
+    const std::pair<std::uint8_t, double> channels[] = {
+        {now.r, share * linear(mark.r) + (1 - share) * linear(before.r)},
+        {now.g, share * linear(mark.g) + (1 - share) * linear(before.g)},
+        {now.b, share * linear(mark.b) + (1 - share) * linear(before.b)}};
+    // Bytes are rounded, after noise of half a step, on both sides; near black a byte is worth most.
+    for (const auto& [byte, wanted] : channels) EXPECT_NEAR(byte, 255 * srgb_from_linear(wanted), 2.5);
+  };
+  const Image empty = picture(camera, plain(), nothing), ball = picture(camera, plain(), ball_at_origin);
+  const auto with_ball = [&](auto mark) {
+    return picture(camera, plain(), [&](DrawableSink& sink) { ball_at_origin(sink), mark(sink); });
+  };
+  // Over the background, before a body, and behind one.
+  expect_mixed(picture(camera, plain(), mark_at(0, Look::mark)).at(160, 90), empty.at(160, 90), 0.95);
+  expect_mixed(with_ball(mark_at(2, Look::mark)).at(160, 90), ball.at(160, 90), 0.95);
+  expect_mixed(with_ball(mark_at(-2, Look::mark)).at(160, 90), ball.at(160, 90), 0.65);
+  expect_mixed(with_ball(mark_at(2, Look::outline)).at(160, 90), ball.at(160, 90), 0.85);
+  expect_mixed(with_ball(mark_at(-2, Look::outline)).at(160, 90), ball.at(160, 90), 0.10);
+}
+
+TEST_F(Draw, MarksChangeNothingBesideThem) {
+  // No shadow on the floor, no occlusion of the ball, no other depth range or size of the shadow map.
+  Style style = plain();
+  style.floor = true;
+  style.floor_height = -1;
+  Camera camera = from_front(10);
+  camera.eye.y() = 3;
+  const Image ball = picture(camera, style, ball_at_origin);
+  const Image marked = picture(camera, style, [](DrawableSink& sink) {
+    ball_at_origin(sink);
+    const Vec3 ends[2] = {Vec3(-3, 2, 0), Vec3(-2, 2, 0)};
+    const Index2 segment(0, 1);
+    sink.lines({.x = ends, .segments = {&segment, 1}, .radius = Real(0.05), .look = Look::mark});
+  });
+  int different = 0, beside = 0;
+  for (int y = 0; y < ball.height; ++y)
+    for (int x = 0; x < ball.width; ++x) {
+      const Rgb8 a = ball.at(x, y), b = marked.at(x, y);
+      if (a.r == b.r && a.g == b.g && a.b == b.b) continue;
+      ++different;
+      const auto [px, py] = pixel_of(camera, Vec3(Real(-2.5), 2, 0), 320, 180);
+      beside += std::abs(x - px) > 30 || std::abs(y - py) > 10;
+    }
+  EXPECT_GT(different, 10);
+  EXPECT_EQ(beside, 0);
+}
+
+TEST_F(Draw, TintsColourTheBodyTheyLieOnWhereItIsSeen) {
+  const Camera camera = from_front(10);
+  const TriangleMesh mesh = icosphere_mesh(Real(0.8), 3);
+  const auto body = [&](DrawableSink& sink) {
+    sink.triangles({.x = mesh.x, .triangles = mesh.triangles, .palette = 1});
+  };
+  const Image plain_ball = picture(camera, plain(), body);
+  const Image tinted = picture(camera, plain(), [&](DrawableSink& sink) {
+    body(sink);
+    sink.triangles({.x = mesh.x, .triangles = mesh.triangles, .look = Look::mark, .palette = mark_red});
+  });
+  int red = 0, inside = 0;
+  for (int y = 0; y < 180; ++y)
+    for (int x = 0; x < 320; ++x) {
+      const Vec2 from(Real(x - 159.5), Real(y - 89.5));
+      const double radius = 0.8 * 90 / (10 * std::tan(0.25));
+      const Rgb8 a = plain_ball.at(x, y), b = tinted.at(x, y);
+      if (from.norm() < 0.95 * radius) ++inside, red += b.r - b.g > a.r - a.g + 40;
+      if (from.norm() > 1.1 * radius) {
+        EXPECT_EQ(a.r, b.r);
+      }
+    }
+  EXPECT_EQ(red, inside);
 }
 
 TEST(Headless, ContextsComeAndGo) {

@@ -41,7 +41,7 @@ TEST(Override, RefusalsNameTheOption) {
       {"zzz.x=3",
        "--set zzz.x=3: names neither a system nor a key of the scene: zzz (allowed: one, gravity, systems, "
        "keyframes, "
-       "$schema, name, description, duration, budget_mib, world, camera, light, stage)"},
+       "$schema, name, description, duration, budget_mib, world, camera, light, stage, debug)"},
       {"world.substep=3",
        "--set world.substep=3: world.substep: is not a key that is known here; did you mean 'substeps'?"},
       {"one.stiffness", "--set one.stiffness: has no 'path=value'; write for example --set world.substeps=4"},

@@ -455,4 +455,15 @@ TEST(Scene, CameraAndLightNeedDirections) {
             "s.json:1: camera.eye: applies only when automatic is false");
 }
 
+TEST(Scene, DebugDrawingIsAskedForInTheFileOrByAnOption) {
+  const Scene plain = load_toy(scene_text());
+  EXPECT_FALSE(plain.settings.debug.any());
+  const std::string text = scene_text(R"("debug": {"contacts": true, "force_scale": 0.01})");
+  const Scene scene = load_toy(text, {"debug.islands=true"});
+  EXPECT_TRUE(scene.settings.debug.contacts && scene.settings.debug.islands);
+  EXPECT_FALSE(scene.settings.debug.shapes || scene.settings.debug.joints);
+  EXPECT_FLOAT_EQ(scene.settings.debug.force_scale, 0.01f);
+  EXPECT_NE(first_complaint(scene_text(R"("debug": {"contact": true})")).find("contacts"), std::string::npos);
+}
+
 }}  // namespace plenum

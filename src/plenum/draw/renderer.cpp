@@ -18,7 +18,7 @@ using namespace detail;
 
 struct Renderer::Impl {
   // Programs by shape and pass.
-  GlProgram geometry[3][3];
+  GlProgram geometry[3][num_passes];
   GlProgram floor_surface, backdrop, farthest, occlusion, smooth, gather, gather_single, finish;
   GlVertexArray no_vertices = make_vertex_array();
   QuadIndices quads;
@@ -40,6 +40,7 @@ struct Renderer::Impl {
   std::vector<TriangleBatch> triangle_batches;
   std::vector<ItemBatch> item_batches;
   std::size_t num_triangle_batches = 0, num_item_batches = 0;
+  bool any_marks = false;
   Quantities quantities;
   DrawMesh mesh;
   std::vector<float> texels;
@@ -56,7 +57,8 @@ struct Renderer::Impl {
   Impl();
   void build_targets();
   void send_block(int pass);
-  void draw_geometry(Pass pass);
+  /// `opacity`: which one of marks'.
+  void draw_geometry(Pass pass, float MarkOpacity::*opacity = &MarkOpacity::seen);
   void draw_screen() const {
     glBindVertexArray(no_vertices);
     glDrawArrays(GL_TRIANGLES, 0, 3);
@@ -69,6 +71,7 @@ struct Renderer::Impl {
   void draw_surfaces();
   void draw_occlusion();
   void draw_picture();
+  void draw_marks();
   void update_overlay();
   void draw_finish();
   void draw_all(GLuint framebuffer);
@@ -95,7 +98,7 @@ Renderer::Impl::Impl() {
                         .remedy = "use Mesa's software renderer (Debian: apt install libgl1-mesa-dri)"});
   const char* const names[3] = {"triangles", "spheres", "capsules"};
   for (const Shape shape : {Shape::triangles, Shape::spheres, Shape::capsules})
-    for (const Pass pass : {Pass::shadow, Pass::surface, Pass::shade})
+    for (const Pass pass : {Pass::shadow, Pass::surface, Pass::shade, Pass::mark})
       geometry[int(shape)][int(pass)] =
           GlProgram(names[int(shape)], vertex_source(shape, pass), fragment_source(shape, pass));
   floor_surface = GlProgram("floor", screen_vertex_source(), floor_surface_source());
@@ -176,9 +179,9 @@ void Renderer::Impl::send_block(int pass) {
   glBindBufferBase(GL_UNIFORM_BUFFER, 0, frame_buffer);
 }
 
-void Renderer::Impl::draw_geometry(Pass pass) {
+void Renderer::Impl::draw_geometry(Pass pass, float MarkOpacity::*opacity) {
   const auto set_material = [&](const GlProgram& program, const Material& m, const Colouring& colouring) {
-    if (pass != Pass::shade) return;
+    if (pass != Pass::shade && pass != Pass::mark) return;
     glUniform3fv(program.uniform("front_colour"), 1, m.front.data());
     glUniform3fv(program.uniform("back_colour"), 1, m.back.data());
     glUniform4f(program.uniform("material"), m.roughness, m.specular, m.sheen, m.through);
@@ -193,11 +196,16 @@ void Renderer::Impl::draw_geometry(Pass pass) {
     }
     glUniform4fv(program.uniform("map_range"), 1, range);
   };
+  const auto is_drawn = [&](const std::optional<MarkOpacity>& mark) {
+    return mark.has_value() == (pass == Pass::mark) && (!mark || (*mark).*opacity > 0);
+  };
   if (num_triangle_batches > 0) {
     const GlProgram& program = geometry[int(Shape::triangles)][int(pass)];
     program.use();
     for (std::size_t i = 0; i < num_triangle_batches; ++i) {
       const TriangleBatch& batch = triangle_batches[i];
+      if (!is_drawn(batch.mark)) continue;
+      if (batch.mark) glUniform1f(program.uniform("opacity"), (*batch.mark).*opacity);
       const Quat& q = batch.pose.rotation;
       const Vec3& x = batch.pose.position;
       glUniform4f(program.uniform("pose_rotation"), float(q.x()), float(q.y()), float(q.z()), float(q.w()));
@@ -211,9 +219,10 @@ void Renderer::Impl::draw_geometry(Pass pass) {
     if (pass == Pass::shade) glEnable(GL_SAMPLE_ALPHA_TO_COVERAGE);
     for (std::size_t i = 0; i < num_item_batches; ++i) {
       const ItemBatch& batch = item_batches[i];
-      if (pass == Pass::shadow && !batch.throws_shadow) continue;
+      if (!is_drawn(batch.mark) || (pass == Pass::shadow && !batch.throws_shadow)) continue;
       const GlProgram& program = geometry[int(batch.shape)][int(pass)];
       program.use();
+      if (batch.mark) glUniform1f(program.uniform("opacity"), (*batch.mark).*opacity);
       set_material(program, batch.material, batch.colouring);
       bind(unit_items, GL_TEXTURE_BUFFER, batch.texture);
       quads.bind(batch.num_items);
@@ -297,7 +306,25 @@ void Renderer::Impl::draw_picture() {
   draw_geometry(Pass::shade);
   backdrop.use();
   draw_screen();
+  if (any_marks) draw_marks();
   glDisable(GL_MULTISAMPLE);
+}
+
+void Renderer::Impl::draw_marks() {
+  // First what something hides, then over it what is seen.
+  glEnable(GL_BLEND);
+  glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
+  glDepthMask(GL_FALSE);
+  // Tints lie on surfaces, and are to win against these.
+  glEnable(GL_POLYGON_OFFSET_FILL);
+  glPolygonOffset(-1, -2);
+  glDepthFunc(GL_GREATER);
+  draw_geometry(Pass::mark, &MarkOpacity::hidden);
+  glDepthFunc(GL_LEQUAL);
+  draw_geometry(Pass::mark, &MarkOpacity::seen);
+  glDisable(GL_POLYGON_OFFSET_FILL);
+  glDepthMask(GL_TRUE);
+  glDisable(GL_BLEND);
 }
 
 void Renderer::Impl::update_overlay() {
@@ -397,6 +424,7 @@ void Renderer::begin_frame(const Camera& camera, const Style& style, int width, 
   r.labels.clear();
   r.casters = {};
   r.num_triangle_batches = r.num_item_batches = 0;
+  r.any_marks = false;
   r.quantities.begin_frame();
   r.times = {};
 }
@@ -408,7 +436,9 @@ void Renderer::triangles(const TriangleView& view) {
   const float crease = view.look == Look::cloth ? float(std::numbers::pi) : 0.87f;
   build_draw_mesh(view, crease, r.mesh);
   if (r.mesh.indices.empty()) return;
+  const std::optional<MarkOpacity> mark = opacity_of(view.look, Shape::triangles);
   for (const std::uint32_t i : r.mesh.indices) {
+    if (mark) break;
     const float* p = r.mesh.vertices[i].position;
     r.casters.extend(view.pose * Vec3(p[0], p[1], p[2]));
   }
@@ -416,6 +446,8 @@ void Renderer::triangles(const TriangleView& view) {
   TriangleBatch& batch = r.triangle_batches[r.num_triangle_batches++];
   batch.upload(r.mesh);
   batch.pose = view.pose;
+  batch.mark = mark;
+  r.any_marks |= mark.has_value();
   batch.material = material_of(view.look, view.palette);
   batch.colouring.quantity = r.quantities.note(view.colour, view.x.size());
 }
@@ -424,12 +456,13 @@ void Renderer::spheres(const SphereView& view) {
   Impl& r = *impl_;
   const StageTimer timer(r.times, "upload");
   const bool coloured = !view.x.empty() && view.colour.values.size() >= view.x.size();
+  const std::optional<MarkOpacity> mark = opacity_of(view.look, Shape::spheres);
   r.texels.clear();
   for (std::size_t i = 0; i < view.x.size(); ++i) {
     const Vec3& x = view.x[i];
     const Real radius = i < view.radii.size() ? view.radii[i] : view.radius;
     if (!x.allFinite() || !(radius > 0) || !std::isfinite(radius)) continue;
-    r.casters.extend(Aabb{x, x}.grown(radius));
+    if (!mark) r.casters.extend(Aabb{x, x}.grown(radius));
     const float texels[8] = {float(x.x()),
                              float(x.y()),
                              float(x.z()),
@@ -445,6 +478,8 @@ void Renderer::spheres(const SphereView& view) {
   ItemBatch& batch = r.item_batches[r.num_item_batches++];
   batch.shape = Shape::spheres;
   batch.throws_shadow = true;
+  batch.mark = mark;
+  r.any_marks |= mark.has_value();
   batch.upload(r.texels, int(r.texels.size() / 8));
   batch.material = material_of(view.look, view.palette);
   batch.colouring.quantity = r.quantities.note(view.colour, view.x.size());
@@ -456,6 +491,7 @@ void Renderer::lines(const LineView& view) {
   const auto num_points = static_cast<Index>(view.x.size());
   const std::size_t num_values = view.colours_segments ? view.segments.size() : view.x.size();
   const bool coloured = num_points > 0 && view.colour.values.size() >= num_values;
+  const std::optional<MarkOpacity> mark = opacity_of(view.look, Shape::capsules);
   r.texels.clear();
   for (std::size_t k = 0; k < view.segments.size(); ++k) {
     const Index2& s = view.segments[k];
@@ -467,7 +503,7 @@ void Renderer::lines(const LineView& view) {
     const auto value = [&](int end) {
       return coloured ? float(view.colour.values[view.colours_segments ? k : std::size_t(s[end])]) : 0.0f;
     };
-    r.casters.extend(Aabb{a.cwiseMin(b), a.cwiseMax(b)}.grown(radius));
+    if (!mark) r.casters.extend(Aabb{a.cwiseMin(b), a.cwiseMax(b)}.grown(radius));
     const float texels[12] = {float(a.x()),
                               float(a.y()),
                               float(a.z()),
@@ -487,6 +523,8 @@ void Renderer::lines(const LineView& view) {
   ItemBatch& batch = r.item_batches[r.num_item_batches++];
   batch.shape = Shape::capsules;
   batch.throws_shadow = view.look != Look::trail;
+  batch.mark = mark;
+  r.any_marks |= mark.has_value();
   batch.upload(r.texels, int(r.texels.size() / 12));
   batch.material = material_of(view.look, view.palette);
   batch.colouring.quantity = r.quantities.note(view.colour, num_values);

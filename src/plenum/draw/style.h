@@ -30,4 +30,7 @@ struct Style {
 /// The palette's colours of subjects, in sRGB; cyclic, negative indices too.
 Rgb8 palette_colour(int index);
 
+/// The colours of marks (MarkColour in state/debug_draw.h), in sRGB; cyclic.
+Rgb8 mark_colour(int index);
+
 }  // namespace plenum::inline PLENUM_ABI

@@ -29,6 +29,7 @@ void SceneSettings::describe(Describer& d) {
     {.unit = "MiB", .min = 1, .max = 1 << 24, .doc = "memory that the scene may take"});
   d("world", world, {.doc = "time steps"});
   describe_view(d, *this);
+  d("debug", debug, {.doc = "what is drawn over the picture to show what solvers do"});
 }
 
 int Scene::frames() const {

@@ -58,6 +58,7 @@ struct SceneSettings {
   SceneCamera camera;
   SceneLight light;
   SceneStage stage;
+  DebugDraw debug;
   void describe(Describer& d);
 };
 

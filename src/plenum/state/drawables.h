@@ -17,6 +17,8 @@ enum class Look {
   particle,  ///< shaded sphere
   thread,    ///< springs, ropes
   trail,     ///< ways that things have gone; no bodies, so they throw no shadow
+  mark,      ///< debug drawing, over all else and without light; `palette` is a MarkColour (debug_draw.h)
+  outline,   ///< the same, but faint where bodies hide it
 };
 
 /// A scalar to colour by, one value for each vertex, sphere, line point or segment; empty for none.

@@ -5,6 +5,7 @@
 
 #include "plenum/base/describe.h"
 #include "plenum/state/boundary.h"
+#include "plenum/state/debug_draw.h"
 #include "plenum/state/drawables.h"
 #include "plenum/state/field.h"
 #include "plenum/state/report.h"
@@ -79,6 +80,14 @@ concept MeetsSolids = HasBodies<S> &&
              std::span<const SolidBody> solids, Real dt) {
   { S::meet(model, state, solids, dt) } -> std::same_as<bool>;
   { S::pushes(workspace) } -> std::same_as<std::span<const BodyImpulse>>;
+};
+
+/// Shows what it does, in marks over the picture (Look::mark, Look::outline).
+template <class S>
+concept HasDebugDraw = requires(const typename S::Model& model, const typename S::State& state,
+                                const typename S::Params& params, const DebugDraw& wanted,
+                                DrawableSink& sink) {
+  S::debug(model, state, params, wanted, sink);
 };
 
 /// Changes of the model between steps (tearing, cutting, emitting shapes), and the parts of the model they

@@ -34,6 +34,10 @@ class System {
   virtual void fields(FieldVisitor&) = 0;      ///< of the state
   virtual void model_fields(FieldVisitor&) {}  ///< what edits change in the model
   virtual void geometry(DrawableSink&) const = 0;
+  /// Marks over the picture, of those that are wanted and that the solver has.
+  virtual void debug(const DebugDraw& wanted, DrawableSink& sink) const {
+    static_cast<void>(wanted), static_cast<void>(sink);
+  }
   virtual TetrahedraView tetrahedra() const { return {}; }
   virtual void params(Describer&) = 0;
   virtual void place() {}  ///< puts what parameters place where they say, without motion
@@ -102,6 +106,9 @@ class SystemOf final : public System, private Boundary {
     if constexpr (HasEdits<S>) S::model_fields(model, visit);
   }
   void geometry(DrawableSink& sink) const override { S::geometry(model, state, sink); }
+  void debug(const DebugDraw& wanted, DrawableSink& sink) const override {
+    if constexpr (HasDebugDraw<S>) S::debug(model, state, parameters, wanted, sink);
+  }
   TetrahedraView tetrahedra() const override {
     if constexpr (requires { S::tetrahedra(model); })
       return S::tetrahedra(model);

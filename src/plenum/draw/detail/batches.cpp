@@ -38,8 +38,19 @@ Material material_of(Look look, int palette) {
     case Look::trail:
       m.roughness = 0.9f, m.specular = 0.0f;
       break;
+    case Look::mark:
+    case Look::outline:
+      m.front = m.back = light_of(mark_colour(palette));
+      break;
   }
   return m;
+}
+
+std::optional<MarkOpacity> opacity_of(Look look, Shape shape) {
+  if (look != Look::mark && look != Look::outline) return std::nullopt;
+  // A tint leaves the form of what it lies on to be seen.
+  if (shape == Shape::triangles) return MarkOpacity{0.85f, 0.0f};
+  return look == Look::mark ? MarkOpacity{0.95f, 0.65f} : MarkOpacity{0.85f, 0.10f};
 }
 
 TriangleBatch::TriangleBatch() {

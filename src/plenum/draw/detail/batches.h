@@ -1,5 +1,6 @@
 #pragma once
 // What one view leaves on the graphics side.
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,13 @@ struct Material {
 };
 Material material_of(Look look, int palette);
 
+/// How much marks cover of what is behind them, and where something is before them.
+struct MarkOpacity {
+  float seen, hidden;
+};
+/// Of what is drawn over the picture; none for what is part of it.
+std::optional<MarkOpacity> opacity_of(Look look, Shape shape);
+
 /// A coloured quantity; which range and map it has is settled when all views are in.
 struct Colouring {
   int quantity = -1;  ///< index of the renderer's quantities, -1 for none
@@ -30,6 +38,7 @@ struct TriangleBatch {
   Pose pose;
   Material material;
   Colouring colouring;
+  std::optional<MarkOpacity> mark;
 
   TriangleBatch();
   void upload(const DrawMesh& mesh);
@@ -44,6 +53,7 @@ struct ItemBatch {
   bool throws_shadow = true;
   Material material;
   Colouring colouring;
+  std::optional<MarkOpacity> mark;
 
   ItemBatch();
   void upload(std::span<const float> texels, int count);

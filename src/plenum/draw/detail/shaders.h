@@ -25,7 +25,8 @@ struct FrameBlock {
                     // left out
 };
 
-enum class Pass { shadow, surface, shade };
+enum class Pass { shadow, surface, shade, mark };
+constexpr int num_passes = 4;
 enum class Shape { triangles, spheres, capsules };
 
 /// Sources of the program that draws a shape in a pass.

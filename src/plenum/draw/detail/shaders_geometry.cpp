@@ -16,7 +16,7 @@ uniform vec3 pose_position;
 out vec3 v_position;
 out vec3 v_normal;
 #endif
-#ifdef PASS_SHADE
+#ifdef COLOURED
 out float v_value;
 #endif
 vec3 rotate(vec4 q, vec3 x) { return x + 2.0 * cross(q.xyz, cross(q.xyz, x) + q.w * x); }
@@ -30,7 +30,7 @@ void main() {
   v_position = x;
   v_normal = rotate(pose_rotation, in_normal);
 #endif
-#ifdef PASS_SHADE
+#ifdef COLOURED
   v_value = in_value;
 #endif
 }
@@ -53,7 +53,16 @@ float margin(vec3 x) { return 0.0; }
 vec4 project(vec3 x) { return clip_from_world * vec4(x, 1.0); }
 vec3 ray_towards(vec3 x) { return normalize(x - eye.xyz); }
 float pixel_at(vec3 x) { return eye.w * max(dot(x - eye.xyz, forward.xyz), 0.0); }
+#ifdef PASS_MARK
+// Marks are as thick, and points as large, in small pictures of large scenes as elsewhere.
+#ifdef SPHERES
+float least_radius(vec3 x) { return pixel_at(x) * max(viewport.y / 280.0, 1.2); }
+#else
+float least_radius(vec3 x) { return pixel_at(x) * max(viewport.y / 600.0, 0.6); }
+#endif
+#else
 float least_radius(vec3 x) { return 0.6 * pixel_at(x); }
+#endif
 float margin(vec3 x) { return pixel_at(x); }
 #endif
 // Factor by which the outline of a sphere, seen in perspective, exceeds its radius.
@@ -199,7 +208,10 @@ void surface(out vec3 x, out vec3 n, out float covered, out bool front) {
 #ifdef PASS_SHADOW
   covered = beside2 <= r * r ? 1.0 : 0.0;
 #else
-  covered = clamp((r - sqrt(beside2)) / (eye.w * ahead) + 0.5, 0.0, 1.0) * min(v_extra.x * v_extra.x * 1.2, 1.0);
+  covered = clamp((r - sqrt(beside2)) / (eye.w * ahead) + 0.5, 0.0, 1.0);
+#ifndef PASS_MARK
+  covered *= min(v_extra.x * v_extra.x * 1.2, 1.0);
+#endif
 #endif
   x = v_sphere.xyz + across - sqrt(inside) * d;
   n = normalize(across - sqrt(inside) * d);
@@ -229,7 +241,10 @@ void surface(out vec3 x, out vec3 n, out float covered, out bool front) {
   covered = beside <= r ? 1.0 : 0.0;
 #else
   float pixel = eye.w * dot(o + t * d - eye.xyz, forward.xyz);
-  covered = clamp((r - beside) / pixel + 0.5, 0.0, 1.0) * min(v_b.w * 1.2, 1.0);
+  covered = clamp((r - beside) / pixel + 0.5, 0.0, 1.0);
+#ifndef PASS_MARK
+  covered *= min(v_b.w * 1.2, 1.0);
+#endif
 #endif
   // First meeting with the round wall, if between the ends; else with the ball at the end it leaves through.
   vec3 from_across = from - (af / aa) * axis, d_across = d - (ad / aa) * axis;
@@ -283,15 +298,54 @@ void main() {
 }
 )glsl";
 
-const char* const shade_main = R"glsl(
+// The colour of a batch, or that of the number that stands at a place.
+const char* const albedo = R"glsl(
 #ifdef TRIANGLES
 in float v_value;
 #endif
 uniform vec3 front_colour;
 uniform vec3 back_colour;
-uniform vec4 material;   // roughness, specular reflectance at normal incidence, sheen, light let through
 uniform vec4 map_range;  // row of the colour map's texture, low, 1 / (high - low), 1 if coloured by it
 uniform sampler2D colour_maps;
+vec3 colour_of(bool front) {
+  if (map_range.w <= 0.0) return front ? front_colour : back_colour;
+#if defined(TRIANGLES)
+  float value = v_value;
+#elif defined(SPHERES)
+  float value = v_extra.y;
+#else
+  float value = mix(v_values.x, v_values.y, v_along);
+#endif
+  float u = clamp((value - map_range.y) * map_range.z, 0.0, 1.0);
+  vec3 colour = texture(colour_maps, vec2((u * 255.0 + 0.5) / 256.0, map_range.x)).rgb;
+  return front ? colour : 0.8 * colour;
+}
+)glsl";
+
+// Marks: colours without light, laid over the finished picture. Tints keep a little shade, for the form.
+const char* const mark_main = R"glsl(
+uniform float opacity;
+out vec4 out_colour;
+void main() {
+  vec3 x, n;
+  float covered;
+  bool front;
+  surface(x, n, covered, front);
+#ifdef IMPOSTOR
+  if (covered <= 0.0) discard;
+  vec4 c = project(x);
+  gl_FragDepth = clamp(0.5 * c.z / c.w + 0.5, 0.0, 1.0);
+#endif
+  vec3 colour = colour_of(true);
+#ifdef TRIANGLES
+  colour *= 0.7 + 0.3 * dot(n, light.xyz);
+#endif
+  out_colour = vec4(colour, covered * opacity);
+}
+)glsl";
+
+const char* const shade_main = R"glsl(
+uniform vec4 material;   // roughness, specular reflectance at normal incidence, sheen, light let through
 out vec4 out_colour;
 
 // Microfacet lobe: Trowbridge and Reitz 1975 (GGX) distribution, height-correlated Smith visibility in the
@@ -315,19 +369,7 @@ void main() {
   vec4 c = project(x);
   gl_FragDepth = clamp(0.5 * c.z / c.w + 0.5, 0.0, 1.0);
 #endif
-  vec3 albedo = front ? front_colour : back_colour;
-  if (map_range.w > 0.0) {
-#if defined(TRIANGLES)
-    float value = v_value;
-#elif defined(SPHERES)
-    float value = v_extra.y;
-#else
-    float value = mix(v_values.x, v_values.y, v_along);
-#endif
-    float u = clamp((value - map_range.y) * map_range.z, 0.0, 1.0);
-    albedo = texture(colour_maps, vec2((u * 255.0 + 0.5) / 256.0, map_range.x)).rgb;
-    if (!front) albedo *= 0.8;
-  }
+  vec3 albedo = colour_of(front);
   vec3 v = normalize(eye.xyz - x), l = light.xyz;
   vec2 seen = occlusion_at(gl_FragCoord.xy, x, n);
 
@@ -362,7 +404,8 @@ const char* defines_of(Shape shape) {
 const char* defines_of(Pass pass) {
   return pass == Pass::shadow    ? "#define PASS_SHADOW\n"
          : pass == Pass::surface ? "#define PASS_SURFACE\n"
-                                 : "#define PASS_SHADE\n";
+         : pass == Pass::shade   ? "#define PASS_SHADE\n#define COLOURED\n"
+                                 : "#define PASS_MARK\n#define COLOURED\n";
 }
 
 }  // namespace
@@ -382,7 +425,8 @@ std::string fragment_source(Shape shape, Pass pass) {
                                       : capsules_surface;
   if (pass == Pass::shadow) return source + shadow_main;
   if (pass == Pass::surface) return source + surface_main;
-  return source + glsl_tone + glsl_light + glsl_gather_occlusion + shade_main;
+  if (pass == Pass::mark) return source + albedo + mark_main;
+  return source + albedo + glsl_tone + glsl_light + glsl_gather_occlusion + shade_main;
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail

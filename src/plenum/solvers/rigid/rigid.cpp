@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "plenum/base/parallel.h"
 #include "plenum/integrate/free_rotation.h"
@@ -276,6 +277,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
         w);
     detail::rest_touch(model, state, w);
     state.time += static_cast<double>(dt);
+    state.dt = dt;
   }
   report.measure("contacts", static_cast<double>(w.contacts.size()));
   report.measure("awake", static_cast<double>(w.active.size()));
@@ -326,6 +328,7 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
   visit({"touch_ended", "1", Centring::edge}, s.touch.ended);
   visit({"touch_asleep", "1", Centring::edge}, s.touch.asleep);
   visit({"time", "s", Centring::global}, s.time);
+  visit({"step", "s", Centring::global}, s.dt);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
     out.resize(model.motion.size());
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = s.frames.v[i].norm();
@@ -353,6 +356,24 @@ void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink)
       view.colour = {.values = speeds, .quantity = "speed", .unit = "m/s"};
     }
     sink.triangles(view);
+  }
+  // Ropes and rods have no bodies of their own; they are drawn straight.
+  for (std::size_t k = 0; k < model.joints.size(); ++k) {
+    const Joint& joint = model.joints[k];
+    const bool ties = joint.type == rigid::JointType::rope || joint.type == rigid::JointType::distance;
+    if (!ties || state.joints.broken[k]) continue;
+    const auto end = [&](Index body, const Pose& in) {
+      return body < 0 ? in.position : Vec3(state.frames.pose(body) * in.position);
+    };
+    const auto reach = [&](Index body) {
+      return body < 0 ? std::numeric_limits<Real>::max() : model.reach[body];
+    };
+    const Vec3 ends[2] = {end(joint.a, joint.in_a), end(joint.b, joint.in_b)};
+    const Index2 segment(0, 1);
+    sink.lines({.x = ends,
+                .segments = {&segment, 1},
+                .radius = std::min(Real(0.03) * std::min(reach(joint.a), reach(joint.b)), Real(0.02)),
+                .palette = 3});
   }
 }
 

@@ -132,6 +132,7 @@ struct Rigid {
     Rest rest;
     Touch touch;
     double time = 0;  ///< [s]
+    Real dt = 0;      ///< [s] of the last step, by which impulses mean forces
   };
   enum class BroadMethod : int { tree, sweep, grid };
   friend constexpr std::array<const char*, 3> names_of(BroadMethod) { return {"tree", "sweep", "grid"}; }
@@ -165,6 +166,8 @@ struct Rigid {
   static Report step(const Model&, State&, const Params&, Workspace&, Real dt);
   static void fields(const Model&, State& s, FieldVisitor& visit);
   static void geometry(const Model&, const State&, DrawableSink&);
+  /// Marks over the picture: see debug.h.
+  static void debug(const Model&, const State&, const Params&, const DebugDraw& wanted, DrawableSink&);
   static std::span<const SolidBody> bodies(const Model&, const State&, const Params&, Workspace&);
   static void absorb(const Model&, State&, std::span<const BodyImpulse>);
   /// Takes in other systems' solids, which its bodies meet in the next step of dt [s], as bodies after its

@@ -17,34 +17,10 @@ bool is_movable(const Rigid::State& state, Index body) {
 /// Pose, way, margin and box of a collider.
 void find_box(const Rigid::Model& model, const Rigid::State& state, Index k, const Vec3& gravity, Real dt,
               RigidWorkspace& w) {
-  const Real gain = dt * dt * gravity.norm();
   const Rigid::Collider& c = model.colliders[k];
-  const Pose body = state.frames.pose(c.body);
-  w.poses[k] = {body * c.local.position, (body.rotation * c.local.rotation).normalized()};
-  const Real size = std::min(c.size, Real(1e4));
-  const Vec3& v = state.frames.v[c.body];
-  const Vec3& spin = state.frames.w[c.body];
-  const bool awake = w.stirs[c.body] && is_movable(state, c.body);
-  const Real turning = spin.isZero() ? Real(0) : dt * spin.norm() * model.reach[c.body];
-  w.ways[k] = (awake ? gain : Real(0)) + dt * v.norm() + turning;
-  // Speculative contacts reach as far as the body may come, but not so far that it stops at what it
-  // passes.
-  w.margins[k] =
-      (is_movable(state, c.body) ? Real(0.005) * size : Real(0)) + std::min(w.ways[k], Real(0.5) * size);
-  const Shape& shape = model.shapes[c.shape];
-  const bool tilts = !spin.isZero() && std::holds_alternative<PlaneShape>(shape.variant());
-  w.tilts[k] = tilts ? dt * spin.cross(w.poses[k].rotation * Vec3::UnitY()).norm() : Real(0);
-  w.boxes[k] = shape.bounds(w.poses[k]).grown(w.margins[k]);
-  if (std::holds_alternative<HeightFieldShape>(shape.variant())) {
-    // The ground is solid below.
-    const Vec3 down = w.poses[k].rotation * Vec3(0, -w.boxes[k].size().maxCoeff(), 0);
-    w.boxes[k].extend(Aabb{w.boxes[k].low + down, w.boxes[k].high + down});
-  }
-  if (is_swift(w.ways[k], c)) {
-    const Vec3 way = dt * (v + (awake ? dt : Real(0)) * gravity);
-    const Aabb ahead = w.boxes[k].grown(turning);
-    w.boxes[k].extend(Aabb{ahead.low + way, ahead.high + way});
-  }
+  const ColliderWay way = way_of(model, state, c, w.stirs[c.body], gravity, dt);
+  w.poses[k] = way.pose, w.ways[k] = way.length, w.margins[k] = way.margin, w.tilts[k] = way.tilt;
+  w.boxes[k] = way.box;
 }
 
 /// Whether collider `plane` is a plane that the box of the other one is all above: a plane's own box is
@@ -58,6 +34,39 @@ bool is_above(const Rigid::Model& model, const RigidWorkspace& w, Index plane, I
 }
 
 }  // namespace
+
+ColliderWay way_of(const Rigid::Model& model, const Rigid::State& state, const Rigid::Collider& c, bool stirs,
+                   const Vec3& gravity, Real dt) {
+  ColliderWay way;
+  const Real gain = dt * dt * gravity.norm();
+  const Pose body = state.frames.pose(c.body);
+  way.pose = {body * c.local.position, (body.rotation * c.local.rotation).normalized()};
+  const Real size = std::min(c.size, Real(1e4));
+  const Vec3& v = state.frames.v[c.body];
+  const Vec3& spin = state.frames.w[c.body];
+  const bool awake = stirs && is_movable(state, c.body);
+  const Real turning = spin.isZero() ? Real(0) : dt * spin.norm() * model.reach[c.body];
+  way.length = (awake ? gain : Real(0)) + dt * v.norm() + turning;
+  // Speculative contacts reach as far as the body may come, but not so far that it stops at what it
+  // passes.
+  way.margin =
+      (is_movable(state, c.body) ? Real(0.005) * size : Real(0)) + std::min(way.length, Real(0.5) * size);
+  const Shape& shape = model.shapes[c.shape];
+  const bool tilts = !spin.isZero() && std::holds_alternative<PlaneShape>(shape.variant());
+  way.tilt = tilts ? dt * spin.cross(way.pose.rotation * Vec3::UnitY()).norm() : Real(0);
+  way.box = shape.bounds(way.pose).grown(way.margin);
+  if (std::holds_alternative<HeightFieldShape>(shape.variant())) {
+    // The ground is solid below.
+    const Vec3 down = way.pose.rotation * Vec3(0, -way.box.size().maxCoeff(), 0);
+    way.box.extend(Aabb{way.box.low + down, way.box.high + down});
+  }
+  if (is_swift(way.length, c)) {
+    const Vec3 along = dt * (v + (awake ? dt : Real(0)) * gravity);
+    const Aabb ahead = way.box.grown(turning);
+    way.box.extend(Aabb{ahead.low + along, ahead.high + along});
+  }
+  return way;
+}
 
 void find_pairs(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
                 Rigid::BroadMethod method, RigidWorkspace& w) {

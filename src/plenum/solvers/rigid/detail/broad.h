@@ -9,6 +9,18 @@ inline bool is_swift(Real way, const Rigid::Collider& c) {
   return way > Real(0.5) * c.size;
 }
 
+/// Where a collider is, and how far it may come within a step.
+struct ColliderWay {
+  Pose pose;
+  Real length;  ///< [m]
+  Real margin;  ///< [m] within which it looks for contacts
+  Real tilt;    ///< by which a plane's normal may turn
+  Aabb box;     ///< [m] with the margin
+};
+/// In a step of dt [s]; `stirs`: whether its body is awake, or kinematic and moving.
+ColliderWay way_of(const Rigid::Model& model, const Rigid::State& state, const Rigid::Collider& c, bool stirs,
+                   const Vec3& gravity, Real dt);
+
 /// How far [m] collider i may come within the step, where collider j is. A plane that turns comes the farther
 /// the farther away that is.
 inline Real way_towards(const RigidWorkspace& w, Index i, Index j) {
