@@ -170,7 +170,7 @@ void tip_or_slide(Rows& rows) {
 void friction(Rows& rows) {
   for (const auto part : {slide_until_roll, roll_down, critical_slope, slow_down, tip_or_slide}) part(rows);
 }
-const Register register_friction("rigid_body/friction", Effort::quick, friction);
+const Register register_friction("rigid/friction", Effort::quick, friction);
 
 /// Stacks, slopes and bounces of sizes and densities that differ by 10^4, at 1/60 s.
 void scales(Rows& rows) {

@@ -98,6 +98,6 @@ void impacts(Rows& rows) {
     cradle(rows, 2, gap, 0.02);
   }
 }
-const Register register_impacts("rigid_body/impacts", Effort::quick, impacts);
+const Register register_impacts("rigid/impacts", Effort::quick, impacts);
 
 }}  // namespace plenum::validation

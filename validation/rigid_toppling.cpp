@@ -123,6 +123,6 @@ void mass_ratios(Rows& rows) {
 void toppling(Rows& rows) {
   for (const auto part : {critical_lean, rocking, overhang, mass_ratios}) part(rows);
 }
-const Register register_toppling("rigid_body/toppling", Effort::quick, toppling);
+const Register register_toppling("rigid/toppling", Effort::quick, toppling);
 
 }}  // namespace plenum::validation

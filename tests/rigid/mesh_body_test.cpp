@@ -35,7 +35,7 @@ BodySpec mesh_box(double half, const Vec3& position, Motion motion = Motion::dyn
 BodySpec ring(double major, double minor, const Vec3& position, Motion motion = Motion::dynamic) {
   return mesh_body(torus_mesh(Real(major), Real(minor), 24, 12), position, motion);
 }
-BodySpec plane() {
+BodySpec ground_plane() {
   BodySpec body;
   body.motion = Motion::fixed;
   body.shapes[0].shape = Form::plane;
@@ -55,7 +55,7 @@ std::vector<BodySpec> floors() {
   BodySpec sheet = mesh_body(grid_mesh(Vec2(4, 4), 13, 13), Vec3::Zero(), Motion::fixed);
   BodySpec slab =
       mesh_body(box_mesh(Vec3(2, Real(0.5), 2), Index3(7, 1, 7)), Vec3(0, Real(-0.5), 0), Motion::fixed);
-  return {plane(),
+  return {ground_plane(),
           validation::floor_box(),
           validation::fixed_box(Vec3(2, Real(0.1), 2), Vec3(0, Real(-0.1), 0)),
           sheet,
@@ -81,7 +81,9 @@ TEST(MeshBody, ARoundMeshTendsToASphere) {
     const double lacks = 1 - 1 / (1000.0 * 4 / 3 * std::numbers::pi * mesh.state.frames.inverse_mass[0]);
     const double inertia = mesh.model.inertia[0].mean() / (0.4 * 1000 * 4.0 / 3 * std::numbers::pi);
     EXPECT_GT(lacks, 0);
-    if (before > 0) EXPECT_NEAR(before / lacks, 4, 0.3);
+    if (before > 0) {
+      EXPECT_NEAR(before / lacks, 4, 0.3);
+    }
     EXPECT_NEAR((1 - inertia) / lacks, 5.0 / 3, 0.1);  // I ~ V^(5/3)
     before = lacks;
   }
