@@ -33,8 +33,11 @@ struct Placed {
   Vec3 position;
 
   Vec3 to_local(const Vec3& x) const { return rotation.transpose() * (x - position); }
-  Vec3 to_frame(const Vec3& x) const { return rotation * x + position; }
-  Point to_frame(const Point& x) const { return rotation.cast<double>() * x + position.cast<double>(); }
+  /// x of any number type.
+  template <class T>
+  Vector3<T> to_frame(const Vector3<T>& x) const {
+    return rotation.cast<T>() * x + position.cast<T>();
+  }
   /// Box of the surface in another one's frame.
   template <class Other>
   Aabb bounds_in(const Placed<Other>& other) const {
@@ -47,7 +50,7 @@ struct Placed {
       return everywhere;
     }
     const Mat3 turn = other.rotation.transpose() * rotation;
-    const Vec3 middle = other.to_local(to_frame(box.centre())),
+    const Vec3 middle = other.to_local(to_frame<Real>(box.centre())),
                half = Real(0.5) * (turn.cwiseAbs() * box.size());
     return {middle - half, middle + half};
   }

@@ -15,6 +15,14 @@ namespace {
 
 constexpr Index batches_per_block = 8;
 
+/// Contacts of a light body under one of more than `heavy` times its mass bear a weight that their springs,
+/// of a frequency with the light one, are too soft for, and pass on in each round a part of about the ratio
+/// of the masses. They are this much firmer, as far as the rounds that they take still bring to rest (a
+/// thousand times the mass sinks 28 mm with neither, 22 mm with the rounds alone, 7 mm with both, and dances
+/// if 10 times as firm: `validate rigid/mass-ratio`).
+constexpr Real heavy = 10, most_firm = 4;
+constexpr int strained_rounds = 4;
+
 constexpr int hard_rounds = 4;
 constexpr Real hard_slop = Real(0.1);  ///< part of the size
 
@@ -142,10 +150,11 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
   const std::size_t n = contacts.size();
   // Colours, greedily. Contacts with what cannot move take the last ones, so that they have the last word.
   used_.assign(bodies.velocity.size(), 0);
+  load_.assign(bodies.velocity.size(), Real(1));
   colour_of_.resize(n);
   std::array<std::array<std::size_t, 5>, num_colours> histogram{};
   constexpr std::uint32_t all = (1u << (num_colours - 1)) - 1;
-  any_restitution_ = any_rolling_ = any_grain_ = false;
+  any_restitution_ = any_rolling_ = any_grain_ = any_strained_ = false;
   bool any_booked = false;
   for (std::size_t i = 0; i < n; ++i) {
     const ContactInput& c = contacts[i];
@@ -157,6 +166,11 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       colour = moves_a && moves_b ? std::countr_zero(free) : std::bit_width(free) - 1;
       if (moves_a) used_[c.body_a] |= 1u << colour;
       if (moves_b) used_[c.body_b] |= 1u << colour;
+    }
+    if (moves_a && moves_b) {
+      const Real ka = bodies.inertia[c.body_a].inverse_mass, kb = bodies.inertia[c.body_b].inverse_mass;
+      if (ka > heavy * kb) load_[c.body_a] = std::max(load_[c.body_a], ka / kb), any_strained_ = true;
+      if (kb > heavy * ka) load_[c.body_b] = std::max(load_[c.body_b], kb / ka), any_strained_ = true;
     }
     colour_of_[i] = static_cast<std::uint8_t>(colour);
     ++histogram[colour][c.count];
@@ -192,7 +206,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       const std::size_t lanes = colour.serial ? 1 : wide;
       Batch& batch = batches_[b];
       batch.count = 0;
-      batch.booked = batch.hard = false;
+      batch.booked = batch.hard = batch.strained = false;
       std::size_t size = 0;
       // The next contacts of this colour.
       for (; size < lanes && first < n; ++size) {
@@ -202,6 +216,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         batch.count = std::max(batch.count, contacts[i].count);
         batch.booked |= contacts[i].booked;
         batch.hard |= contacts[i].hard;
+        batch.strained |= std::max(load_[contacts[i].body_a], load_[contacts[i].body_b]) > 1;
         ++first;
       }
       for (; size < wide; ++size) batch.contact[size] = -1;
@@ -254,7 +269,11 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         const Vec3 tangent = c.friction_axis, other = c.friction_ratio * c.normal.cross(tangent);
         set(batch.normal, l, c.normal);
         set(batch.tangent, l, tangent);
-        batch.soft_bias[l] = bias, batch.soft_mass[l] = mass, batch.soft_impulse[l] = impulse;
+        const Real load = std::min(most_firm, std::max(load_[c.body_a], load_[c.body_b])),
+                   firm = mass / impulse * load;
+        batch.soft_bias[l] = bias;
+        batch.soft_mass[l] = load > 1 ? firm / (1 + firm) : mass;
+        batch.soft_impulse[l] = load > 1 ? 1 / (1 + firm) : impulse;
         batch.slop[l] = settings.slop * c.size;
         batch.push[l] = settings.push_speed * c.size;
         if (c.hard) {
@@ -557,12 +576,15 @@ template <bool with_bias, bool hard>
 
 template <bool with_bias>
 void ContactSolver::solve_batches(SolverBodies& bodies) {
-  each_batch([&](std::size_t b) {
-    if (batches_[b].hard)
-      solve_batch<with_bias, true>(bodies, batches_[b]);
-    else
-      solve_batch<with_bias, false>(bodies, batches_[b]);
-  });
+  for (int round = 0; round < (any_strained_ ? strained_rounds : 1); ++round)
+    each_batch([&](std::size_t b) {
+      Batch& batch = batches_[b];
+      if (round > 0 && !batch.strained) return;
+      if (batch.hard)
+        solve_batch<with_bias, true>(bodies, batch);
+      else
+        solve_batch<with_bias, false>(bodies, batch);
+    });
 }
 
 void ContactSolver::solve(SolverBodies& bodies, bool with_bias) {

@@ -109,6 +109,7 @@ class ContactSolver {
     std::uint32_t first_point;                ///< in points_
     int count;                                ///< most points of any lane
     bool booked, bounces, hard;               ///< whether any lane is, or does if it is struck
+    bool strained;                            ///< whether a light body of a lane carries a heavy one
     unsigned bounced;                         ///< bits of the lanes that have, in this step
     Wide3 normal, tangent;                    ///< from a to b; the other tangent is across_axis()
     Wide across_part;                         ///< part of friction that acts across the tangent
@@ -171,9 +172,10 @@ class ContactSolver {
   AlignedVector<Sums> sums_;  ///< [batches], or none if no contact is booked
   std::vector<Colour> colours_;
   std::vector<std::uint32_t> used_;      ///< [N + 1] colours of each body
+  std::vector<Real> load_;               ///< [N + 1] mass of the heaviest body that one touches, over its own
   std::vector<std::uint8_t> colour_of_;  ///< [C]
   std::vector<Index> order_;             ///< contacts by colour and number of points
-  bool any_restitution_ = false, any_rolling_ = false, any_grain_ = false;
+  bool any_restitution_ = false, any_rolling_ = false, any_grain_ = false, any_strained_ = false;
 };
 
 }}  // namespace plenum::PLENUM_ABI::detail
