@@ -1,6 +1,7 @@
 // Fast bodies of every shape against walls and each other.
 #include <gtest/gtest.h>
 
+#include <numbers>
 #include <random>
 
 #include "../../validation/rigid_scenes.h"
@@ -69,7 +70,8 @@ TEST_P(FastBodies, DoNotPassAWallOrEachOther) {
             ASSERT_LT(x.x(), Real(half + 0.01)) << half << " m at " << speed << " m/s, " << spin << " rad/s";
           }
         }
-  if (GetParam() == 1 || GetParam() == 2 || GetParam() == 4) return;  // thin ones may miss each other
+  // What is thin one way may miss, or glance off; boxes, balls and hulls are wide all round.
+  if (GetParam() != 0 && GetParam() != 3 && GetParam() != 6) return;
   for (const double speed : {10.0, 30.0, 100.0, 300.0})
     for (const double spin : {0.0, 30.0})
       for (int i = 0; i < 10; ++i) {
@@ -85,6 +87,29 @@ TEST_P(FastBodies, DoNotPassAWallOrEachOther) {
         // They stop each other, or glance off; what passes through keeps its speed.
         EXPECT_LT(v[0].x() - v[1].x(), Real(1.5 * speed)) << speed << " m/s, " << spin << " rad/s, " << i;
         EXPECT_LT((v[0] + v[1]).norm(), Real(1e-4 * speed));
+      }
+}
+
+TEST(FastBodies, ACardThatSlapsDownStaysAboveTheFloor) {
+  // One edge on the floor, the other one comes down by up to a decimetre in a step.
+  BodySpec plane;
+  plane.motion = rigid::Motion::fixed;
+  plane.shapes[0].shape = Form::plane;
+  for (const BodySpec& floor : {plane, validation::floor_box()})
+    for (int lean = 5; lean <= 60; lean += 5)
+      for (const double spin : {5.0, 15.0, 25.0}) {
+        const double angle = lean * std::numbers::pi / 180, half = 0.15, thick = 0.006;
+        const Vec3 arm(Real(half * std::cos(angle)), Real(half * std::sin(angle) + thick * std::cos(angle)),
+                       0);
+        BodySpec card = validation::box(Vec3(Real(half), Real(thick), Real(0.12)), arm);
+        card.rotation = Vec3(0, 0, Real(lean)), card.angular_velocity = Vec3(0, 0, Real(-spin));
+        card.velocity = card.angular_velocity.cross(arm);
+        RigidScene scene({.bodies = {floor, card}});
+        for (int k = 0; k < 30; ++k) {
+          scene.step();
+          const Real low = scene.model.shapes[1].bounds(scene.state.frames.pose(1)).low.y();
+          ASSERT_GT(low, -Real(thick)) << lean << " degrees, " << spin << " rad/s";
+        }
       }
 }
 

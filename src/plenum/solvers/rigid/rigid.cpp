@@ -148,6 +148,30 @@ void move_bodies(const Rigid::Model& model, const Rigid::State& state, Real h, R
   });
 }
 
+/// A step of the solvers for comparison.
+void step_whole(const Rigid::Model& model, const Rigid::State& state, const Rigid::Params& params,
+                const detail::JointScene& scene, Real h, RigidWorkspace& w, Report& report) {
+  push_bodies(model, params, h, w);
+  hold_axes(model, w);
+  const detail::DirectReport direct = w.whole.solve(scene,
+                                                    {.directly = params.solver == Rigid::Method::direct,
+                                                     .iterations = params.iterations,
+                                                     .substeps = params.substeps,
+                                                     .restitution_threshold = params.restitution_threshold},
+                                                    w.contacts, w.bodies);
+  hold_axes(model, w);
+  move_bodies(model, state, h, w);
+  for_active(w, [&](Index i) {
+    const detail::RowBody& apart = w.whole.separating(i);
+    if (!apart.moves()) return;
+    for (int c = 0; c < 3; ++c)
+      if (!(model.locks[i] >> c & 1)) w.bodies.motion[i].dx[c] += h * Real(apart.v[c]);
+    if (!apart.w.isZero(0))
+      take_attitude(state, i, turned(Quat(w.q[i]), Vec3((double(h) * apart.w).cast<Real>())).coeffs(), w);
+  });
+  if (direct.refused > 0) report.measure("islands too large for the direct solver", direct.refused);
+}
+
 void store_bodies(RigidWorkspace& w, Rigid::State& state) {
   // Where still bodies were put from outside, they have been from now on.
   for (std::size_t i = 0; i < state.frames.size(); ++i)
@@ -224,7 +248,8 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   detail::wake_touch(model, state, w);
   detail::make_contacts(model, state, w);
   load_bodies(model, state, w);
-  const Real h = dt / static_cast<Real>(params.substeps);
+  const bool softly = params.solver == Method::soft_steps;
+  const Real h = softly ? dt / static_cast<Real>(params.substeps) : dt;
   const detail::JointScene scene{model, state, w.bodies, w.q, w.stirs, static_cast<double>(h)};
   {
     const StageTimer timer(report.stages, "prepare");
@@ -232,10 +257,12 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
     settings.hertz = params.contact_frequency;
     settings.damping_ratio = params.contact_damping;
     settings.restitution_threshold = params.restitution_threshold;
-    w.solver.prepare(w.contacts, w.bodies, settings);
-    w.joints.start(scene);
+    if (softly) w.solver.prepare(w.contacts, w.bodies, settings), w.joints.start(scene);
   }
-  {
+  if (!softly) {
+    const StageTimer timer(report.stages, "solve");
+    step_whole(model, state, params, scene, h, w, report);
+  } else {
     const StageTimer timer(report.stages, "solve");
     const bool contacts = !w.contacts.empty(), joints = !w.joints.empty();
     w.solver.restitute(w.bodies);
@@ -265,12 +292,19 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   }
   {
     const StageTimer timer(report.stages, "finish");
-    w.solver.store(w.contacts);
+    if (softly) w.solver.store(w.contacts);
+    w.gifts.resize(w.contacts.size());
+    if (softly)
+      w.solver.given(w.gifts);
+    else
+      w.whole.given(w.gifts), w.whole.store(scene, state.joints);
     detail::keep_contacts(w, state.contacts);
     store_bodies(w, state);
     detail::find_pushes(model, state, w, workspace.pushes);
     detail::find_touch(model, state, w);
-    if (const int broke = w.joints.store(model, static_cast<double>(dt), state.joints); broke > 0)
+    if (const int broke = softly ? w.joints.store(model, static_cast<double>(dt), state.joints)
+                                 : detail::JointSolver::break_joints(model, state.joints);
+        broke > 0)
       report.measure("joints broken", broke);
     detail::settle(
         model, state, params, dt, [&](detail::Islands& islands) { connect_joints(model, state, w, islands); },

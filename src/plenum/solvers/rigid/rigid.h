@@ -136,8 +136,15 @@ struct Rigid {
   };
   enum class BroadMethod : int { tree, sweep, grid };
   friend constexpr std::array<const char*, 3> names_of(BroadMethod) { return {"tree", "sweep", "grid"}; }
+  /// The default; and, for comparison, two that take a step whole.
+  enum class Method : int { soft_steps, gauss_seidel, direct };
+  friend constexpr std::array<const char*, 3> names_of(Method) {
+    return {"soft_steps", "gauss_seidel", "direct"};
+  }
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);
+    Method solver = Method::soft_steps;
+    int iterations = 50;
     int substeps = 8;
     Real linear_damping = 0, angular_damping = 0;
     Real contact_frequency = 240;

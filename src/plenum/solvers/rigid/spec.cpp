@@ -143,8 +143,14 @@ void Spec::describe(Describer& d) {
 void Rigid::Params::describe(Describer& d) {
   d("gravity", gravity,
     {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "acceleration of everything that moves"});
+  d("solver", solver,
+    {.doc =
+         "of contacts and joints: soft_steps, sub-steps with soft contacts and joints solved directly; for "
+         "comparison gauss_seidel, projected Gauss-Seidel on the whole step's velocities, or direct, a "
+         "complementarity problem for each island"});
+  d("iterations", iterations, {.min = 1, .max = 10000, .doc = "of gauss_seidel"});
   d("substeps", substeps,
-    {.min = 1, .max = 64, .doc = "parts of a step; more make stacks and joints stiffer"});
+    {.min = 1, .max = 64, .doc = "parts of a step of soft_steps; more make stacks and joints stiffer"});
   d("linear_damping", linear_damping,
     {.unit = "1/s", .min = 0, .max = 1e3, .doc = "rate at which speed decays"});
   d("angular_damping", angular_damping,

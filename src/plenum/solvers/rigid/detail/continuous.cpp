@@ -104,7 +104,9 @@ bool needs_guard(const Rigid::Model& model, const Rigid::State& state, const Rig
                  Index i, Index j) {
   const Rigid::Collider &a = model.colliders[i], &b = model.colliders[j];
   const bool swift_a = is_swift(w.ways[i], a), swift_b = is_swift(w.ways[j], b);
-  if (!(swift_a || swift_b) || is_plane(model.shapes[a.shape]) || is_plane(model.shapes[b.shape]))
+  if (!(swift_a || swift_b)) return false;
+  // Planes are met by all that what is round has, but by four of the corners that others have.
+  if ((is_plane(model.shapes[a.shape]) && b.round > 0) || (is_plane(model.shapes[b.shape]) && a.round > 0))
     return false;
   const Frames& f = state.frames;
   const Real way = dt * ((f.v[b.body] - f.v[a.body]).norm() + f.w[a.body].norm() * model.reach[a.body] +

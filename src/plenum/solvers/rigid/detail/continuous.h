@@ -19,8 +19,7 @@ bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collide
                 const Sweep& sweep_b, Manifold& m);
 
 /// Whether contacts at a step's start may not tell what the convex colliders i and j will meet in it: one of
-/// them goes, past the other, farther than half its width. Nothing passes a plane, so none is stopped by it
-/// in vain.
+/// them goes, past the other, farther than half its width.
 bool needs_guard(const Rigid::Model& model, const Rigid::State& state, const RigidWorkspace& w, Real dt,
                  Index i, Index j);
 

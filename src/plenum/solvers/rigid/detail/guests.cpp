@@ -109,8 +109,6 @@ void detail::find_pushes(const Rigid::Model& model, const Rigid::State& state, R
   out.clear();
   if (model.num_guests == 0) return;
   const auto first = static_cast<Index>(model.own_colliders());
-  w.gifts.resize(w.contacts.size());
-  w.solver.given(w.gifts);
   for (std::size_t k = 0; k < w.contacts.size(); ++k) {
     if (!w.contacts[k].booked) continue;
     const ContactGift& gift = w.gifts[k];

@@ -118,6 +118,10 @@ int JointSolver::store(const Rigid::Model& model, double dt, Rigid::Joints& out)
   };
   std::for_each(balls_.begin(), balls_.end(), store);
   std::for_each(general_.begin(), general_.end(), store);
+  return break_joints(model, out);
+}
+
+int JointSolver::break_joints(const Rigid::Model& model, Rigid::Joints& out) {
   out.just_broken.clear();
   for (std::size_t k = 0; k < model.joints.size(); ++k) {
     const Rigid::Joint& joint = model.joints[k];

@@ -20,6 +20,8 @@ class JointSolver {
   int store(const Rigid::Model& model, double dt, Rigid::Joints& out) const;
   /// Whether no joint is to be solved in this step.
   bool empty() const { return !any_awake_; }
+  /// Breaks what carries too much; returns how many broke.
+  static int break_joints(const Rigid::Model& model, Rigid::Joints& out);
 
  private:
   template <class F>

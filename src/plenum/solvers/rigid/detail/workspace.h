@@ -9,6 +9,7 @@
 #include "plenum/solvers/rigid/detail/contact_solver.h"
 #include "plenum/solvers/rigid/detail/islands.h"
 #include "plenum/solvers/rigid/detail/joint_solver.h"
+#include "plenum/solvers/rigid/detail/whole_step.h"
 #include "plenum/solvers/rigid/rigid.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -52,7 +53,8 @@ struct RigidWorkspace {
   detail::SolverBodies bodies;
   detail::ContactSolver solver;
   detail::JointSolver joints;
-  std::vector<Vec4> q;  ///< [N] at the current sub-step
+  detail::WholeStep whole;  ///< in place of these two, of the solvers for comparison
+  std::vector<Vec4> q;      ///< [N] at the current sub-step
 };
 
 }  // namespace plenum::inline PLENUM_ABI
