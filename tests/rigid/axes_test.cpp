@@ -88,6 +88,14 @@ TEST(RigidMass, OfPointsIsTheirs) {
   EXPECT_NEAR(moments[2], 4, 1e-5);
 }
 
+TEST(RigidMass, TwoBodiesOfOneNameAreRefused) {
+  BodySpec one = validation::unit_box(0, 0, 0), two = validation::unit_box(0, 3, 0);
+  one.name = two.name = "box";
+  Rigid::Model model;
+  Rigid::State state;
+  EXPECT_THROW(Rigid::build({.bodies = {one, two}}, model, state), Error);
+}
+
 TEST(RigidMass, ThatNoBodyHasIsRefused) {
   Rigid::State state;
   const auto message = [&](const BodySpec& body) -> std::string {
@@ -108,6 +116,14 @@ TEST(RigidMass, ThatNoBodyHasIsRefused) {
   EXPECT_NE(message(body).find("line"), std::string::npos) << message(body);
   body.mass = 2;
   EXPECT_NE(message(body).find("one of both"), std::string::npos) << message(body);
+  body = validation::unit_box(0, 0, 0);
+  body.orientation.setZero();
+  EXPECT_NE(message(body).find("orientation"), std::string::npos) << message(body);
+  body = validation::unit_box(0, 0, 0);
+  body.density = -1;
+  EXPECT_NE(message(body).find("density"), std::string::npos) << message(body);
+  body.shapes.clear();
+  EXPECT_NE(message(body).find("shapes"), std::string::npos) << message(body);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // From specifications to bodies: mass properties, principal frames, colliders.
 #include <Eigen/Eigenvalues>
 #include <numbers>
+#include <set>
 #include <sstream>
 
 #include "plenum/base/error.h"
@@ -194,6 +195,19 @@ void find_principal_axes(const M3& inertia, D3& moments, M3& axes) {
   if (axes.determinant() < 0) axes.col(0) = -axes.col(0);
 }
 
+/// Throws Error for what a program may have given that scene files cannot.
+void check_body(const BodySpec& body, const std::string& key) {
+  if (body.shapes.empty())
+    throw Error(Problem{.key = key + "shapes", .what = "is empty", .allowed = "one shape or more"});
+  if (!(body.density > 0))
+    throw Error(
+        Problem{.key = key + "density", .what = "must be above 0", .value = std::to_string(body.density)});
+  if (!(body.orientation.norm() > Real(1e-6)))
+    throw Error(Problem{.key = key + "orientation",
+                        .what = "is no rotation: its length is zero or not a number",
+                        .allowed = "a unit quaternion x, y, z, w"});
+}
+
 /// Throws Error for moments of inertia that no body has.
 void check_moments(const BodySpec& body, const D3& moments, const std::string& key) {
   const double largest = moments.maxCoeff();
@@ -354,9 +368,16 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   model = {};
   state = {};
   int colour = 0;
+  std::set<std::string> names;
   const auto add_kind = [&](std::size_t k) {
     const BodySpec& body = spec.bodies[k];
     const auto key = [&](const std::string& rest) { return "bodies[" + std::to_string(k) + "]." + rest; };
+    check_body(body, key(""));
+    if (!body.name.empty() && !names.insert(body.name).second)
+      throw Error(Problem{.key = key("name"),
+                          .what = "is another body's too",
+                          .value = body.name,
+                          .allowed = "a name of its own, as joints find bodies by it"});
     // One body of the kind: shapes, mass, principal frame.
     std::vector<std::shared_ptr<const ConvexHull>> hulls(body.shapes.size());
     std::vector<Pose> placed(body.shapes.size());
