@@ -60,6 +60,27 @@ TEST(Lemke, SolvesRedundantContacts) {
   EXPECT_NEAR(z.sum(), 1, 1e-12);
 }
 
+TEST(Lemke, SurvivesTiesThatRoundingBreaks) {
+  // Many times the same few directions, of bodies whose masses differ by a thousand.
+  std::mt19937 random(5);
+  std::uniform_int_distribution<int> pick(-1, 1);
+  int solved = 0;
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    const Eigen::MatrixXd j = Eigen::MatrixXd::NullaryExpr(40, 8, [&] { return 0.3 * pick(random); });
+    Eigen::VectorXd inverse_mass(8);
+    inverse_mass << 1, 1, 1, 1e-3, 1e-3, 3, 0.7, 0.1;
+    const Eigen::MatrixXd m = j * inverse_mass.asDiagonal() * j.transpose();
+    const Eigen::VectorXd q = j * random_matrix(8, 1, random);
+    Eigen::VectorXd z;
+    if (!lemke(m, q, z).solved) continue;
+    ++solved;
+    const Eigen::VectorXd w = m * z + q;
+    EXPECT_GE(z.minCoeff(), 0);
+    EXPECT_LT(w.cwiseMin(z).cwiseAbs().maxCoeff(), 1e-5 * (1 + z.maxCoeff())) << repeat;
+  }
+  EXPECT_EQ(solved, 100);
+}
+
 TEST(Lemke, SolvesAFrictionProblemThatIsNotSymmetric) {
   // Stewart & Trinkle 1996: a unit mass at 3 m/s along x presses on a floor with mu = 0.5 and an impulse of 2
   // downwards. Friction of 1 leaves it 2 m/s. Unknown: normal impulse, friction along +x and -x, slip speed.
