@@ -155,9 +155,14 @@ bool solve(VelocityProblem& problem, const Part& part) {
   const Eigen::LDLT<Eigen::MatrixXd> factors(inner);
   Eigen::MatrixXd held = Eigen::MatrixXd::Zero(e, m);
   Eigen::VectorXd alone = Eigen::VectorXd::Zero(e);
-  if (e > 0) held = factors.solve(a.topRightCorner(e, m)), alone = factors.solve(q.head(e));
-  const Eigen::MatrixXd schur = a.bottomRightCorner(m, m) - a.bottomLeftCorner(m, e) * held;
-  const Eigen::VectorXd rest = q.tail(m) - a.bottomLeftCorner(m, e) * alone;
+  if (e > 0) alone = factors.solve(q.head(e));
+  if (e > 0 && m > 0) held = factors.solve(a.topRightCorner(e, m));
+  Eigen::MatrixXd schur = a.bottomRightCorner(m, m);
+  Eigen::VectorXd rest = q.tail(m);
+  if (e > 0 && m > 0) {
+    schur -= a.bottomLeftCorner(m, e) * held;
+    rest -= a.bottomLeftCorner(m, e) * alone;
+  }
 
   std::vector<Index> pushing;  // rows with one bound
   std::vector<Group> groups;
@@ -171,7 +176,7 @@ bool solve(VelocityProblem& problem, const Part& part) {
   for (const Index c : part.cones) groups.push_back({problem.cones[c].row, c, 0});
   Eigen::VectorXd impulse = Eigen::VectorXd::Zero(m);
   const auto u = static_cast<Eigen::Index>(pushing.size()), g = static_cast<Eigen::Index>(groups.size());
-  for (int turn = 0; turn < turns; ++turn) {
+  for (int turn = 0; m > 0 && turn < turns; ++turn) {
     Eigen::Index b = 0;
     for (const Group& group : groups) b += group.cone < 0 ? 2 : sides;
     if (u + b + g > most_unknowns) return false;
@@ -214,7 +219,7 @@ bool solve(VelocityProblem& problem, const Part& part) {
       if (std::hypot(slip[row], slip[row + 1]) > 1e-9) group.start = std::atan2(-slip[row + 1], -slip[row]);
     }
   }
-  const Eigen::VectorXd free = -(alone + held * impulse);
+  const Eigen::VectorXd free = m > 0 ? Eigen::VectorXd(-(alone + held * impulse)) : Eigen::VectorXd(-alone);
   for (Eigen::Index k = 0; k < n; ++k) {
     VelocityRow& row = problem.rows[order[k]];
     row.impulse = k < e ? free[k] : impulse[k - e];
