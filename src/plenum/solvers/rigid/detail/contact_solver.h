@@ -101,7 +101,7 @@ class ContactSolver {
   std::size_t num_batches() const { return batches_.size(); }
 
  private:
-  /// Eight contacts of one colour.
+  /// Eight or sixteen contacts of one colour.
   struct alignas(sizeof(Wide)) Batch {
     Index a[wide], b[wide];                   ///< bodies; empty lanes have the world's
     Index contact[wide];                      ///< -1 for an empty lane

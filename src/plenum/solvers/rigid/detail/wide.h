@@ -1,5 +1,6 @@
 #pragma once
-// Eight numbers at a time, one of each of eight contacts, as a vector of the compiler (GCC and clang).
+// Eight or sixteen numbers at a time, one of each of as many contacts, as a vector of the compiler (GCC and
+// clang).
 #include <cmath>
 #include <cstring>
 
@@ -7,8 +8,16 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
+/// As many as registers of 512 bits hold, if there are any. Lanes are contacts that share no body, so that
+/// results depend on it by rounding alone.
+#ifdef __AVX512F__
+inline constexpr int wide = 64 / sizeof(Real);
+#else
 inline constexpr int wide = 8;
+#endif
 typedef Real Wide __attribute__((vector_size(wide * sizeof(Real))));
+/// What is kept of a body in one row.
+typedef Real Eight __attribute__((vector_size(8 * sizeof(Real))));
 
 [[gnu::always_inline]] inline Wide load_wide(const Real* p) {
   Wide a;
@@ -19,7 +28,7 @@ typedef Real Wide __attribute__((vector_size(wide * sizeof(Real))));
   std::memcpy(p, &a, sizeof a);
 }
 [[gnu::always_inline]] inline Wide fill(Real a) {
-  return Wide{a, a, a, a, a, a, a, a};
+  return a - Wide{};
 }
 [[gnu::always_inline]] inline Wide max(const Wide& a, const Wide& b) {
   return a > b ? a : b;
@@ -82,32 +91,69 @@ struct WideSym3 {
   return a + w * t + cross(u, t);
 }
 
-/// Rows become columns.
-[[gnu::always_inline]] inline void transpose(Wide (&r)[wide]) {
-#define PLENUM_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
-#define PLENUM_HIGH(a, b) __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
+// Of each half of eight lanes on its own, lanes of a (0 to 7) and of b (8 to 15).
+#define PLENUM_OF(c) (wide == 8 || (c) < 8 ? (c) : (c) + 8)
+#define PLENUM_SHUFFLE(a, b, c0, c1, c2, c3, c4, c5, c6, c7)                                         \
+  shuffled<PLENUM_OF(c0), PLENUM_OF(c1), PLENUM_OF(c2), PLENUM_OF(c3), PLENUM_OF(c4), PLENUM_OF(c5), \
+           PLENUM_OF(c6), PLENUM_OF(c7)>(a, b)
+template <int... c>
+[[gnu::always_inline]] inline Wide shuffled(const Wide& a, const Wide& b) {
+  if constexpr (wide == 8)
+    return __builtin_shufflevector(a, b, c...);
+  else
+    return __builtin_shufflevector(a, b, c..., (c + 8)...);
+}
+
+/// Rows of eight lanes become columns, in each half of eight lanes on its own.
+[[gnu::always_inline]] inline void transpose(Wide (&r)[8]) {
+#define PLENUM_LOW(a, b) PLENUM_SHUFFLE(a, b, 0, 8, 1, 9, 4, 12, 5, 13)
+#define PLENUM_HIGH(a, b) PLENUM_SHUFFLE(a, b, 2, 10, 3, 11, 6, 14, 7, 15)
   const Wide s0 = PLENUM_LOW(r[0], r[1]), s1 = PLENUM_HIGH(r[0], r[1]);
   const Wide s2 = PLENUM_LOW(r[2], r[3]), s3 = PLENUM_HIGH(r[2], r[3]);
   const Wide s4 = PLENUM_LOW(r[4], r[5]), s5 = PLENUM_HIGH(r[4], r[5]);
   const Wide s6 = PLENUM_LOW(r[6], r[7]), s7 = PLENUM_HIGH(r[6], r[7]);
 #undef PLENUM_LOW
 #undef PLENUM_HIGH
-#define PLENUM_LOW(a, b) __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
-#define PLENUM_HIGH(a, b) __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
+#define PLENUM_LOW(a, b) PLENUM_SHUFFLE(a, b, 0, 1, 8, 9, 4, 5, 12, 13)
+#define PLENUM_HIGH(a, b) PLENUM_SHUFFLE(a, b, 2, 3, 10, 11, 6, 7, 14, 15)
   const Wide t0 = PLENUM_LOW(s0, s2), t1 = PLENUM_HIGH(s0, s2), t2 = PLENUM_LOW(s1, s3),
              t3 = PLENUM_HIGH(s1, s3);
   const Wide t4 = PLENUM_LOW(s4, s6), t5 = PLENUM_HIGH(s4, s6), t6 = PLENUM_LOW(s5, s7),
              t7 = PLENUM_HIGH(s5, s7);
 #undef PLENUM_LOW
 #undef PLENUM_HIGH
-#define PLENUM_LOW(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
-#define PLENUM_HIGH(a, b) __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
+#define PLENUM_LOW(a, b) PLENUM_SHUFFLE(a, b, 0, 1, 2, 3, 8, 9, 10, 11)
+#define PLENUM_HIGH(a, b) PLENUM_SHUFFLE(a, b, 4, 5, 6, 7, 12, 13, 14, 15)
   r[0] = PLENUM_LOW(t0, t4), r[4] = PLENUM_HIGH(t0, t4);
   r[1] = PLENUM_LOW(t1, t5), r[5] = PLENUM_HIGH(t1, t5);
   r[2] = PLENUM_LOW(t2, t6), r[6] = PLENUM_HIGH(t2, t6);
   r[3] = PLENUM_LOW(t3, t7), r[7] = PLENUM_HIGH(t3, t7);
 #undef PLENUM_LOW
 #undef PLENUM_HIGH
+}
+#undef PLENUM_SHUFFLE
+#undef PLENUM_OF
+
+/// The row of a lane and, where there are sixteen, that of the lane eight farther; and back.
+template <class W = Wide>
+[[gnu::always_inline]] inline W join(const Real* low, [[maybe_unused]] const Real* high) {
+  Eight a;
+  std::memcpy(&a, low, sizeof a);
+  if constexpr (wide == 8) {
+    return a;
+  } else {
+    Eight b;
+    std::memcpy(&b, high, sizeof b);
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  }
+}
+template <int half, class W>
+[[gnu::always_inline]] inline Eight half_of(const W& a) {
+  if constexpr (wide == 8)
+    return a;
+  else
+    return __builtin_shufflevector(a, a, 8 * half, 8 * half + 1, 8 * half + 2, 8 * half + 3, 8 * half + 4,
+                                   8 * half + 5, 8 * half + 6, 8 * half + 7);
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail
