@@ -1,11 +1,13 @@
 // Rigid bodies: laws, stacks, the same bits for any number of threads, no allocation at rest.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "../../validation/rigid_scenes.h"
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
+#include "plenum/solvers/rigid/detail/workspace.h"
 #include "plenum/world/world.h"
 #include "rigid/scene_laws.h"
 #include "support/count_allocations.h"
@@ -181,6 +183,26 @@ TEST(Rigid, AHeapAtRestAllocatesNothing) {
               }),
               0);
   });
+}
+
+TEST(Rigid, WhatLiesStillKeepsItsManifolds) {
+  RigidScene scene(validation::pyramid(6));
+  const auto carried = [&] {
+    const auto& over = scene.workspace.data->carried_over;
+    return std::count(over.begin(), over.end(), 1);
+  };
+  scene.step();
+  EXPECT_EQ(carried(), 0);
+  for (int k = 0; k < 240; ++k) scene.step();
+  // 30 contacts between boxes and 6 with the floor.
+  EXPECT_EQ(scene.state.contacts.pair.size(), 36u);
+  long kept = 0;
+  for (int k = 0; k < 60; ++k) scene.step(), kept += carried();
+  EXPECT_GT(kept, 60 * 36 * 9 / 10);
+  // What is moved from outside is looked for again.
+  scene.state.frames.x[6] += Vec3(0, Real(0.01), 0);
+  scene.step();
+  EXPECT_LT(carried(), 36);
 }
 
 TEST(Rigid, WhatCannotBeIsRefused) {

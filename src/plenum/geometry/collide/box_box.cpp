@@ -139,6 +139,7 @@ bool collide_boxes(const Vec3& half_a, const Vec3& half_b, const Pose& b_in_a, R
   s[1] = abs(tb) - hb - ar[0] * half_a[0] - ar[1] * half_a[1] - ar[2] * half_a[2] + none;
   const Quad faces = max(s[0], s[1]);
   if (faces[0] > margin || faces[1] > margin || faces[2] > margin) {
+    m.apart = std::max({faces[0], faces[1], faces[2]});
     cache = {};
     return true;
   }
@@ -156,6 +157,7 @@ bool collide_boxes(const Vec3& half_a, const Vec3& half_b, const Pose& b_in_a, R
   }
   const Quad edges = max(max(s[2], s[3]), s[4]);
   if (edges[0] > margin || edges[1] > margin || edges[2] > margin) {
+    m.apart = std::max({edges[0], edges[1], edges[2]});
     cache = {};
     return true;
   }

@@ -31,7 +31,10 @@ Manifold against_ball(const Shape& shape, const Vec3& c, Real r, Real margin) {
   Manifold m;
   const SignedDistance<Real> d = shape.signed_distance(c);
   const Real gap = d.distance - r;
-  if (gap > margin) return m;
+  if (gap > margin) {
+    m.apart = gap;
+    return m;
+  }
   m.normal = d.normal;
   m.count = 1;
   m.points[0] = {c - Real(0.5) * (d.distance + r) * d.normal, gap, 1};

@@ -80,6 +80,7 @@ void collide_cores(const Shape& shape_a, const Shape& shape_b, const Pose& b_in_
   const auto support_b = [&](const Point& d) { return b.support(d); };
   const double least = std::min(a.least_extent(), b.least_extent()), slop = preference * least;
   const double fine = 1e-7 * least;
+  const auto keep_apart = [&](double gap) { m.apart = static_cast<Real>(gap - radius); };
   Collector out;
   Feature fa, fb;
   // Contact over a face that separates by `gap` (of the cores); declined where the deepest point is not over
@@ -137,7 +138,8 @@ void collide_cores(const Shape& shape_a, const Shape& shape_b, const Pose& b_in_
   if (cache.kind == 8) {
     const Point n(static_cast<std::int8_t>(cache.a[0]), static_cast<std::int8_t>(cache.a[1]),
                   static_cast<std::int8_t>(cache.a[2]));
-    if (separation(a, b, n) > (margin + radius) * n.norm()) return;
+    const double gap = separation(a, b, n) / n.norm();
+    if (gap > margin + radius) return keep_apart(gap);
   }
   Axis axis;
   bool is_known = false;
@@ -149,15 +151,19 @@ void collide_cores(const Shape& shape_a, const Shape& shape_b, const Pose& b_in_
     if (const double norm = n.norm(); norm > 1) {
       axis.n = start = n / norm;
       const double gap = separation(a, b, axis.n);
-      if (gap > margin + radius) return;
+      if (gap > margin + radius) return keep_apart(gap);
       if (gap < 0.02 * least)
         is_known = climb(a, b, least, axis) && is_shallow(static_cast<double>(steady_depth(3)));
-      if (is_known && axis.gap > margin + radius) return remember(axis.n, cache);
+      if (is_known && axis.gap > margin + radius) {
+        keep_apart(axis.gap);
+        return remember(axis.n, cache);
+      }
     }
   }
   if (!is_known) {
     const auto g = gjk<double>(support_a, support_b, start, 1e-6, fine, margin + radius);
     if (!g.overlap && g.lower_bound > margin + radius) {
+      keep_apart(g.lower_bound);
       cache = {};
       cache.kind = 8;
       for (int i = 0; i < 3; ++i)

@@ -16,6 +16,8 @@ struct Manifold {
   };
   Vec3 normal = Vec3::UnitY();  ///< unit, from A to B
   int count = 0;                ///< 0 to 4
+  Real apart = 0;               ///< [m] if there are no points: the shapes are at least as far apart as this,
+                                ///< and as the margin that was looked through
   Point points[4];
 };
 

@@ -414,6 +414,7 @@ bool collide_polyhedra(const Shape& shape_a, const Shape& shape_b, const Pose& b
       const Real separation = lowest(q, there) + (of_a ? n.dot(t) : n.dot(back)) - p.offset(face);
       const Real least = std::min(a.least, b.least);
       if (separation > margin) {
+        m.apart = separation;
         cache.kind = of_a ? 5 : 6;
         return true;
       }
@@ -427,6 +428,7 @@ bool collide_polyhedra(const Shape& shape_a, const Shape& shape_b, const Pose& b
   EdgeAxis edges;
   const auto separated = [&](Real separation, int kind, int fa, int fb) {
     if (separation <= margin) return false;
+    m.apart = separation;
     cache = {};
     cache.kind = static_cast<std::uint8_t>(kind + 3);
     put_two_bytes(cache.a, fa);
@@ -448,7 +450,10 @@ bool collide_polyhedra(const Shape& shape_a, const Shape& shape_b, const Pose& b
     const Vec3 ua = r.transpose() * (a.vertex(ea.b) - a.vertex(ea.a));
     const Vec3 cross = ua.cross(b.vertex(eb.b) - b.vertex(eb.a));
     const Vec3 n = cross.dot(b.centre - r.transpose() * (a.centre - t)) < 0 ? Vec3(-cross) : cross;
-    if (separation_along(a, b, r, t, n) > margin * n.norm()) return true;
+    if (const Real apart = separation_along(a, b, r, t, n); apart > margin * n.norm()) {
+      m.apart = apart / n.norm();
+      return true;
+    }
   }
   if (try_a() || try_b()) return true;
   const bool a_is_best = face_a.separation >= face_b.separation;

@@ -24,7 +24,10 @@ void collide_capsules(const CapsuleShape& a, const CapsuleShape& b, const Pose& 
   Vec3 d = p + t * u;
   d[1] -= s;
   const Real distance = d.norm();
-  if (distance > radius + margin) return;
+  if (distance > radius + margin) {
+    m.apart = distance - radius;
+    return;
+  }
   // Axes that meet leave the normal to their cross product, or to any direction across both.
   if (distance > Real(1e-6) * radius) {
     m.normal = d / distance;

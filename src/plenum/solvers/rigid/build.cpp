@@ -11,6 +11,7 @@
 #include "plenum/geometry/shapes.h"
 #include "plenum/geometry/solid_mesh.h"
 #include "plenum/geometry/topology.h"
+#include "plenum/solvers/rigid/detail/broad.h"
 #include "plenum/solvers/rigid/detail/build_joints.h"
 #include "plenum/solvers/rigid/detail/extent.h"
 #include "plenum/solvers/rigid/rigid.h"
@@ -337,7 +338,8 @@ void Rigid::check(const Model& model, const State& s) {
          {std::pair("contact_impulse", c.impulse.size()), std::pair("contact_carried", c.carried.size()),
           std::pair("contact_id", c.id.size()), std::pair("contact_friction", c.friction.size()),
           std::pair("contact_twist", c.twist.size()), std::pair("contact_count", c.count.size()),
-          std::pair("contact_cache", c.cache.size())})
+          std::pair("contact_cache", c.cache.size()), std::pair("contact_normal", c.normal.size()),
+          std::pair("contact_separation", c.separation.size()), std::pair("contact_seen", c.seen.size())})
       require(count == contacts, key, "must hold one item for each contact", count, contacts);
     require(c.point.size() == 4 * contacts, "contact_point", "must hold four items for each contact",
             c.point.size(), 4 * contacts);
@@ -352,7 +354,17 @@ void Rigid::check(const Model& model, const State& s) {
   };
   check_contacts(s.contacts);
   check_contacts(s.rest.contacts);
+  for (const auto& [key, count] :
+       {std::pair("near_seen", s.near.seen.size()), std::pair("near_cache", s.near.cache.size())})
+    require(count == s.near.pair.size(), key, "must hold one item for each pair that is near", count,
+            s.near.pair.size());
   const auto colliders = static_cast<Index>(model.colliders.size());
+  for (std::size_t k = 0; k < s.near.pair.size(); ++k) {
+    const Index2& pair = s.near.pair[k];
+    require(pair[0] >= 0 && pair[0] < pair[1] && pair[1] < colliders &&
+                (k == 0 || detail::is_before(s.near.pair[k - 1], pair)),
+            "near_pair", "names no pair of colliders, or is out of order", k, s.near.pair.size());
+  }
   for (const std::vector<Index2>* pairs : {&s.touch.pairs, &s.touch.begun, &s.touch.ended, &s.touch.asleep})
     for (std::size_t k = 0; k < pairs->size(); ++k)
       require((*pairs)[k][0] >= 0 && (*pairs)[k][0] < (*pairs)[k][1] && (*pairs)[k][1] < colliders,
@@ -459,7 +471,8 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
                                        turned_back * grip.axis, grip.along, grip.across,
                                        turned_back * body.surface_velocity, sizes[s],
                                        detail::round_of(model.shapes[first_shape + s]), core.first,
-                                       core.second, std::uint32_t{1} << body.layer, mask, body.sensor});
+                                       core.second, std::uint32_t{1} << body.layer, mask, body.sensor,
+                                       detail::spread_of(model.shapes[first_shape + s])});
             const auto* ground = std::get_if<HeightFieldShape>(&model.shapes[first_shape + s].variant());
             model.meshes.push_back(ground ? height_field_mesh(*ground->field) : drawn(shape, hulls[s].get()));
             model.palette.push_back(body.shapes[s].palette >= 0 ? body.shapes[s].palette

@@ -298,7 +298,9 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
       w.solver.given(w.gifts);
     else
       w.whole.given(w.gifts), w.whole.store(scene, state.joints);
-    detail::keep_contacts(w, state.contacts);
+    detail::keep_contacts(state.contacts, w, w.next);
+    std::swap(state.contacts, w.next);
+    detail::keep_near(w, state.near);
     store_bodies(w, state);
     detail::find_pushes(model, state, w, workspace.pushes);
     detail::find_touch(model, state, w);
@@ -328,7 +330,7 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
   visit({"inverse_inertia", "1/(kg m^2)", Centring::particle}, s.frames.inverse_inertia);
   visit({"start_position", "m", Centring::particle}, s.start_x);
   visit({"start_rotation", "1", Centring::particle}, s.start_q);
-  const auto visit_contacts = [&](Contacts& c, const std::array<const char*, 9>& names) {
+  const auto visit_contacts = [&](Contacts& c, const std::array<const char*, 12>& names) {
     visit({names[0], "1", Centring::edge}, c.pair);
     visit({names[1], "N s", Centring::edge}, c.impulse);
     visit({names[2], "N s", Centring::edge}, c.carried);
@@ -338,10 +340,16 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
     visit({names[6], "N m s", Centring::edge}, c.twist);
     visit({names[7], "1", Centring::edge}, c.count);
     visit({names[8], "1", Centring::edge}, c.cache);
+    visit({names[9], "1", Centring::edge}, c.normal);
+    visit({names[10], "m", Centring::edge}, c.separation);
+    visit({names[11], "1", Centring::edge}, c.seen);
   };
-  visit_contacts(s.contacts,
-                 {"contact_pair", "contact_impulse", "contact_carried", "contact_id", "contact_point",
-                  "contact_friction", "contact_twist", "contact_count", "contact_cache"});
+  visit_contacts(s.contacts, {"contact_pair", "contact_impulse", "contact_carried", "contact_id",
+                              "contact_point", "contact_friction", "contact_twist", "contact_count",
+                              "contact_cache", "contact_normal", "contact_separation", "contact_seen"});
+  visit({"near_pair", "1", Centring::edge}, s.near.pair);
+  visit({"near_seen", "1", Centring::edge}, s.near.seen);
+  visit({"near_cache", "1", Centring::edge}, s.near.cache);
   visit({"joint_status", "1", Centring::edge}, s.joints.status);
   visit({"joint_pull", "N s", Centring::edge}, s.joints.pull);
   visit({"joint_force", "N", Centring::edge}, s.joints.force);
@@ -356,7 +364,8 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
   visit({"rest_gravity", "m/s^2", Centring::global}, s.rest.gravity);
   visit_contacts(s.rest.contacts, {"rest_contact_pair", "rest_contact_impulse", "rest_contact_carried",
                                    "rest_contact_id", "rest_contact_point", "rest_contact_friction",
-                                   "rest_contact_twist", "rest_contact_count", "rest_contact_cache"});
+                                   "rest_contact_twist", "rest_contact_count", "rest_contact_cache",
+                                   "rest_contact_normal", "rest_contact_separation", "rest_contact_seen"});
   visit({"touch_pair", "1", Centring::edge}, s.touch.pairs);
   visit({"touch_begun", "1", Centring::edge}, s.touch.begun);
   visit({"touch_ended", "1", Centring::edge}, s.touch.ended);

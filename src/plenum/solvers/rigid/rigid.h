@@ -42,6 +42,7 @@ struct Rigid {
     Real core_radius;           ///< [m]
     std::uint32_t layer, mask;  ///< one bit; those of the layers it meets
     bool sensor;                ///< feels and does not push
+    Real spread;                ///< [m] of its farthest point from its origin; a ball's 0, as it turns unseen
   };
   /// What one freedom of a joint may do: m, N/m, N s/m, N along it; rad, N m/rad, N m s/rad, N m about it.
   struct JointAxis {
@@ -86,14 +87,25 @@ struct Rigid {
   };
   /// Contacts [C] of the last step, in the order of their colliders, for warm starting.
   struct Contacts {
-    std::vector<Index2> pair;                               ///< colliders, first < second
-    std::vector<Vec4> impulse;                              ///< N s along the normal, of each point
-    std::vector<Vec4> carried;                              ///< N s of it on average, of each point
-    std::vector<Eigen::Matrix<std::uint32_t, 4, 1>> id;     ///< of each point
-    std::vector<Vec3> point;                                ///< [4 C] m, in the first collider's frame
-    std::vector<Vec3> friction;                             ///< N s on the second, tangential
-    std::vector<Real> twist;                                ///< N m s about the normal
-    std::vector<std::uint8_t> count;                        ///< of points
+    std::vector<Index2> pair;                            ///< colliders, first < second
+    std::vector<Vec4> impulse;                           ///< N s along the normal, of each point
+    std::vector<Vec4> carried;                           ///< N s of it on average, of each point
+    std::vector<Eigen::Matrix<std::uint32_t, 4, 1>> id;  ///< of each point
+    /// Manifolds as they were last found, in the first collider's frame: a pair that barely moves keeps them.
+    std::vector<Vec3> normal;      ///< from first to second
+    std::vector<Vec3> point;       ///< [4 C] m
+    std::vector<Vec4> separation;  ///< m, of each point
+    std::vector<Eigen::Matrix<Real, 8, 1>>
+        seen;                         ///< where the second then stood: m, rotation; and its margin
+    std::vector<Vec3> friction;       ///< N s on the second, tangential
+    std::vector<Real> twist;          ///< N m s about the normal
+    std::vector<std::uint8_t> count;  ///< of points
+    std::vector<Eigen::Matrix<std::uint8_t, 10, 1>> cache;  ///< ManifoldCache
+  };
+  /// Pairs whose boxes overlapped in the last step and that were too far apart for a contact, sorted.
+  struct Near {
+    std::vector<Index2> pair;                     ///< [P] colliders, first < second
+    std::vector<Eigen::Matrix<Real, 8, 1>> seen;  ///< how they stood (see Contacts), and how far apart
     std::vector<Eigen::Matrix<std::uint8_t, 10, 1>> cache;  ///< ManifoldCache
   };
   /// What joints [J] carry.
@@ -128,6 +140,7 @@ struct Rigid {
     std::vector<Vec3> start_x;  ///< [N] m at the start of the last step
     std::vector<Vec4> start_q;
     Contacts contacts;
+    Near near;
     Joints joints;
     Rest rest;
     Touch touch;

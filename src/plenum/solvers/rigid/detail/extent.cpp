@@ -48,6 +48,11 @@ Extent extent_of(const Shape& shape) {
   return std::visit(Measure{shape}, shape.variant());
 }
 
+Real spread_of(const Shape& shape) {
+  if (std::holds_alternative<PlaneShape>(shape.variant())) return std::numeric_limits<Real>::infinity();
+  return std::holds_alternative<SphereShape>(shape.variant()) ? 0 : extent_of(shape).reach;
+}
+
 Real round_of(const Shape& shape) {
   if (const auto* sphere = std::get_if<SphereShape>(&shape.variant())) return sphere->radius;
   if (const auto* capsule = std::get_if<CapsuleShape>(&shape.variant())) return capsule->radius;

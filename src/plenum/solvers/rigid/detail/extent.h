@@ -11,6 +11,9 @@ struct Extent {
 };
 Extent extent_of(const Shape& shape);
 
+/// [m] of the farthest point that a turn moves from the shape's origin: a ball's 0, a plane's infinite.
+Real spread_of(const Shape& shape);
+
 /// [m] radius of a sphere or capsule, else 0.
 Real round_of(const Shape& shape);
 

@@ -59,7 +59,8 @@ void make_room(Rigid::Model& model, Rigid::State& state, std::span<const SolidBo
                                .core_radius = 0,  // for what falls on surfaces
                                .layer = 1,
                                .mask = ~std::uint32_t{0},
-                               .sensor = false});
+                               .sensor = false,
+                               .spread = detail::spread_of(shape)});
     model.first.push_back(static_cast<Index>(model.colliders.size()));
     model.reach.push_back(extent.reach);
     model.shapes.push_back(shape);

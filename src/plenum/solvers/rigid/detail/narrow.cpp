@@ -40,6 +40,9 @@ Real round_at(const Rigid::Model& model, const Rigid::Collider& c, const Pose& p
   const auto* cylinder = std::get_if<CylinderShape>(&model.shapes[c.shape].variant());
   return cylinder && std::abs(normal.dot(pose.rotation * Vec3::UnitY())) < lies ? cylinder->radius : 0;
 }
+bool is_ball(const Shape& shape) {
+  return std::holds_alternative<SphereShape>(shape.variant());
+}
 bool is_plane(const Shape& shape) {
   return std::holds_alternative<PlaneShape>(shape.variant());
 }
@@ -68,6 +71,25 @@ void inherit(const Rigid::Contacts& old, Index contact, const Manifold& m, Real 
     c.points[q].carried = old.carried[contact][nearest];
     taken[nearest] = true;
   }
+}
+
+ManifoldSeen seen_from(const Eigen::Matrix<Real, 8, 1>& s) {
+  return {{s.head<3>(), Quat(s[6], s[3], s[4], s[5])}, s[7]};
+}
+Eigen::Matrix<Real, 8, 1> kept_as(const ManifoldSeen& seen) {
+  Eigen::Matrix<Real, 8, 1> s;
+  s << seen.b_in_a.position, seen.b_in_a.rotation.coeffs(), seen.margin;
+  return s;
+}
+
+/// A contact's manifold as it was last found, and how the pair stood.
+ManifoldSeen seen_of(const Rigid::Contacts& old, Index contact, Manifold& m) {
+  m.normal = old.normal[contact];
+  m.count = old.count[contact];
+  for (int q = 0; q < m.count; ++q)
+    m.points[q] = {old.point[4 * std::size_t(contact) + std::size_t(q)], old.separation[contact][q],
+                   old.id[contact][q]};
+  return seen_from(old.seen[contact]);
 }
 
 /// A contact of the last step for each of the manifolds of a pair with a surface: the one that shares most
@@ -115,6 +137,9 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
   if (n == 0) return;
   index_by(
       old.pair.size(), model.colliders.size(), [&](std::size_t c) { return old.pair[c][0]; }, w.old_starts);
+  index_by(
+      state.near.pair.size(), model.colliders.size(), [&](std::size_t p) { return state.near.pair[p][0]; },
+      w.near_starts);
   // Room for the manifolds of each pair.
   w.first_slot.resize(n + 1);
   std::size_t slots = 0;
@@ -129,7 +154,7 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
   }
   w.first_slot[n] = static_cast<Index>(slots);
   w.manifolds.resize(slots), w.caches.resize(slots), w.previous.resize(slots), w.pair_of.resize(slots);
-  w.apart.resize(4 * slots);
+  w.apart.resize(4 * slots), w.seen.resize(slots), w.carried_over.resize(slots);
   parallel_for(n, 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
       const Index i = w.pairs[p][0], j = w.pairs[p][1];
@@ -140,6 +165,8 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
         w.pair_of[s] = static_cast<Index>(p);
         w.previous[s] = -1;
         w.caches[s] = {};
+        w.seen[s] = {};
+        w.carried_over[s] = 0;
       }
       // A floor has as many contacts as bodies lie on it.
       const auto kept = old.pair.begin();
@@ -200,7 +227,40 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
         std::memcpy(&w.caches[slot], old.cache[first].data(), sizeof(ManifoldCache));
       }
       const Pose b_in_a{a.to_local(b.position), (a.rotation.conjugate() * b.rotation).normalized()};
+      // Balls turn without a change, and are quickly found.
+      const bool keeps = room == 1 && !is_ball(shape_i) && !is_ball(shape_j);
+      if (keeps && past > first &&
+          carry_over(seen_of(old, first, *out), b_in_a, margin, std::min(ci.size, cj.size), *out)) {
+        w.carried_over[slot] = 1;
+        continue;
+      }
+      // The distance is watched from the one of wider spread.
+      const bool from_j = ci.spread < cj.spread;
+      const Pose& frame = from_j ? b : a;
+      const Pose& other = from_j ? a : b;
+      const Pose stands = from_j ? Pose{frame.to_local(other.position),
+                                        (frame.rotation.conjugate() * other.rotation).normalized()}
+                                 : b_in_a;
+      if (room == 1 && past == first) {
+        const auto near = state.near.pair.begin();
+        const auto end = near + w.near_starts[i + 1];
+        const auto here = std::lower_bound(near + w.near_starts[i], end, w.pairs[p], is_before);
+        if (here != end && *here == w.pairs[p]) {
+          const auto k = static_cast<std::size_t>(here - near);
+          std::memcpy(&w.caches[slot], state.near.cache[k].data(), sizeof(ManifoldCache));
+          const ManifoldSeen seen = seen_from(state.near.seen[k]);
+          if (stays_apart(seen, stands, margin, std::min(ci.spread, cj.spread))) {
+            out->count = 0;
+            w.seen[slot] = seen;
+            continue;
+          }
+        }
+      }
       *out = collide(shape_i, shape_j, b_in_a, margin, w.caches[slot]);
+      if (out->count == 0 && room == 1)
+        w.seen[slot] = {stands, std::max(out->apart, margin)};
+      else if (keeps)
+        w.seen[slot] = {b_in_a, margin};
       if (room == 1) continue;
       Vec3 apart[4];
       out[1].count = 0;
@@ -279,15 +339,16 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWo
   });
 }
 
-void keep_contacts(const RigidWorkspace& w, Rigid::Contacts& kept) {
+void keep_contacts(const Rigid::Contacts& old, const RigidWorkspace& w, Rigid::Contacts& kept) {
   const std::size_t n = w.contacts.size();
   kept.pair.resize(n), kept.impulse.resize(n), kept.id.resize(n), kept.friction.resize(n),
-      kept.twist.resize(n);
-  kept.carried.resize(n), kept.count.resize(n), kept.cache.resize(n), kept.point.resize(4 * n);
+      kept.twist.resize(n), kept.carried.resize(n), kept.count.resize(n), kept.cache.resize(n),
+      kept.normal.resize(n), kept.point.resize(4 * n), kept.separation.resize(n), kept.seen.resize(n);
   parallel_for(n, contacts_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const ContactInput& c = w.contacts[k];
       const Index s = w.contact_slot[k];
+      const Manifold& m = w.manifolds[s];
       kept.pair[k] = w.pairs[w.pair_of[s]];
       kept.count[k] = static_cast<std::uint8_t>(c.count);
       kept.impulse[k].setZero();
@@ -295,15 +356,39 @@ void keep_contacts(const RigidWorkspace& w, Rigid::Contacts& kept) {
       kept.id[k].setZero();
       for (int q = 0; q < c.count; ++q)
         kept.impulse[k][q] = c.points[q].impulse, kept.carried[k][q] = c.points[q].carried,
-        kept.id[k][q] = w.manifolds[s].points[q].id;
-      for (std::size_t q = 0; q < 4; ++q)
-        kept.point[4 * k + q] = int(q) < c.count ? w.manifolds[s].points[q].x : Vec3(Vec3::Zero());
+        kept.id[k][q] = m.points[q].id;
       kept.friction[k] = c.friction_impulse;
       kept.twist[k] = c.twist_impulse;
       static_assert(sizeof(ManifoldCache) == 10);
       std::memcpy(kept.cache[k].data(), &w.caches[s], sizeof(ManifoldCache));
+      if (w.carried_over[s]) {
+        const auto before = static_cast<std::size_t>(w.previous[s]);
+        kept.normal[k] = old.normal[before], kept.separation[k] = old.separation[before];
+        kept.seen[k] = old.seen[before];
+        for (std::size_t q = 0; q < 4; ++q) kept.point[4 * k + q] = old.point[4 * before + q];
+        continue;
+      }
+      kept.normal[k] = m.normal;
+      kept.separation[k].setZero();
+      for (int q = 0; q < 4; ++q) {
+        kept.point[4 * k + std::size_t(q)] = q < c.count ? m.points[q].x : Vec3(Vec3::Zero());
+        if (q < c.count) kept.separation[k][q] = m.points[q].separation;
+      }
+      kept.seen[k] = kept_as(w.seen[s]);
     }
   });
+}
+
+void keep_near(const RigidWorkspace& w, Rigid::Near& near) {
+  near.pair.clear(), near.seen.clear(), near.cache.clear();
+  for (std::size_t p = 0; p < w.pairs.size(); ++p) {
+    const auto slot = static_cast<std::size_t>(w.first_slot[p]);
+    if (w.manifolds[slot].count > 0 || !(w.seen[slot].margin >= 0)) continue;
+    near.pair.push_back(w.pairs[p]);
+    near.seen.push_back(kept_as(w.seen[slot]));
+    near.cache.emplace_back();
+    std::memcpy(near.cache.back().data(), &w.caches[slot], sizeof(ManifoldCache));
+  }
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail

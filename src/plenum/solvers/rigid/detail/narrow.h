@@ -13,7 +13,10 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
 /// impulses.
 void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w);
 
-/// Keeps the solved contacts for the next step.
-void keep_contacts(const RigidWorkspace& w, Rigid::Contacts& contacts);
+/// The solved contacts, kept for the next step; `old`: those of the last one.
+void keep_contacts(const Rigid::Contacts& old, const RigidWorkspace& w, Rigid::Contacts& kept);
+
+/// The pairs without contacts, kept likewise.
+void keep_near(const RigidWorkspace& w, Rigid::Near& near);
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -13,6 +13,7 @@ using Motion = Rigid::Motion;
 void clear(Rigid::Contacts& c) {
   c.pair.clear(), c.impulse.clear(), c.carried.clear(), c.id.clear(), c.point.clear();
   c.friction.clear(), c.twist.clear(), c.count.clear(), c.cache.clear();
+  c.normal.clear(), c.separation.clear(), c.seen.clear();
 }
 void append(const Rigid::Contacts& from, std::size_t k, Rigid::Contacts& to) {
   to.pair.push_back(from.pair[k]);
@@ -24,6 +25,9 @@ void append(const Rigid::Contacts& from, std::size_t k, Rigid::Contacts& to) {
   to.twist.push_back(from.twist[k]);
   to.count.push_back(from.count[k]);
   to.cache.push_back(from.cache[k]);
+  to.normal.push_back(from.normal[k]);
+  to.separation.push_back(from.separation[k]);
+  to.seen.push_back(from.seen[k]);
 }
 
 /// Moves the contacts for which move(pair) holds from one list to the other; both stay in order.

@@ -5,7 +5,7 @@
 #include "plenum/geometry/aabb.h"
 #include "plenum/geometry/broad/box_grid.h"
 #include "plenum/geometry/broad/box_tree.h"
-#include "plenum/geometry/collide/manifold.h"
+#include "plenum/geometry/collide/manifold_reuse.h"
 #include "plenum/solvers/rigid/detail/contact_solver.h"
 #include "plenum/solvers/rigid/detail/islands.h"
 #include "plenum/solvers/rigid/detail/joint_solver.h"
@@ -42,12 +42,16 @@ struct RigidWorkspace {
   std::vector<Index> pair_of;                  ///< [slots]
   std::vector<Manifold> manifolds;             ///< [slots]
   std::vector<ManifoldCache> caches;           ///< [slots]
+  std::vector<ManifoldSeen> seen;              ///< [slots] how pairs stood when manifolds were found
+  std::vector<std::uint8_t> carried_over;      ///< [slots] whether that was before this step
   std::vector<Vec3> apart;                     ///< [4 slots] m, of points of guards: see narrow.cpp
   std::vector<Index> previous;                 ///< [slots] contact of the last step, -1
   std::vector<Index> old_starts;               ///< [K + 1] contacts of the last step by their first collider
   std::vector<Index> contact_slot;             ///< [C] manifold of each contact
   std::vector<detail::ContactInput> contacts;  ///< [C]
-  std::vector<detail::ContactGift> gifts;      ///< [C] of those with guests
+  Rigid::Contacts next;                        ///< those that the step leaves, while it makes them
+  std::vector<Index> near_starts;          ///< [K + 1] pairs near in the last step by their first collider
+  std::vector<detail::ContactGift> gifts;  ///< [C] of those with guests
   std::vector<Index2> sensed, touching, sleeping_touch, shared;  ///< pairs that touch
   // Solver.
   detail::SolverBodies bodies;
