@@ -219,7 +219,7 @@ inline RigidScene chain_scene(bool level, int links = 100, double ball_mass = 10
   return RigidScene(chain(level, links, ball_mass));
 }
 /// Of a chain: the largest gap [m] of a joint, and by which part its end is farther from the anchor than it
-/// can be (or, hanging, would be).
+/// can be; 0 if it is nearer.
 struct ChainErrors {
   double gap = 0, stretch = 0;
 };
@@ -240,7 +240,8 @@ ChainErrors chain_errors(const Poses& poses) {
     end = middle - half;
   }
   const double length = 0.2 * static_cast<double>(poses.size() - 1) + 0.25;
-  e.stretch = (poses.back().position.template cast<double>() - top).norm() / length - 1;
+  const double over = (poses.back().position.template cast<double>() - top).norm() / length - 1;
+  e.stretch = over < 0 ? 0 : over;
   return e;
 }
 inline ChainErrors chain_errors(const RigidScene& scene) {
