@@ -17,6 +17,12 @@ std::vector<Case>& registry() {
 
 }  // namespace
 
+double Session::with_one_thread(const std::string& metric) const {
+  for (const Figure& f : one_thread_)
+    if (f.metric == metric) return f.value;
+  return none;
+}
+
 void Session::memory_bound(double bytes, double working_set, double seconds, const std::string& prefix) {
   const double gb_per_s = bytes / seconds / 1e9;
   figure(prefix + "triad_fraction", gb_per_s / triad_, "1");

@@ -2,10 +2,14 @@
 // Speed. A file of this folder defines functions that measure one configuration in one run and registers each
 // with one line; the program finds them by the registry.
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace plenum::bench {
+
+/// Of a figure that nothing is asked of, and of one that was not measured.
+inline constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
 struct Figure {
   std::string metric;  ///< ms_per_step, million_per_s, wall_s_per_sim_s, ns_per_item, or a quality figure
@@ -13,18 +17,23 @@ struct Figure {
   std::string unit;
   std::string peer = {};  ///< packaged peer run in turn with ours, empty if none
   double peer_value = 0;
+  double target = none;  ///< the most it should be
 };
 
 /// What a case measures with; a case runs once for each thread count.
 class Session {
  public:
-  Session(int threads, double triad_gb_per_s) : threads_(threads), triad_(triad_gb_per_s) {}
+  /// `one_thread`: the figures of the same case with one thread, if it ran before.
+  Session(int threads, double triad_gb_per_s, std::vector<Figure> one_thread = {})
+      : threads_(threads), triad_(triad_gb_per_s), one_thread_(std::move(one_thread)) {}
   int threads() const { return threads_; }
   /// [GB/s] of the machine's STREAM triad with this many threads, measured before the cases, write-allocate
   /// counted, arrays far beyond the caches.
   double triad() const { return triad_; }
-  void figure(std::string metric, double value, std::string unit) {
-    figures_.push_back({metric, value, unit});
+  /// What the metric was with one thread; not a number if that has not run.
+  double with_one_thread(const std::string& metric) const;
+  void figure(std::string metric, double value, std::string unit, double target = none) {
+    figures_.push_back({.metric = metric, .value = value, .unit = unit, .target = target});
   }
   void figure(Figure f) { figures_.push_back(std::move(f)); }
   /// What moving `bytes` in `seconds` is of two triads, as figures with that prefix: "triad_fraction" of the
@@ -41,7 +50,7 @@ class Session {
  private:
   int threads_;
   double triad_;
-  std::vector<Figure> figures_;
+  std::vector<Figure> one_thread_, figures_;
 };
 
 struct Case {

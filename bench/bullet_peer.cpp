@@ -8,6 +8,9 @@
 #include <cmath>
 #include <memory>
 
+#include "plenum/base/error.h"
+#include "plenum/solvers/rigid/rigid.h"
+
 namespace plenum::bench {
 namespace {
 
@@ -15,38 +18,34 @@ btVector3 bullet(const Vec3& v) {
   return {btScalar(v.x()), btScalar(v.y()), btScalar(v.z())};
 }
 
-std::unique_ptr<btCollisionShape> shape_of(const rigid::ShapeSpec& shape) {
+/// A shape about the centre of mass, along the principal axes: where its body has them, given `origin`, the
+/// frame of the shape's points in them.
+std::unique_ptr<btCollisionShape> shape_of(const rigid::ShapeSpec& shape, const Pose& origin) {
   switch (shape.shape) {
     case rigid::Form::sphere:
       return std::make_unique<btSphereShape>(btScalar(shape.radius));
     case rigid::Form::capsule:
       return std::make_unique<btCapsuleShape>(btScalar(shape.radius), btScalar(2 * shape.half_height));
+    case rigid::Form::box:
+      return std::make_unique<btBoxShape>(bullet(shape.half_extents));
     case rigid::Form::hull: {
       auto hull = std::make_unique<btConvexHullShape>();
-      for (const Vec3& p : shape.points) hull->addPoint(bullet(p));
+      for (const Vec3& p : shape.points) hull->addPoint(bullet(origin * p), false);
+      hull->recalcLocalAabb();
       return hull;
     }
     default:
-      return std::make_unique<btBoxShape>(bullet(shape.half_extents));
+      throw Error("the scenes that Bullet runs too have spheres, capsules, boxes and hulls");
   }
 }
 
-double volume_of(const rigid::ShapeSpec& shape) {
-  constexpr double pi = 3.14159265358979;
-  const double r = double(shape.radius), h = double(shape.half_height);
-  switch (shape.shape) {
-    case rigid::Form::sphere:
-      return 4 * pi / 3 * r * r * r;
-    case rigid::Form::capsule:
-      return pi * r * r * (2 * h + 4 * r / 3);
-    case rigid::Form::hull: {  // Bullet's inertia of a hull is that of its box; its mass may be too
-      Vec3 low = shape.points[0], high = low;
-      for (const Vec3& p : shape.points) low = low.cwiseMin(p), high = high.cwiseMax(p);
-      return double((high - low).prod()) / 3;
-    }
-    default:
-      return 8 * double(shape.half_extents.prod());
-  }
+BodyPose pose_of(const btRigidBody& body, const Pose& origin) {
+  const btTransform& at = body.getWorldTransform();
+  const btQuaternion q = at.getRotation();
+  const auto turned = Quaternion<double>(q.w(), q.x(), q.y(), q.z()).normalized();
+  const btVector3& x = at.getOrigin();
+  return {Vector3<double>(x.x(), x.y(), x.z()) + turned * origin.position.cast<double>(),
+          (turned * origin.rotation.cast<double>()).normalized()};
 }
 
 }  // namespace
@@ -55,32 +54,53 @@ bool has_bullet() {
   return true;
 }
 
-PeerRun run_bullet(const rigid::Spec& spec, int steps) {
+PeerRun run_bullet(const rigid::Spec& spec, int steps,
+                   const std::function<void(int, const std::vector<BodyPose>&)>& look) {
+  Rigid::Model model;
+  Rigid::State state;
+  Rigid::build(spec, model, state);
   btDefaultCollisionConfiguration configuration;
   btCollisionDispatcher dispatcher(&configuration);
   btDbvtBroadphase broad;
   btSequentialImpulseConstraintSolver solver;
   std::vector<std::unique_ptr<btCollisionShape>> shapes;
   std::vector<std::unique_ptr<btRigidBody>> bodies;
+  std::vector<std::unique_ptr<btTypedConstraint>> joints;
   btDiscreteDynamicsWorld world(&dispatcher, &broad, &solver, &configuration);
   world.setGravity({0, btScalar(-9.81), 0});
-  for (const rigid::BodySpec& body : spec.bodies) {
-    shapes.push_back(shape_of(body.shapes[0]));
-    const bool moves = body.motion == rigid::Motion::dynamic;
-    const auto mass = btScalar(moves ? double(body.density) * volume_of(body.shapes[0]) : 0);
-    btVector3 inertia(0, 0, 0);
-    if (moves) shapes.back()->calculateLocalInertia(mass, inertia);
-    btRigidBody::btRigidBodyConstructionInfo info(mass, nullptr, shapes.back().get(), inertia);
-    const Vec4& q = body.orientation;
-    info.m_startWorldTransform = btTransform(
-        btQuaternion(btScalar(q[0]), btScalar(q[1]), btScalar(q[2]), btScalar(q[3])), bullet(body.position));
+  for (std::size_t i = 0; i < spec.bodies.size(); ++i) {
+    const rigid::BodySpec& body = spec.bodies[i];
+    shapes.push_back(shape_of(body.shapes[0], model.origin[i]));
+    const Real inverse_mass = state.frames.inverse_mass[i];
+    btRigidBody::btRigidBodyConstructionInfo info(btScalar(inverse_mass > 0 ? 1 / inverse_mass : 0), nullptr,
+                                                  shapes.back().get(), bullet(model.inertia[i]));
+    const Vec4& q = state.frames.q[i];
+    info.m_startWorldTransform =
+        btTransform(btQuaternion(btScalar(q[0]), btScalar(q[1]), btScalar(q[2]), btScalar(q[3])),
+                    bullet(state.frames.x[i]));
     info.m_friction = std::sqrt(btScalar(body.friction));
     info.m_restitution = 0;
     bodies.push_back(std::make_unique<btRigidBody>(info));
     bodies.back()->setActivationState(DISABLE_DEACTIVATION);
-    world.addRigidBody(bodies.back().get());
+    // What passes its own layer touches nothing.
+    world.addRigidBody(bodies.back().get(), 1, body.passes.empty() ? 1 : 0);
+  }
+  for (const Rigid::Joint& joint : model.joints) {
+    if (joint.type != rigid::JointType::ball) throw Error("the scenes that Bullet runs too have ball joints");
+    btRigidBody& b = *bodies[std::size_t(joint.b)];
+    const btVector3 in_b = bullet(joint.in_b.position);
+    if (joint.a < 0)
+      joints.push_back(std::make_unique<btPoint2PointConstraint>(b, in_b));
+    else
+      joints.push_back(std::make_unique<btPoint2PointConstraint>(*bodies[std::size_t(joint.a)], b,
+                                                                 bullet(joint.in_a.position), in_b));
+    world.addConstraint(joints.back().get(), true);
   }
   PeerRun run;
+  const auto see = [&] {
+    run.poses.clear();
+    for (std::size_t i = 0; i < bodies.size(); ++i) run.poses.push_back(pose_of(*bodies[i], model.origin[i]));
+  };
   double total = 0;
   for (int k = 0; k < steps; ++k) {
     const auto start = std::chrono::steady_clock::now();
@@ -89,15 +109,12 @@ PeerRun run_bullet(const rigid::Spec& spec, int steps) {
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     total += ms;
     run.worst_ms = std::max(run.worst_ms, ms);
+    if (look) see(), look(k, run.poses);
   }
   run.ms_per_step = total / steps;
-  for (const auto& body : bodies) {
-    const btTransform& at = body->getWorldTransform();
-    const btQuaternion q = at.getRotation();
-    run.poses.push_back({{at.getOrigin().x(), at.getOrigin().y(), at.getOrigin().z()},
-                         Quaternion<double>(q.w(), q.x(), q.y(), q.z()).normalized()});
-    world.removeRigidBody(body.get());
-  }
+  see();
+  for (const auto& joint : joints) world.removeConstraint(joint.get());
+  for (const auto& body : bodies) world.removeRigidBody(body.get());
   return run;
 }
 
@@ -107,7 +124,7 @@ namespace plenum::bench {
 bool has_bullet() {
   return false;
 }
-PeerRun run_bullet(const rigid::Spec&, int) {
+PeerRun run_bullet(const rigid::Spec&, int, const std::function<void(int, const std::vector<BodyPose>&)>&) {
   return {};
 }
 }  // namespace plenum::bench

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "plenum/base/error.h"
+
 namespace plenum::bench {
 namespace {
 
@@ -126,27 +128,30 @@ double overlap(const Points& a, const Points& b, double radius) {
 
 }  // namespace
 
-Solid solid_of(const rigid::BodySpec& body) {
-  const rigid::ShapeSpec& shape = body.shapes[0];
+Solid solid_of(const rigid::ShapeSpec& shape) {
   const double r = double(shape.radius), h = double(shape.half_height);
+  Solid solid;
   switch (shape.shape) {
     case rigid::Form::sphere:
-      return {{Vec::Zero()}, r};
+      solid = {{Vec::Zero()}, r};
+      break;
     case rigid::Form::capsule:
-      return {{Vec(0, -h, 0), Vec(0, h, 0)}, r};
-    case rigid::Form::hull: {
-      Solid solid;
+      solid = {{Vec(0, -h, 0), Vec(0, h, 0)}, r};
+      break;
+    case rigid::Form::hull:
       for (const Vec3& p : shape.points) solid.points.push_back(p.cast<double>());
-      return solid;
-    }
-    default: {
-      Solid solid;
+      break;
+    case rigid::Form::box:
       for (int k = 0; k < 8; ++k)
         solid.points.push_back(shape.half_extents.cast<double>().cwiseProduct(
             Vec(k & 1 ? 1 : -1, k & 2 ? 1 : -1, k & 4 ? 1 : -1)));
-      return solid;
-    }
+      break;
+    default:
+      throw Error("the referee knows spheres, boxes, capsules and hulls");
   }
+  const auto turned = rotation_from_degrees(shape.rotation).cast<double>().normalized();
+  for (Vec& p : solid.points) p = shape.position.cast<double>() + turned * p;
+  return solid;
 }
 
 double overlap(const Solid& a, const BodyPose& at, const Solid& b, const BodyPose& bt) {
@@ -155,25 +160,31 @@ double overlap(const Solid& a, const BodyPose& at, const Solid& b, const BodyPos
 
 Overlaps overlaps(const rigid::Spec& spec, const std::vector<BodyPose>& poses) {
   struct Placed {
+    std::size_t body;
     Points points;
     double radius;
     Vec low, high;
     bool moves;
   };
   std::vector<Placed> solids;
-  for (std::size_t i = 0; i < spec.bodies.size(); ++i) {
-    const Solid solid = solid_of(spec.bodies[i]);
-    Placed p{placed(solid, poses[i]), solid.radius, Vec::Constant(1e300), Vec::Constant(-1e300),
-             spec.bodies[i].motion == rigid::Motion::dynamic};
-    for (const Vec& x : p.points) p.low = p.low.cwiseMin(x), p.high = p.high.cwiseMax(x);
-    p.low.array() -= p.radius, p.high.array() += p.radius;
-    solids.push_back(std::move(p));
-  }
+  for (std::size_t i = 0; i < spec.bodies.size(); ++i)
+    for (const rigid::ShapeSpec& shape : spec.bodies[i].shapes) {
+      const Solid solid = solid_of(shape);
+      Placed p{i,
+               placed(solid, poses[i]),
+               solid.radius,
+               Vec::Constant(1e300),
+               Vec::Constant(-1e300),
+               spec.bodies[i].motion == rigid::Motion::dynamic};
+      for (const Vec& x : p.points) p.low = p.low.cwiseMin(x), p.high = p.high.cwiseMax(x);
+      p.low.array() -= p.radius, p.high.array() += p.radius;
+      solids.push_back(std::move(p));
+    }
   Overlaps sum;
   for (std::size_t i = 0; i < solids.size(); ++i)
     for (std::size_t j = i + 1; j < solids.size(); ++j) {
       const Placed &a = solids[i], &b = solids[j];
-      if (!(a.moves || b.moves) || (a.low.array() > b.high.array()).any() ||
+      if (a.body == b.body || !(a.moves || b.moves) || (a.low.array() > b.high.array()).any() ||
           (b.low.array() > a.high.array()).any())
         continue;
       const double depth = overlap(a.points, b.points, a.radius + b.radius);

@@ -19,14 +19,14 @@ struct Solid {
   std::vector<Vector3<double>> points;  ///< [m] in the body's frame
   double radius = 0;                    ///< [m]
 };
-/// The first shape of a body: sphere, box, capsule or hull.
-Solid solid_of(const rigid::BodySpec& body);
+/// A sphere, box, capsule or hull, in its body's frame. Throws Error for other shapes.
+Solid solid_of(const rigid::ShapeSpec& shape);
 
 /// How deep [m] two solids overlap: the least translation that parts them; negative, the distance between
 /// them. Distance by Wolfe 1976, "Finding the nearest point in a polytope"; depth by all separating axes.
 double overlap(const Solid& a, const BodyPose& at, const Solid& b, const BodyPose& bt);
 
-/// Of all pairs that overlap, one of them movable.
+/// Of all pairs of shapes of two bodies that overlap, one of them movable.
 struct Overlaps {
   std::size_t pairs = 0;
   double mean = 0, largest = 0;  ///< [m]

@@ -23,6 +23,16 @@ struct RigidScene {
   Report step(double dt = 1.0 / 60) {
     return Rigid::step(model, state, params, workspace, static_cast<Real>(dt));
   }
+  /// Of the frames that shapes are given in.
+  std::vector<Pose> poses() const {
+    std::vector<Pose> poses;
+    for (std::size_t i = 0; i < state.frames.size(); ++i) {
+      const Pose pose = state.frames.pose(static_cast<Index>(i));
+      const Pose& origin = model.origin[i];
+      poses.push_back({pose * origin.position, pose.rotation * origin.rotation});
+    }
+    return poses;
+  }
   /// About the principal axes [kg m^2].
   void set_inertia(std::size_t body, const Vector3<double>& moments) {
     model.inertia[body] = moments.cast<Real>();
@@ -188,6 +198,7 @@ inline Rigid::Spec chain(bool level, int links = 100, double ball_mass = 100) {
   for (int i = 0; i < links; ++i) {
     rigid::BodySpec body = box(Vec3(Real(0.025), Real(0.1), Real(0.025)), at(0.1 + 0.2 * i));
     body.density = 2000;  // 1 kg
+    body.passes = {body.layer};
     if (level) body.rotation = Vec3(0, 0, 90);
     if (i + 1 == links) {
       body.shapes[0].shape = rigid::Form::sphere;
@@ -204,32 +215,37 @@ inline Rigid::Spec chain(bool level, int links = 100, double ball_mass = 100) {
   }
   return spec;
 }
+inline RigidScene chain_scene(bool level, int links = 100, double ball_mass = 100) {
+  return RigidScene(chain(level, links, ball_mass));
+}
 /// Of a chain: the largest gap [m] of a joint, and by which part its end is farther from the anchor than it
-/// can be (or, hanging, would be).
+/// can be; 0 if it is nearer.
 struct ChainErrors {
   double gap = 0, stretch = 0;
 };
-inline ChainErrors chain_errors(const RigidScene& scene) {
+/// By the bodies' poses [N] alone, in double: bodies meet at (0, +-0.1, 0) in their own frames, 0.25 above
+/// the ball's middle.
+template <class Poses>
+ChainErrors chain_errors(const Poses& poses) {
   using D3 = Vector3<double>;
+  const D3 top(0, 30, 0);
   ChainErrors e;
-  const Frames& f = scene.state.frames;
-  const auto end_of = [&](Index body, const Pose& in) -> D3 {
-    const D3 local = in.position.cast<double>();
-    if (body < 0) return local;
-    const auto i = static_cast<std::size_t>(body);
-    return f.x[i].cast<double>() + f.rotation(i).cast<double>().normalized() * local;
-  };
-  for (const Rigid::Joint& j : scene.model.joints)
-    e.gap = std::max(e.gap, (end_of(j.b, j.in_b) - end_of(j.a, j.in_a)).norm());
-  const double length = 0.2 * static_cast<double>(f.size() - 1) + 0.25;
-  e.stretch = (f.x.back().cast<double>() - D3(0, 30, 0)).norm() / length - 1;
+  D3 end = top;  // of the body above
+  for (std::size_t i = 0; i < poses.size(); ++i) {
+    const D3 middle = poses[i].position.template cast<double>();
+    const D3 half =
+        poses[i].rotation.template cast<double>().normalized() * D3(0, i + 1 == poses.size() ? 0.25 : 0.1, 0);
+    const double gap = (middle + half - end).norm();
+    if (!(gap <= e.gap)) e.gap = gap;  // such that what is not a number shows
+    end = middle - half;
+  }
+  const double length = 0.2 * static_cast<double>(poses.size() - 1) + 0.25;
+  const double over = (poses.back().position.template cast<double>() - top).norm() / length - 1;
+  e.stretch = over < 0 ? 0 : over;
   return e;
 }
-/// Without contacts.
-inline RigidScene chain_scene(bool level, int links = 100, double ball_mass = 100) {
-  RigidScene scene(chain(level, links, ball_mass));
-  for (Rigid::Collider& c : scene.model.colliders) c.mask = 0;
-  return scene;
+inline ChainErrors chain_errors(const RigidScene& scene) {
+  return chain_errors(scene.poses());
 }
 
 /// F: a free box about its middle axis, nearly; gravity must be switched off.
@@ -255,10 +271,7 @@ StackErrors stack_errors(const Poses& poses) {
   return e;
 }
 inline StackErrors stack_errors(const RigidScene& scene) {
-  std::vector<Pose> poses;
-  for (std::size_t i = 0; i < scene.state.frames.size(); ++i)
-    poses.push_back(scene.state.frames.pose(Index(i)));
-  return stack_errors(poses);
+  return stack_errors(scene.poses());
 }
 
 }  // namespace plenum::validation

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,15 @@
 
 namespace plenum::app {
 namespace {
+
+/// By how much a figure misses its target, for the table.
+std::string verdict(const bench::Figure& figure) {
+  if (std::isnan(figure.target)) return "";
+  const double over = figure.value - figure.target;
+  if (over <= 0) return fmt::format("{:>10.4g} met", figure.target);
+  return fmt::format("{:>10.4g} missed by {:.3g}", figure.target, over) +
+         (figure.target > 0 ? fmt::format(" ({:.0f} %)", 100 * over / figure.target) : "");
+}
 
 void print(const BenchOptions& options, const std::string& name, const bench::Figure& figure, int threads) {
   const bool has_peer = !figure.peer.empty();
@@ -29,9 +39,10 @@ void print(const BenchOptions& options, const std::string& name, const bench::Fi
         {"ratio", has_peer ? nlohmann::ordered_json(ratio) : nlohmann::ordered_json()}};
     fmt::print("{}\n", line.dump());
   } else {
-    fmt::print(
-        "{:<32} {:<34} {:>12.5g} {:<10} {:>7} {}\n", name, figure.metric, figure.value, figure.unit, threads,
-        has_peer ? fmt::format("{:<14} {:>10.4g} {:>8.3f}", figure.peer, figure.peer_value, ratio) : "");
+    const std::string peer =
+        has_peer ? fmt::format("{:<14} {:>10.4g} {:>8.3f}", figure.peer, figure.peer_value, ratio) : "";
+    fmt::print("{:<32} {:<34} {:>12.5g} {:<10} {:>7} {:<34} {}\n", name, figure.metric, figure.value,
+               figure.unit, threads, peer, verdict(figure));
   }
   std::fflush(stdout);
 }
@@ -47,17 +58,20 @@ int bench(const BenchOptions& options) {
   const std::vector<int> counts =
       options.threads > 0 ? std::vector<int>{options.threads} : std::vector<int>{1, 2};
   if (!options.json)
-    fmt::print("{:<32} {:<34} {:>12} {:<10} {:>7} {:<14} {:>10} {:>8}\n", "case", "metric", "value", "unit",
-               "threads", "peer", "peer value", "ratio");
+    fmt::print("{:<32} {:<34} {:>12} {:<10} {:>7} {:<14} {:>10} {:>8} {:>10}\n", "case", "metric", "value",
+               "unit", "threads", "peer", "peer value", "ratio", "target");
   std::vector<double> triad;
   for (const int count : counts)
     with_threads(count, [&] { triad.push_back(plenum::bench::measure_triad()); });
-  for (const plenum::bench::Case& c : cases)
+  for (const plenum::bench::Case& c : cases) {
+    std::vector<plenum::bench::Figure> with_one;
     for (std::size_t t = 0; t < counts.size(); ++t) {
-      plenum::bench::Session session(counts[t], triad[t]);
+      plenum::bench::Session session(counts[t], triad[t], with_one);
       with_threads(counts[t], [&] { c.run(session); });
       for (const plenum::bench::Figure& figure : session.figures()) print(options, c.name, figure, counts[t]);
+      if (counts[t] == 1) with_one = session.figures();
     }
+  }
   return 0;
 }
 

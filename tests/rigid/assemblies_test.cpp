@@ -56,7 +56,7 @@ TEST(Assemblies, BeginWithoutOverlap) {
       const Vec4& q = b.orientation;
       poses.push_back({b.position.cast<double>(), Quaternion<double>(q[3], q[0], q[1], q[2])});
       // Nothing below the ground.
-      const bench::Solid solid = bench::solid_of(b);
+      const bench::Solid solid = bench::solid_of(b.shapes[0]);
       for (const auto& p : solid.points)
         EXPECT_GT((poses.back().position + poses.back().rotation * p).y() - solid.radius, -1e-6);
     }

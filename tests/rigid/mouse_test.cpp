@@ -138,22 +138,15 @@ TEST(RigidMouse, StaysStableHoweverStiffAndComesToRestAtItsTarget) {
 }
 
 TEST(RigidMouse, PullsAChainThatGoesOnHolding) {
-  RigidScene scene = validation::chain_scene(false, 20, 5);
   Rigid::Spec spec = validation::chain(false, 20, 5);
   JointSpec hand = mouse(Vec3(0, Real(30 - 4.05), 0), Vec3(2, 28, 0), 3, 500);
   hand.body_b = "19";
   spec.joints.push_back(hand);
-  scene = RigidScene(spec);
-  for (Rigid::Collider& c : scene.model.colliders) c.mask = 0;
+  RigidScene scene(spec);
   scene.params.linear_damping = scene.params.angular_damping = 2;
   for (int k = 0; k < 600; ++k) {
     scene.step();
-    Rigid::Joint& j = scene.model.joints.back();
-    const Rigid::Joint kept = j;
-    scene.model.joints.pop_back();
-    const double gap = validation::chain_errors(scene).gap;
-    scene.model.joints.push_back(kept);
-    ASSERT_LT(gap, 1e-4) << k;
+    ASSERT_LT(validation::chain_errors(scene).gap, 1e-4) << k;
     ASSERT_LT(scene.state.joints.force.back().norm(), 500 * 1.0001) << k;
   }
   // At rest: what the spring is drawn out by carries its force.

@@ -5,6 +5,8 @@
 
 #include <numbers>
 
+#include "../../validation/rigid_scenes.h"
+
 namespace plenum { namespace {
 
 using bench::BodyPose;
@@ -54,6 +56,27 @@ TEST(Referee, CountsPairsThatMayMove) {
   EXPECT_EQ(sum.pairs, 2u);
   EXPECT_NEAR(sum.mean, 0.2, 1e-12);
   EXPECT_NEAR(sum.largest, 0.2, 1e-12);
+}
+
+TEST(Referee, KnowsGapsAndStretchOfChains) {
+  // Hanging from (0, 30, 0); three bodies, the last a ball of 0.25 m.
+  std::vector<BodyPose> poses = {at(0, 29.9, 0), at(0, 29.7, 0), at(0, 29.35, 0)};
+  EXPECT_NEAR(validation::chain_errors(poses).gap, 0, 1e-12);
+  EXPECT_NEAR(validation::chain_errors(poses).stretch, 0, 1e-12);
+  poses[2].position.y() -= 0.065;
+  EXPECT_NEAR(validation::chain_errors(poses).gap, 0.065, 1e-12);
+  EXPECT_NEAR(validation::chain_errors(poses).stretch, 0.1, 1e-12);
+  // A link that turns by 60 degrees about its middle leaves its ends, a chord of 0.1 m, on both sides.
+  poses[2].position.y() += 0.065;
+  poses[1].rotation = Eigen::AngleAxisd(std::numbers::pi / 3, Vec::UnitX());
+  EXPECT_NEAR(validation::chain_errors(poses).gap, 0.1, 1e-12);
+  EXPECT_NEAR(validation::chain_errors(poses).stretch, 0, 1e-12);
+  // The scene as it begins, in single precision.
+  for (const bool level : {false, true}) {
+    const validation::RigidScene scene(validation::chain(level));
+    EXPECT_LT(validation::chain_errors(scene).gap, 1e-5);
+    EXPECT_LT(std::abs(validation::chain_errors(scene).stretch), 1e-6);
+  }
 }
 
 }  // namespace
