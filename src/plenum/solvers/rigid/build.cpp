@@ -455,8 +455,8 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
                                   ? std::pair<Vec3, Real>(Vec3::Zero(), Real(0))
                                   : core_of(model.shapes[first_shape + s], sizes[s]);
             model.colliders.push_back({i, first_shape + static_cast<Index>(s), local, grip.sliding,
-                                       body.restitution, body.rolling_resistance, grip.at_rest,
-                                       turned_back * grip.axis, grip.along, grip.across,
+                                       body.restitution, body.rolling_resistance, body.spinning_friction,
+                                       grip.at_rest, turned_back * grip.axis, grip.along, grip.across,
                                        turned_back * body.surface_velocity, sizes[s],
                                        detail::round_of(model.shapes[first_shape + s]), core.first,
                                        core.second, std::uint32_t{1} << body.layer, mask, body.sensor});

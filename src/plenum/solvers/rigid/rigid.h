@@ -30,7 +30,7 @@ struct Rigid {
     Index body;
     Index shape;  ///< in Model::shapes
     Pose local;   ///< in the body's principal frame
-    Real friction, restitution, rolling;
+    Real friction, restitution, rolling, spinning;
     Real static_friction;  ///< >= friction
     Vec3 friction_axis;    ///< unit, in the body's frame; 0: friction is alike in all directions
     Real friction_along,

@@ -115,6 +115,12 @@ void BodySpec::describe(Describer& d) {
      .min = 0,
      .max = 1e3,
      .doc = "lever of the pressure that rolling works against; contacts take the larger"});
+  d("spinning_friction", spinning_friction,
+    {.unit = "m",
+     .min = 0,
+     .max = 1e3,
+     .doc = "lever of the pressure that spinning about the contact's normal works against, besides what "
+            "`friction` gives a face; contacts take the larger"});
   d("surface_velocity", surface_velocity,
     {.unit = "m/s",
      .min = -1e3,

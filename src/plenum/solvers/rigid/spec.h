@@ -71,6 +71,7 @@ struct BodySpec {
   Real friction_across = 0;
   Real restitution = 0;
   Real rolling_resistance = 0;
+  Real spinning_friction = 0;
   Vec3 surface_velocity = Vec3::Zero();
   Real gravity_scale = 1;
   int layer = 0;

@@ -48,6 +48,7 @@ void make_room(Rigid::Model& model, Rigid::State& state, std::span<const SolidBo
                                .friction = 0,
                                .restitution = 0,
                                .rolling = 0,
+                               .spinning = 0,
                                .static_friction = 0,
                                .friction_axis = Vec3::Zero(),
                                .friction_along = 1,
