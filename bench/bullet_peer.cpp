@@ -8,6 +8,8 @@
 #include <cmath>
 #include <memory>
 
+#include "plenum/solvers/rigid/materials.h"
+
 namespace plenum::bench {
 namespace {
 
@@ -67,14 +69,15 @@ PeerRun run_bullet(const rigid::Spec& spec, int steps) {
   for (const rigid::BodySpec& body : spec.bodies) {
     shapes.push_back(shape_of(body.shapes[0]));
     const bool moves = body.motion == rigid::Motion::dynamic;
-    const auto mass = btScalar(moves ? double(body.density) * volume_of(body.shapes[0]) : 0);
+    const rigid::Material material = rigid::material_of(spec, body, 0);
+    const auto mass = btScalar(moves ? double(material.density) * volume_of(body.shapes[0]) : 0);
     btVector3 inertia(0, 0, 0);
     if (moves) shapes.back()->calculateLocalInertia(mass, inertia);
     btRigidBody::btRigidBodyConstructionInfo info(mass, nullptr, shapes.back().get(), inertia);
     const Vec4& q = body.orientation;
     info.m_startWorldTransform = btTransform(
         btQuaternion(btScalar(q[0]), btScalar(q[1]), btScalar(q[2]), btScalar(q[3])), bullet(body.position));
-    info.m_friction = std::sqrt(btScalar(body.friction));
+    info.m_friction = std::sqrt(btScalar(material.friction));
     info.m_restitution = 0;
     bodies.push_back(std::make_unique<btRigidBody>(info));
     bodies.back()->setActivationState(DISABLE_DEACTIVATION);

@@ -13,6 +13,7 @@
 #include "plenum/geometry/topology.h"
 #include "plenum/solvers/rigid/detail/build_joints.h"
 #include "plenum/solvers/rigid/detail/extent.h"
+#include "plenum/solvers/rigid/materials.h"
 #include "plenum/solvers/rigid/rigid.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -147,6 +148,7 @@ std::pair<Vec3, Real> core_of(const Shape& shape, Real size) {
 
 /// Of the parts of a body, from its point masses, its mass and its inertia where they are given.
 MassProperties whole_of(const BodySpec& body, const std::vector<Pose>& placed,
+                        const std::vector<rigid::Material>& materials,
                         const std::vector<std::shared_ptr<const ConvexHull>>& hulls, const std::string& key) {
   if (!body.point_masses.empty() && body.mass > 0)
     throw Error(
@@ -159,6 +161,8 @@ MassProperties whole_of(const BodySpec& body, const std::vector<Pose>& placed,
     const M3 r = placed[s].rotation.cast<double>().toRotationMatrix();
     p.centre = (placed[s] * Vec3(p.centre.cast<Real>())).cast<double>();
     p.inertia = r * p.inertia * r.transpose();
+    const double density = materials[s].density;
+    p.mass *= density, p.inertia *= density;
     parts.push_back(p);
   }
   for (const rigid::PointMass& point : body.point_masses) {
@@ -174,10 +178,10 @@ MassProperties whole_of(const BodySpec& body, const std::vector<Pose>& placed,
     const D3 c = p.centre - whole.centre;
     whole.inertia += p.inertia + p.mass * (c.squaredNorm() * M3::Identity() - c * c.transpose());
   }
-  double density = body.density;  // what stands for 1 kg/m^3
-  if (!body.point_masses.empty()) density = 1;
-  if (body.mass > 0) density = double(body.mass) / whole.mass;
-  whole.mass *= density, whole.inertia *= density;
+  if (body.mass > 0) {
+    const double part = double(body.mass) / whole.mass;
+    whole.mass *= part, whole.inertia *= part;
+  }
   if (!body.inertia.isZero(0)) whole.inertia = body.inertia.cast<double>().asDiagonal();
   return whole;
 }
@@ -199,7 +203,7 @@ void find_principal_axes(const M3& inertia, D3& moments, M3& axes) {
 void check_body(const BodySpec& body, const std::string& key) {
   if (body.shapes.empty())
     throw Error(Problem{.key = key + "shapes", .what = "is empty", .allowed = "one shape or more"});
-  if (!(body.density > 0))
+  if (!(body.density > 0) && body.density != rigid::not_given)
     throw Error(
         Problem{.key = key + "density", .what = "must be above 0", .value = std::to_string(body.density)});
   if (!(body.orientation.norm() > Real(1e-6)))
@@ -244,14 +248,14 @@ struct Grip {
   Vec3 axis = Vec3::Zero();
   Real along = 1, across = 1;
 };
-Grip grip_of(const BodySpec& b) {
-  if (b.friction_axis.isZero(0)) return {b.friction, std::max(b.friction, b.static_friction)};
-  const Real most = std::max(b.friction, b.friction_across);
-  const Real at_rest = b.friction > 0 ? b.static_friction * (most / b.friction) : b.static_friction;
+Grip grip_of(const rigid::Material& m, const BodySpec& b) {
+  if (b.friction_axis.isZero(0)) return {m.friction, std::max(m.friction, m.static_friction)};
+  const Real most = std::max(m.friction, b.friction_across);
+  const Real at_rest = m.friction > 0 ? m.static_friction * (most / m.friction) : m.static_friction;
   if (!(most > 0)) return {0, at_rest};
   // No ellipse is quite flat: what is left is nothing to see.
   const auto part = [&](Real friction) { return std::max(friction / most, Real(1e-4)); };
-  return {most, std::max(most, at_rest), b.friction_axis.normalized(), part(b.friction),
+  return {most, std::max(most, at_rest), b.friction_axis.normalized(), part(m.friction),
           part(b.friction_across)};
 }
 
@@ -369,6 +373,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   state = {};
   int colour = 0;
   std::set<std::string> names;
+  check_materials(spec);
   const auto add_kind = [&](std::size_t k) {
     const BodySpec& body = spec.bodies[k];
     const auto key = [&](const std::string& rest) { return "bodies[" + std::to_string(k) + "]." + rest; };
@@ -381,6 +386,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
     // One body of the kind: shapes, mass, principal frame.
     std::vector<std::shared_ptr<const ConvexHull>> hulls(body.shapes.size());
     std::vector<Pose> placed(body.shapes.size());
+    std::vector<rigid::Material> materials;
     for (std::size_t s = 0; s < body.shapes.size(); ++s) {
       const ShapeSpec& shape = body.shapes[s];
       if (shape.shape == Form::hull)
@@ -392,9 +398,10 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
       if (is_surface(shape.shape))
         check_surface(shape, body.motion, key("shapes[" + std::to_string(s) + "]."));
       placed[s] = {shape.position, rotation_from_degrees(shape.rotation)};
+      materials.push_back(rigid::material_of(spec, body, s, key("")));
     }
     const bool moves = body.motion == Motion::dynamic;
-    const MassProperties whole = whole_of(body, placed, hulls, key(""));
+    const MassProperties whole = whole_of(body, placed, materials, hulls, key(""));
     D3 moments;
     M3 axes;
     find_principal_axes(whole.inertia, moments, axes);
@@ -420,7 +427,6 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
       sizes.push_back(extent.width);
       reach = std::max(reach, extent.reach + (placed[s].position - principal.position).norm());
     }
-    const Grip grip = grip_of(body);
     const Vec4& o = body.orientation;
     const Quat rotation = rotation_from_degrees(body.rotation) * Quat(o[3], o[0], o[1], o[2]).normalized();
     for (int y = 0; y < body.count_y; ++y)
@@ -443,6 +449,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
           model.inertia.push_back(moves ? Vec3(moments.cast<Real>()) : Vec3(Vec3::Zero()));
           model.motion.push_back(body.motion);
           model.gravity_scale.push_back(body.gravity_scale);
+          model.damping.push_back({body.linear_damping, body.angular_damping});
           model.locks.push_back(moves ? locks_of(body) : std::uint8_t(0));
           model.any_locks |= model.locks.back() != 0;
           model.origin.push_back(origin);
@@ -451,13 +458,15 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
           for (std::size_t s = 0; s < body.shapes.size(); ++s) {
             const Pose local{origin * placed[s].position, (turned_back * placed[s].rotation).normalized()};
             const ShapeSpec& shape = body.shapes[s];
+            const rigid::Material& material = materials[s];
+            const Grip grip = grip_of(material, body);
             const auto core = (is_surface(shape.shape) && !moves) || shape.shape == Form::plane
                                   ? std::pair<Vec3, Real>(Vec3::Zero(), Real(0))
                                   : core_of(model.shapes[first_shape + s], sizes[s]);
             model.colliders.push_back({i, first_shape + static_cast<Index>(s), local, grip.sliding,
-                                       body.restitution, body.rolling_resistance, body.spinning_friction,
-                                       grip.at_rest, turned_back * grip.axis, grip.along, grip.across,
-                                       turned_back * body.surface_velocity, sizes[s],
+                                       material.restitution, material.rolling_resistance,
+                                       material.spinning_friction, grip.at_rest, turned_back * grip.axis,
+                                       grip.along, grip.across, turned_back * body.surface_velocity, sizes[s],
                                        detail::round_of(model.shapes[first_shape + s]), core.first,
                                        core.second, std::uint32_t{1} << body.layer, mask, body.sensor});
             const auto* ground = std::get_if<HeightFieldShape>(&model.shapes[first_shape + s].variant());

@@ -60,10 +60,13 @@ void load_bodies(const Rigid::Model& model, const Rigid::State& state, RigidWork
 }
 
 void push_bodies(const Rigid::Model& model, const Rigid::Params& params, Real h, RigidWorkspace& w) {
-  const Real slow = 1 / (1 + h * params.linear_damping), turn = 1 / (1 + h * params.angular_damping);
+  const auto kept = [&](Real rate) { return 1 / (1 + h * rate); };
+  const Real slow_most = kept(params.linear_damping), turn_most = kept(params.angular_damping);
   for_active(w, [&](Index i) {
     if (model.motion[i] != Rigid::Motion::dynamic) return;
     BodyVelocity& velocity = w.bodies.velocity[i];
+    const Vec2& own = model.damping[i];
+    const Real slow = own[0] < 0 ? slow_most : kept(own[0]), turn = own[1] < 0 ? turn_most : kept(own[1]);
     for (int c = 0; c < 3; ++c) {
       velocity.v[c] = slow * (velocity.v[c] + h * model.gravity_scale[i] * params.gravity[c]);
       velocity.w[c] *= turn;

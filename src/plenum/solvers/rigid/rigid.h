@@ -66,6 +66,7 @@ struct Rigid {
     std::vector<Motion> motion;       ///< [N]
     std::vector<Vec3> inertia;        ///< [N] kg m^2 about the principal axes; of dynamic bodies
     std::vector<Real> gravity_scale;  ///< [N]
+    std::vector<Vec2> damping;        ///< [N] 1/s of the speed and of the turning; below 0: Params'
     std::vector<std::uint8_t> locks;  ///< [N] axes of the world along (bits 0 to 2), about (3 to 5) which
                                       ///< a body does not move
     bool any_locks = false;
