@@ -375,7 +375,7 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
 void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink) {
   std::vector<Real> speeds;
   for (std::size_t k = 0; k < model.own_colliders(); ++k) {
-    const TriangleMesh& mesh = model.meshes[k];
+    const TriangleMesh& mesh = *model.meshes[k].mesh;
     if (mesh.triangles.empty()) continue;
     const Collider& c = model.colliders[k];
     const Pose body = state.frames.pose(c.body);
@@ -383,13 +383,15 @@ void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink)
     TriangleView view{.x = mesh.x,
                       .triangles = mesh.triangles,
                       .pose = {body * c.local.position, body.rotation * c.local.rotation},
+                      .scale = model.meshes[k].scale,
+                      .lasts = true,
                       .look = moves ? Look::body : Look::obstacle,
                       .palette = model.palette[k]};
     if (moves && model.colour == rigid::Colour::speed) {
       const Frames& f = state.frames;
       speeds.clear();
       for (const Vec3& x : mesh.x)
-        speeds.push_back((f.v[c.body] + f.w[c.body].cross(view.pose * x - f.x[c.body])).norm());
+        speeds.push_back((f.v[c.body] + f.w[c.body].cross(view.place(x) - f.x[c.body])).norm());
       view.colour = {.values = speeds, .quantity = "speed", .unit = "m/s"};
     }
     sink.triangles(view);

@@ -43,6 +43,11 @@ struct Rigid {
     std::uint32_t layer, mask;  ///< one bit; those of the layers it meets
     bool sensor;                ///< feels and does not push
   };
+  /// What is drawn of a collider, `scale` times as large; never null, but empty of planes.
+  struct Drawing {
+    std::shared_ptr<const TriangleMesh> mesh;
+    Real scale = 1;
+  };
   /// What one freedom of a joint may do: m, N/m, N s/m, N along it; rad, N m/rad, N m s/rad, N m about it.
   struct JointAxis {
     rigid::AxisMode mode = rigid::AxisMode::free;
@@ -73,7 +78,7 @@ struct Rigid {
     std::vector<std::uint8_t> jointed;  ///< [N] whether a joint holds it
     std::vector<Pose> origin;           ///< [N] the frame its maker gave it, in the principal one
     std::vector<Real> reach;            ///< [N] m of the farthest point of a body from its centre of mass
-    std::vector<TriangleMesh> meshes;   ///< [own K] what is drawn, in the collider's frame
+    std::vector<Drawing> meshes;        ///< [own K] in the collider's frame
     std::vector<std::string> doubts;    ///< about meshes to collide with
     std::vector<int> palette;           ///< [own K]
     rigid::Colour colour = rigid::Colour::plain;

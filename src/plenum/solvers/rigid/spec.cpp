@@ -29,7 +29,7 @@ void Material::describe(Describer& d) {
             "`friction` gives a face; contacts take the larger"});
 }
 
-void ShapeSpec::describe(Describer& d) {
+void ShapeSpec::describe_form(Describer& d) {
   const auto length = [](const char* text) {
     return Info{.unit = "m", .min = 1e-4, .max = 1e4, .doc = text};
   };
@@ -77,6 +77,24 @@ void ShapeSpec::describe(Describer& d) {
               "that are not dynamic",
        .required = true});
   }
+  if (d.when("shape", "instance", shape == Form::instance)) {
+    d("of", of, {.doc = "name of the geometry", .required = true});
+    d("scale", scale,
+      {.min = 1e-4,
+       .max = 1e4,
+       .doc =
+           "sizes of it along its axes; alike of spheres and capsules, along x and z of cylinders, cones and "
+           "height fields; meshes and height fields of one copy if all three are alike"});
+  }
+}
+
+void GeometrySpec::describe(Describer& d) {
+  d("name", name, {.doc = "by which instances find it", .required = true});
+  shape.describe_form(d);
+}
+
+void ShapeSpec::describe(Describer& d) {
+  describe_form(d);
   d("position", position, {.unit = "m", .min = -1e4, .max = 1e4, .doc = "of the shape in the body"});
   d("rotation", rotation,
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
@@ -170,6 +188,8 @@ void Spec::describe(Describer& d) {
   d("materials", materials,
     {.doc = "that bodies and their shapes name; the defaults are those of bodies without",
      .max_count = 10000});
+  d("geometries", geometries,
+    {.doc = "shapes (but planes and instances) that shapes of type instance share", .max_count = 10000});
   d("colour", colour, {.doc = "what bodies that forces move are coloured by"});
 }
 

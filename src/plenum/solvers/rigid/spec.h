@@ -15,9 +15,11 @@ constexpr std::array<const char*, 3> names_of(Motion) {
   return {"dynamic", "kinematic", "fixed"};
 }
 
-enum class Form : int { sphere, box, capsule, cylinder, cone, hull, plane, mesh, height_field };
-constexpr std::array<const char*, 9> names_of(Form) {
-  return {"sphere", "box", "capsule", "cylinder", "cone", "hull", "plane", "mesh", "height_field"};
+/// instance: a geometry of the specification that many shapes may share, each with a scale of its own.
+enum class Form : int { sphere, box, capsule, cylinder, cone, hull, plane, mesh, height_field, instance };
+constexpr std::array<const char*, 10> names_of(Form) {
+  return {"sphere", "box",   "capsule", "cylinder",     "cone",
+          "hull",   "plane", "mesh",    "height_field", "instance"};
 }
 /// What is met triangle by triangle.
 constexpr bool is_surface(Form form) {
@@ -51,10 +53,21 @@ struct ShapeSpec {
   int columns = 2;
   Real grid_spacing = 1;
   std::vector<Real> heights = {};
+  std::string of = {};
+  Vec3 scale = Vec3::Ones();
   Vec3 position = Vec3::Zero();
   Vec3 rotation = Vec3::Zero();
   std::string material = {};
   int palette = -1;
+  void describe(Describer& d);
+  /// What it is and how large, not where.
+  void describe_form(Describer& d);
+};
+
+/// A shape that instances name.
+struct GeometrySpec {
+  std::string name = {};
+  ShapeSpec shape = {};
   void describe(Describer& d);
 };
 
@@ -111,6 +124,7 @@ struct Spec {
   std::vector<JointSpec> joints = {};
   std::vector<AssemblySpec> assemblies = {};
   std::vector<Material> materials = {};
+  std::vector<GeometrySpec> geometries = {};
   Colour colour = Colour::plain;
   void describe(Describer& d);
 };
