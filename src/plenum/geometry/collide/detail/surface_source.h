@@ -196,6 +196,7 @@ struct HeightSource {
   }
   void fetch(Index t, Index3& v, Vec3 (&x)[3]) const {
     field.fetch(t, v, x);
+    if (scale == 1) return;  // reading again what was just written costs more than all the rest
     for (Vec3& corner : x) corner *= scale;
   }
   Point vertex(Index v) const { return Vec3(scale * field.vertex(v)).cast<double>(); }
