@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "plenum/base/error.h"
+#include "plenum/solvers/rigid/materials.h"
 #include "plenum/solvers/rigid/rigid.h"
 
 namespace plenum::bench {
@@ -78,7 +79,7 @@ PeerRun run_bullet(const rigid::Spec& spec, int steps,
     info.m_startWorldTransform =
         btTransform(btQuaternion(btScalar(q[0]), btScalar(q[1]), btScalar(q[2]), btScalar(q[3])),
                     bullet(state.frames.x[i]));
-    info.m_friction = std::sqrt(btScalar(body.friction));
+    info.m_friction = std::sqrt(btScalar(rigid::material_of(spec, body, 0).friction));
     info.m_restitution = 0;
     bodies.push_back(std::make_unique<btRigidBody>(info));
     bodies.back()->setActivationState(DISABLE_DEACTIVATION);

@@ -167,8 +167,33 @@ void tip_or_slide(Rows& rows) {
     });
 }
 
+/// A ball that spins about the vertical, c = 2 mm: its spin falls by c g/(0.4 r^2) a second, to rest.
+void spin_down(Rows& rows) {
+  for (const double dt : {1.0 / 600, 1.0 / 60}) {
+    constexpr double c = 0.002, start = 10, rate = c * g / (0.4 * 0.1 * 0.1);
+    BodySpec ball = sphere(0.1, D3(0, 0.1, 0));
+    ball.spinning_friction = Real(c);
+    ball.angular_velocity = Vec3(0, Real(start), 0);
+    RigidScene scene({.bodies = {floor_box(), ball}});
+    const auto spin_at = [&](double t) {
+      while (scene.state.time < t - dt / 2) scene.step(dt);
+      return double(scene.state.frames.w[1].y());
+    };
+    const std::string name = "ball spinning at 10 rad/s, 2 mm of spinning friction, steps of 1/" +
+                             std::to_string(std::lround(1 / dt)) + " s: ";
+    const char* const source = "c m g/I";
+    rows.near(name + "spin lost a second", (start - spin_at(1.5)) / 1.5, rate, 0.005 * rate, "rad/s^2",
+              source);
+    // It stops after 2.04 s.
+    rows.near(name + "spin after 3 s", spin_at(3), 0, 1e-4 * start, "rad/s", source);
+    rows.near(name + "way in 3 s", scene.state.frames.x[1].cast<double>().cwiseProduct(D3(1, 0, 1)).norm(), 0,
+              1e-4, "m", "symmetry");
+  }
+}
+
 void friction(Rows& rows) {
-  for (const auto part : {slide_until_roll, roll_down, critical_slope, slow_down, tip_or_slide}) part(rows);
+  for (const auto part : {slide_until_roll, roll_down, critical_slope, slow_down, tip_or_slide, spin_down})
+    part(rows);
 }
 const Register register_friction("rigid/friction", Effort::quick, friction);
 

@@ -25,24 +25,28 @@ class Collector final : public DrawableSink {
   std::deque<Points> sets;
 
   void triangles(const TriangleView& view) override {
-    Points& points = set_of(view.x, view.pose);
+    Points& points = set_of(view.x, [&](const Vec3& p) { return view.place(p); });
     points.triangles.insert(points.triangles.end(), view.triangles.begin(), view.triangles.end());
   }
-  void spheres(const SphereView& view) override { set_of(view.x, {}); }
+  void spheres(const SphereView& view) override { set_of(view.x); }
   void lines(const LineView& view) override {
-    Points& points = set_of(view.x, {});
+    Points& points = set_of(view.x);
     points.lines.insert(points.lines.end(), view.segments.begin(), view.segments.end());
   }
   void tetrahedra(std::span<const Vec3> x, std::span<const Index4> of) {
-    Points& points = set_of(x, {});
+    Points& points = set_of(x);
     points.tetrahedra.insert(points.tetrahedra.end(), of.begin(), of.end());
   }
 
  private:
-  Points& set_of(std::span<const Vec3> x, const Pose& pose) {
+  Points& set_of(std::span<const Vec3> x) {
+    return set_of(x, [](const Vec3& p) { return p; });
+  }
+  template <class Place>
+  Points& set_of(std::span<const Vec3> x, Place&& place) {
     std::vector<Vec3> placed;
     placed.reserve(x.size());
-    for (const Vec3& p : x) placed.push_back(pose * p);
+    for (const Vec3& p : x) placed.push_back(place(p));
     for (Points& points : sets)
       if (points.x == placed) return points;
     Points& points = sets.emplace_back();

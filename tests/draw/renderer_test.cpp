@@ -456,6 +456,28 @@ TEST_F(Draw, TheSameCallsGiveTheSamePixels) {
   }
 }
 
+TEST_F(Draw, InstancesOfOneMeshLookLikeCopies) {
+  // Scales of powers of two, and a box whose corners are those of its own box: nothing is rounded.
+  const TriangleMesh mesh = box_mesh(Vec3(Real(0.3), Real(0.2), Real(0.1)));
+  const double scales[] = {1, 2, 0.5};
+  const auto show = [&](bool as_instances, DrawableSink& sink) {
+    for (int k = 0; k < 3; ++k) {
+      TriangleMesh copy = mesh;
+      for (Vec3& x : copy.x) x *= Real(scales[k]);
+      TriangleView view{.x = as_instances ? mesh.x : copy.x, .triangles = mesh.triangles};
+      view.pose = {Vec3(Real(k - 1), Real(0.5), 0), Quat(Eigen::AngleAxis<Real>(Real(k), Vec3::UnitY()))};
+      view.palette = k;
+      if (as_instances) view.scale = Real(scales[k]), view.lasts = true;
+      sink.triangles(view);
+    }
+  };
+  const Image a = picture(Camera(), Style(), [&](DrawableSink&sink) { show(true, sink); }),
+              b = picture(Camera(), Style(), [&](DrawableSink&sink) { show(false, sink); }),
+              none = picture(Camera(), Style(), nothing);
+  EXPECT_EQ(a.rgb, b.rgb);
+  EXPECT_NE(a.rgb, none.rgb);
+}
+
 TEST_F(Draw, AShiftedLensMovesThePictureAside) {
   const std::vector<Vec3> x = {Vec3(0, Real(0.4), 0), Vec3(Real(-0.3), 0, Real(0.2))};
   const auto show = [&](DrawableSink& sink) {

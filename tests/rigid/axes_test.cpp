@@ -120,7 +120,7 @@ TEST(RigidMass, ThatNoBodyHasIsRefused) {
   body.orientation.setZero();
   EXPECT_NE(message(body).find("orientation"), std::string::npos) << message(body);
   body = validation::unit_box(0, 0, 0);
-  body.density = -1;
+  body.density = 0;
   EXPECT_NE(message(body).find("density"), std::string::npos) << message(body);
   body.shapes.clear();
   EXPECT_NE(message(body).find("shapes"), std::string::npos) << message(body);

@@ -19,7 +19,7 @@ RigidScene row_of_balls(const std::vector<double>& masses, double e) {
   Rigid::Spec spec;
   for (std::size_t i = 0; i < masses.size(); ++i) {
     BodySpec body = ball(0.1, Vec3(Real(0.2) * Real(i) - (i == 0 ? Real(0.03) : 0), 0, 0));
-    body.density *= Real(masses[i]);
+    body.density = 1000 * Real(masses[i]);
     body.restitution = Real(e);
     body.velocity = Vec3(i == 0, 0, 0);
     spec.bodies.push_back(body);

@@ -229,7 +229,7 @@ TEST(RigidDebug, BoxesContainWhatIsDrawnNowAndInTheNextStep) {
     for (std::size_t k = 0; k < boxes.size(); ++k) {
       const Rigid::Collider& c = scene.model.colliders[k];
       const Pose body = scene.state.frames.pose(c.body);
-      for (const Vec3& x : scene.model.meshes[k].x)
+      for (const Vec3& x : scene.model.meshes[k].mesh->x)
         EXPECT_TRUE(boxes[k].grown(Real(1e-5)).contains(body * (c.local * x))) << k;
     }
   };

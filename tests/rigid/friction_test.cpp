@@ -73,7 +73,7 @@ TEST(RigidFriction, OfRestIsMoreThanOfSliding) {
   BodySpec body = slab(0.3);
   body.static_friction = body.friction * 4;  // 0.6 with a floor whose own is twice its 0.5
   BodySpec floor = validation::floor_box();
-  floor.static_friction = floor.friction;
+  floor.static_friction = Real(0.5);
   const auto run = [&](double slope, double push) {
     Slope s(body, slope, 0);
     s.scene.state.frames.v[1] = Vec3(Real(push), 0, 0);

@@ -59,8 +59,8 @@ class Pieces {
 
 /// Adds the corners of triangles or segments: those of the largest piece, and of others that do not lie
 /// wholly outside of the bulk.
-template <class Items>
-void include_pieces(std::span<const Vec3> x, const Items& items, int corners, const Pose& pose, Real radius,
+template <class Items, class Place>
+void include_pieces(std::span<const Vec3> x, const Items& items, int corners, Place&& place, Real radius,
                     Aabb& box) {
   // A part of a system has a range of its points.
   std::size_t first = x.size(), end = 0;
@@ -78,7 +78,7 @@ void include_pieces(std::span<const Vec3> x, const Items& items, int corners, co
   Aabb all;
   for (std::size_t i = first; i < end; ++i)
     if (used[i - first] != 0 && x[i].allFinite()) {
-      points.push_back(pose * x[i]);
+      points.push_back(place(x[i]));
       include(all, points.back(), radius);
     }
   const Aabb bulk = bulk_of(points).grown(radius);
@@ -97,17 +97,18 @@ void include_pieces(std::span<const Vec3> x, const Items& items, int corners, co
     if (used[i - first] == 0) continue;
     const std::size_t piece = pieces.find(i - first);
     ++size[piece];
-    if (bulk.contains(pose * x[i])) near[piece] = 1;
+    if (bulk.contains(place(x[i]))) near[piece] = 1;
   }
   near[static_cast<std::size_t>(std::max_element(size.begin(), size.end()) - size.begin())] = 1;
   for (std::size_t i = first; i < end; ++i)
-    if (used[i - first] != 0 && near[pieces.find(i - first)] != 0) include(box, pose * x[i], radius);
+    if (used[i - first] != 0 && near[pieces.find(i - first)] != 0) include(box, place(x[i]), radius);
 }
 
 }  // namespace
 
 void BoundsSink::triangles(const TriangleView& view) {
-  include_pieces(view.x, view.triangles, 3, view.pose, 0, view.look == Look::obstacle ? obstacles : subject);
+  const auto place = [&](const Vec3& p) { return view.place(p); };
+  include_pieces(view.x, view.triangles, 3, place, 0, view.look == Look::obstacle ? obstacles : subject);
 }
 void BoundsSink::spheres(const SphereView& view) {
   Aabb& box = view.look == Look::obstacle ? obstacles : subject;
@@ -117,7 +118,8 @@ void BoundsSink::spheres(const SphereView& view) {
       include(box, view.x[i], i < view.radii.size() ? view.radii[i] : view.radius);
 }
 void BoundsSink::lines(const LineView& view) {
-  include_pieces(view.x, view.segments, 2, {}, view.radius,
+  const auto place = [](const Vec3& p) { return p; };
+  include_pieces(view.x, view.segments, 2, place, view.radius,
                  view.look == Look::obstacle ? obstacles : subject);
 }
 

@@ -95,7 +95,7 @@ void SubjectFrame::triangles(const TriangleView& view) {
   const auto num_vertices = Index(view.x.size());
   for (const Index3& t : view.triangles)
     for (int k = 0; k < 3; ++k)
-      if (t[k] >= 0 && t[k] < num_vertices) include(view.pose * view.x[t[k]]);
+      if (t[k] >= 0 && t[k] < num_vertices) include(view.place(view.x[t[k]]));
 }
 void SubjectFrame::spheres(const SphereView& view) {
   if (view.look == Look::obstacle) return;

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <optional>
+#include <tuple>
 
 #include "plenum/base/error.h"
 #include "plenum/draw/detail/batches.h"
@@ -38,6 +40,8 @@ struct Renderer::Impl {
   std::vector<OverlayLabel> labels;
   Aabb casters;
   std::vector<TriangleBatch> triangle_batches;
+  /// Batches of arrays that last, by where they are.
+  std::map<std::tuple<const Vec3*, const Index3*, const Vec3*>, std::size_t> lasting;
   std::vector<ItemBatch> item_batches;
   std::size_t num_triangle_batches = 0, num_item_batches = 0;
   bool any_marks = false;
@@ -210,9 +214,11 @@ void Renderer::Impl::draw_geometry(Pass pass, float MarkOpacity::*opacity) {
       const Vec3& x = batch.pose.position;
       glUniform4f(program.uniform("pose_rotation"), float(q.x()), float(q.y()), float(q.z()), float(q.w()));
       glUniform3f(program.uniform("pose_position"), float(x.x()), float(x.y()), float(x.z()));
+      glUniform1f(program.uniform("scale"), float(batch.scale));
       set_material(program, batch.material, batch.colouring);
-      glBindVertexArray(batch.vertex_array);
-      glDrawElements(GL_TRIANGLES, batch.num_indices, GL_UNSIGNED_INT, nullptr);
+      const TriangleBatch& drawn = triangle_batches[batch.geometry];
+      glBindVertexArray(drawn.vertex_array);
+      glDrawElements(GL_TRIANGLES, drawn.num_indices, GL_UNSIGNED_INT, nullptr);
     }
   }
   if (num_item_batches > 0) {
@@ -424,6 +430,7 @@ void Renderer::begin_frame(const Camera& camera, const Style& style, int width, 
   r.labels.clear();
   r.casters = {};
   r.num_triangle_batches = r.num_item_batches = 0;
+  r.lasting.clear();
   r.any_marks = false;
   r.quantities.begin_frame();
   r.times = {};
@@ -434,18 +441,40 @@ void Renderer::triangles(const TriangleView& view) {
   const StageTimer timer(r.times, "upload");
   // Cloth is smooth all over; solids keep edges sharper than 50 degrees.
   const float crease = view.look == Look::cloth ? float(std::numbers::pi) : 0.87f;
-  build_draw_mesh(view, crease, r.mesh);
-  if (r.mesh.indices.empty()) return;
   const std::optional<MarkOpacity> mark = opacity_of(view.look, Shape::triangles);
-  for (const std::uint32_t i : r.mesh.indices) {
-    if (mark) break;
-    const float* p = r.mesh.vertices[i].position;
-    r.casters.extend(view.pose * Vec3(p[0], p[1], p[2]));
+  const std::size_t number = r.num_triangle_batches;
+  std::size_t geometry = number;
+  const bool may_share = view.lasts && view.colour.values.empty() && view.look != Look::cloth;
+  if (may_share)
+    geometry =
+        r.lasting.emplace(std::tuple(view.x.data(), view.triangles.data(), view.normals.data()), number)
+            .first->second;
+  if (geometry == number) {
+    build_draw_mesh(view, crease, r.mesh);
+    if (r.mesh.indices.empty()) {
+      if (may_share) r.lasting.erase({view.x.data(), view.triangles.data(), view.normals.data()});
+      return;
+    }
   }
-  if (r.num_triangle_batches == r.triangle_batches.size()) r.triangle_batches.emplace_back();
-  TriangleBatch& batch = r.triangle_batches[r.num_triangle_batches++];
-  batch.upload(r.mesh);
+  if (number == r.triangle_batches.size()) r.triangle_batches.emplace_back();
+  ++r.num_triangle_batches;
+  TriangleBatch& batch = r.triangle_batches[number];
+  batch.geometry = geometry;
+  if (geometry == number) batch.upload(r.mesh);
+  if (!mark && geometry == number) {
+    for (const std::uint32_t i : r.mesh.indices) {
+      const float* p = r.mesh.vertices[i].position;
+      r.casters.extend(view.place(Vec3(p[0], p[1], p[2])));
+    }
+  } else if (!mark) {
+    const Aabb& box = r.triangle_batches[geometry].box;
+    for (int corner = 0; corner < 8; ++corner)
+      r.casters.extend(
+          view.place(Vec3((corner & 1 ? box.high : box.low).x(), (corner & 2 ? box.high : box.low).y(),
+                          (corner & 4 ? box.high : box.low).z())));
+  }
   batch.pose = view.pose;
+  batch.scale = view.scale;
   batch.mark = mark;
   r.any_marks |= mark.has_value();
   batch.material = material_of(view.look, view.palette);

@@ -25,6 +25,8 @@ struct Aabb {
   }
   /// Grown by `margin` [m] on every side.
   Aabb grown(Real margin) const { return {low - Vec3::Constant(margin), high + Vec3::Constant(margin)}; }
+  /// `scale` (> 0) times as large about the origin.
+  Aabb scaled(Real scale) const { return {scale * low, scale * high}; }
   bool contains(const Vec3& p) const {
     return (p.array() >= low.array()).all() && (p.array() <= high.array()).all();
   }

@@ -45,12 +45,14 @@ struct Check {
   }
   void operator()(const MeshShape& s) const {
     if (!s.solid) throw Error("a mesh shape has no mesh");
+    require_length("scale", s.scale);
   }
   void operator()(const ConvexHullShape& s) const {
     if (!s.hull || s.hull->faces.size() < 4) throw Error("a convex hull shape has no hull");
   }
   void operator()(const HeightFieldShape& s) const {
     if (!s.field) throw Error("a height field shape has no field");
+    require_length("scale", s.scale);
   }
 };
 
@@ -77,16 +79,21 @@ SignedDistance<Real> distance_of(const TorusShape& s, const Vec3& x) {
   return torus_distance(x, s.major_radius, s.minor_radius);
 }
 
-SignedDistance<Real> distance_of(const SolidMesh* solid, const Vec3& x) {
-  return solid->signed_distance(x);
+/// A solid that many share, each with a scale of its own: distances go with it.
+template <class Solid>
+struct Scaled {
+  const Solid* solid;
+  Real scale;
+};
+template <class Solid>
+SignedDistance<Real> distance_of(const Scaled<Solid>& s, const Vec3& x) {
+  SignedDistance<Real> d = s.solid->signed_distance(x / s.scale);
+  d.distance *= s.scale;
+  return d;
 }
 
 SignedDistance<Real> distance_of(const ConvexHull* hull, const Vec3& x) {
   return hull_distance(*hull, x);
-}
-
-SignedDistance<Real> distance_of(const HeightField* field, const Vec3& x) {
-  return field->signed_distance(x);
 }
 
 /// What a loop needs of a shape: a copy, which cannot alias what the loop writes; of a mesh a bare pointer.
@@ -94,14 +101,14 @@ template <class S>
 S kernel_of(const S& shape) {
   return shape;
 }
-const SolidMesh* kernel_of(const MeshShape& shape) {
-  return shape.solid.get();
+Scaled<SolidMesh> kernel_of(const MeshShape& shape) {
+  return {shape.solid.get(), shape.scale};
 }
 const ConvexHull* kernel_of(const ConvexHullShape& shape) {
   return shape.hull.get();
 }
-const HeightField* kernel_of(const HeightFieldShape& shape) {
-  return shape.field.get();
+Scaled<HeightField> kernel_of(const HeightFieldShape& shape) {
+  return {shape.field.get(), shape.scale};
 }
 
 /// Points of one pass through the kernels: coordinates apart, so that the kernels vectorize.
@@ -122,15 +129,19 @@ void load_local(Tile& t, const Mat3& r, const Vec3& p, const Vec3* x, std::size_
 
 template <bool with_normal, class Kernel>
 void evaluate(Tile& t, Kernel kernel, std::size_t count) {
-  if constexpr (std::is_same_v<Kernel, const SolidMesh*>) {
-    const DistanceField& field = kernel->field;
+  if constexpr (std::is_same_v<Kernel, Scaled<SolidMesh>>) {
+    const DistanceField& field = kernel.solid->field;
+    for (std::size_t i = 0; i < count; ++i)
+      t.x[i] /= kernel.scale, t.y[i] /= kernel.scale, t.z[i] /= kernel.scale;
     field.evaluate(count, {t.x, t.y, t.z}, t.distance,
                    with_normal ? DistanceField::Normals{t.nx, t.ny, t.nz} : DistanceField::Normals{});
+    for (std::size_t i = 0; i < count; ++i) t.distance[i] *= kernel.scale;
     if (!field.has_thin_walls()) return;
     for (std::size_t i = 0; i < count; ++i) {
       const Vec3 x(t.x[i], t.y[i], t.z[i]);
       if (!field.is_thin_at(x)) continue;
-      const SignedDistance<Real> d = kernel->exact_distance(x);
+      SignedDistance<Real> d = kernel.solid->exact_distance(x);
+      d.distance *= kernel.scale;
       t.distance[i] = d.distance;
       if constexpr (with_normal) {
         t.nx[i] = d.normal[0];
@@ -187,14 +198,18 @@ SignedDistance<Real> Shape::signed_distance(const Vec3& x) const {
 }
 
 SignedDistance<Real> Shape::exact_distance(const Vec3& x) const {
-  if (const auto* mesh = std::get_if<MeshShape>(&variant_)) return mesh->solid->exact_distance(x);
-  return signed_distance(x);
+  const auto* mesh = std::get_if<MeshShape>(&variant_);
+  if (!mesh) return signed_distance(x);
+  SignedDistance<Real> d = mesh->solid->exact_distance(x / mesh->scale);
+  d.distance *= mesh->scale;
+  return d;
 }
 
 Real Shape::thin_wall_error() const {
   // At a ridge of slopes +-1 the cubic Hermite interpolant stands off by a quarter of the spacing.
   const auto* mesh = std::get_if<MeshShape>(&variant_);
-  return mesh && mesh->solid->field.has_thin_walls() ? mesh->solid->field.spacing() / 4 : Real(0);
+  if (!mesh || !mesh->solid->field.has_thin_walls()) return 0;
+  return mesh->scale * mesh->solid->field.spacing() / 4;
 }
 
 void Shape::signed_distances(const Pose& pose, std::span<const Vec3> x, std::span<Real> distance) const {
@@ -257,8 +272,8 @@ Aabb Shape::bounds(const Pose& pose) const {
     Aabb operator()(const TorusShape& s) const {
       return around(extents_of_cylinder(axis, s.major_radius, 0) + Vec3::Constant(s.minor_radius));
     }
-    Aabb operator()(const MeshShape& s) const { return turned(s.solid->exact.bounds()); }
-    Aabb operator()(const HeightFieldShape& s) const { return turned(s.field->bounds()); }
+    Aabb operator()(const MeshShape& s) const { return turned(s.solid->exact.bounds().scaled(s.scale)); }
+    Aabb operator()(const HeightFieldShape& s) const { return turned(s.field->bounds().scaled(s.scale)); }
     Aabb turned(const Aabb& local) const {
       const Vec3 middle = p + r * local.centre(), half = Real(0.5) * (r.cwiseAbs() * local.size());
       return {middle - half, middle + half};
@@ -291,9 +306,17 @@ std::optional<RayHit> Shape::intersect(const Pose& pose, const Ray& ray) const {
     std::optional<RayHit> operator()(const TorusShape& s) const {
       return intersect_torus(ray, s.major_radius, s.minor_radius);
     }
-    std::optional<RayHit> operator()(const MeshShape& s) const { return s.solid->exact.intersect(ray); }
+    /// The parameter stays what it is.
+    Ray scaled_down(Real scale) const {
+      return {ray.origin / scale, ray.direction / scale, ray.t_min, ray.t_max};
+    }
+    std::optional<RayHit> operator()(const MeshShape& s) const {
+      return s.solid->exact.intersect(scaled_down(s.scale));
+    }
     std::optional<RayHit> operator()(const ConvexHullShape& s) const { return intersect_hull(ray, *s.hull); }
-    std::optional<RayHit> operator()(const HeightFieldShape& s) const { return s.field->intersect(ray); }
+    std::optional<RayHit> operator()(const HeightFieldShape& s) const {
+      return s.field->intersect(scaled_down(s.scale));
+    }
   };
   auto hit = std::visit(Intersect{local}, variant_);
   if (hit) hit->normal = pose.rotation * hit->normal;

@@ -45,16 +45,18 @@ struct ConvexHullShape {
 };
 
 struct SolidMesh;
-/// A mesh of any form (solid_mesh.h): distances come from its sampled field, near thin walls from the
-/// triangles, which rays meet too.
+/// A mesh of any form (solid_mesh.h), `scale` times as large: distances come from its sampled field, near
+/// thin walls from the triangles, which rays meet too.
 struct MeshShape {
   std::shared_ptr<const SolidMesh> solid;
+  Real scale = 1;  ///< > 0
 };
 
 class HeightField;
-/// The ground below a surface y = h(x, z) (height_field.h).
+/// The ground below a surface y = h(x, z) (height_field.h), `scale` times as large.
 struct HeightFieldShape {
   std::shared_ptr<const HeightField> field;
+  Real scale = 1;  ///< > 0
 };
 
 /// A solid in its own frame. Cheap to copy.

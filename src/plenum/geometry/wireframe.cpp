@@ -97,15 +97,16 @@ struct Placed {
     for (std::size_t k = 0, end = 0; k < sides.size(); k = end) {
       while (end < sides.size() && sides[end].a == sides[k].a && sides[end].b == sides[k].b) ++end;
       if (end - k == 2 && normal(sides[k].triangle).dot(normal(sides[k + 1].triangle)) > crease) continue;
-      line(mesh.x[sides[k].a], mesh.x[sides[k].b]);
+      line(s.scale * mesh.x[sides[k].a], s.scale * mesh.x[sides[k].b]);
     }
   }
   void operator()(const HeightFieldShape& s) const {
     const HeightField& f = *s.field;
+    const auto at = [&](Index i, Index k) { return Vec3(s.scale * f.vertex(i, k)); };
     for (Index k = 0; k < f.rows(); ++k)
       for (Index i = 0; i < f.columns(); ++i) {
-        if (i + 1 < f.columns()) line(f.vertex(i, k), f.vertex(i + 1, k));
-        if (k + 1 < f.rows()) line(f.vertex(i, k), f.vertex(i, k + 1));
+        if (i + 1 < f.columns()) line(at(i, k), at(i + 1, k));
+        if (k + 1 < f.rows()) line(at(i, k), at(i, k + 1));
       }
   }
 };

@@ -35,11 +35,18 @@ struct TriangleView {
   std::span<const Index3> triangles;   ///< indices into x, counter-clockwise from outside
   std::span<const Vec3> normals = {};  ///< per vertex, unit; empty: computed, area-weighted
   Pose pose = {};
+  Real scale = 1;  ///< > 0; of x, before `pose`
+  /// Whether x, triangles and normals stay where and as they are as long as the picture, so that views of the
+  /// same ones may share what is made of them.
+  bool lasts = false;
   Look look = Look::body;
   /// Which of the palette's colours, cyclic. -1 - k leaves the choice to the picture: one colour for part k
   /// of each system, neutral for obstacles.
   int palette = -1;
   ColourBy colour = {};
+
+  /// Where p of x is in the world.
+  Vec3 place(const Vec3& p) const { return pose * Vec3(scale * p); }
 };
 
 struct SphereView {

@@ -75,6 +75,8 @@ void TriangleBatch::upload(const DrawMesh& mesh) {
   glBufferData(GL_ELEMENT_ARRAY_BUFFER, GLsizeiptr(mesh.indices.size() * sizeof(std::uint32_t)),
                mesh.indices.data(), GL_STREAM_DRAW);
   num_indices = static_cast<GLsizei>(mesh.indices.size());
+  box = {};
+  for (const DrawVertex& v : mesh.vertices) box.extend(Vec3(v.position[0], v.position[1], v.position[2]));
 }
 
 ItemBatch::ItemBatch() {

@@ -8,6 +8,7 @@
 #include "plenum/draw/detail/corners.h"
 #include "plenum/draw/detail/gl.h"
 #include "plenum/draw/detail/shaders.h"
+#include "plenum/geometry/aabb.h"
 #include "plenum/state/drawables.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
@@ -35,7 +36,11 @@ struct TriangleBatch {
   GlVertexArray vertex_array = make_vertex_array();
   GlBuffer vertices = make_buffer(), indices = make_buffer();
   GLsizei num_indices = 0;
+  Aabb box;  ///< of what is uploaded
+  /// Which batch of the picture has what is drawn: this one, or an earlier one of a view of the same arrays.
+  std::size_t geometry = 0;
   Pose pose;
+  Real scale = 1;
   Material material;
   Colouring colouring;
   std::optional<MarkOpacity> mark;

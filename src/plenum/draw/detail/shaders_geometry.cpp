@@ -12,6 +12,7 @@ layout(location = 1) in vec3 in_normal;
 layout(location = 2) in float in_value;
 uniform vec4 pose_rotation;  // quaternion x y z w
 uniform vec3 pose_position;
+uniform float scale;
 #ifndef PASS_SHADOW
 out vec3 v_position;
 out vec3 v_normal;
@@ -21,7 +22,7 @@ out float v_value;
 #endif
 vec3 rotate(vec4 q, vec3 x) { return x + 2.0 * cross(q.xyz, cross(q.xyz, x) + q.w * x); }
 void main() {
-  vec3 x = rotate(pose_rotation, in_position) + pose_position;
+  vec3 x = rotate(pose_rotation, scale * in_position) + pose_position;
 #ifdef PASS_SHADOW
   vec3 l = (light_from_world * vec4(x, 1.0)).xyz;
   gl_Position = vec4(l.xy / shadow.x, 2.0 * l.z / shadow.y - 1.0, 1.0);

@@ -225,9 +225,9 @@ bool with_source(const Shape& shape, Visit&& visit) {
   static const ConvexHull unit_box = ConvexHull::box(Vec3::Ones());
   const Shape::Variant& v = shape.variant();
   if (const auto* mesh = std::get_if<MeshShape>(&v))
-    visit(MeshSource{*mesh->solid});
+    visit(MeshSource(*mesh));
   else if (const auto* ground = std::get_if<HeightFieldShape>(&v))
-    visit(HeightSource{*ground->field});
+    visit(HeightSource(*ground));
   else if (const auto* box = std::get_if<BoxShape>(&v))
     visit(PolyhedronSource{shape, unit_box, box->half_extents});
   else if (const auto* hull = std::get_if<ConvexHullShape>(&v))
@@ -247,15 +247,14 @@ void collide_mesh(const Shape& a, const Shape& b, const Pose& b_in_a, Real margi
   out.count = 0;
   const auto* mesh = std::get_if<MeshShape>(&a.variant());
   if (!mesh) return;
-  with_source(b,
-              [&](const auto& to) { MeshCollision(MeshSource{*mesh->solid}, to, b_in_a, margin).run(out); });
+  with_source(b, [&](const auto& to) { MeshCollision(MeshSource(*mesh), to, b_in_a, margin).run(out); });
 }
 
 void collide_mesh_plane(const Shape& a, const Pose& b_in_a, Real margin, SurfaceManifolds& out) {
   out.count = 0;
   const auto* mesh = std::get_if<MeshShape>(&a.variant());
   if (!mesh) return;
-  const MeshSource source{*mesh->solid};
+  const MeshSource source(*mesh);
   const Vec3 up = b_in_a.rotation * Vec3::UnitY();
   const auto height = [&](const Vec3& x) { return up.dot(x - b_in_a.position); };
   Clusters clusters(static_cast<double>(detail::preference) * source.least_extent());
@@ -272,7 +271,7 @@ void collide_mesh_plane(const Shape& a, const Pose& b_in_a, Real margin, Surface
 }
 
 Real least_along(const Shape& mesh, const Vec3& direction) {
-  const MeshSource source{*std::get<MeshShape>(mesh.variant()).solid};
+  const MeshSource source(std::get<MeshShape>(mesh.variant()));
   Real least = std::numeric_limits<Real>::max();
   source.features(
       source.bounds(),

@@ -471,10 +471,10 @@ void collide_surface(const Shape& a, const Shape& b, const Pose& b_in_a, Real ma
   if (!core) return;
   const Aabb box = b.bounds(b_in_a).grown(margin);
   if (const auto* mesh = std::get_if<MeshShape>(&a.variant())) {
-    const MeshSource source{*mesh->solid};
+    const MeshSource source(*mesh);
     Collision<MeshSource>(source, *core, static_cast<double>(margin)).run(box, out);
   } else if (const auto* ground = std::get_if<HeightFieldShape>(&a.variant())) {
-    const HeightSource source{*ground->field};
+    const HeightSource source(*ground);
     Collision<HeightSource>(source, *core, static_cast<double>(margin)).run(box, out);
   }
 }

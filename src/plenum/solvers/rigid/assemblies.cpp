@@ -421,7 +421,7 @@ void assemble(const AssemblySpec& assembly, const std::string& key, Spec& spec) 
 }
 
 Spec assembled(const Spec& spec) {
-  Spec whole{.bodies = spec.bodies, .joints = {}};
+  Spec whole{.bodies = spec.bodies, .materials = spec.materials, .geometries = spec.geometries};
   for (std::size_t k = 0; k < spec.assemblies.size(); ++k)
     assemble(spec.assemblies[k], "assemblies[" + std::to_string(k) + "].", whole);
   // The scene's own joints first: that is how they are numbered.

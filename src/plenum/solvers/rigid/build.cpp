@@ -1,165 +1,50 @@
 // From specifications to bodies: mass properties, principal frames, colliders.
 #include <Eigen/Eigenvalues>
-#include <numbers>
+#include <map>
 #include <set>
 #include <sstream>
 
 #include "plenum/base/error.h"
-#include "plenum/geometry/convex_hull.h"
-#include "plenum/geometry/height_field.h"
 #include "plenum/geometry/measures.h"
-#include "plenum/geometry/shapes.h"
 #include "plenum/geometry/solid_mesh.h"
-#include "plenum/geometry/topology.h"
 #include "plenum/solvers/rigid/detail/broad.h"
 #include "plenum/solvers/rigid/detail/build_joints.h"
+#include "plenum/solvers/rigid/detail/build_shapes.h"
 #include "plenum/solvers/rigid/detail/extent.h"
+#include "plenum/solvers/rigid/materials.h"
 #include "plenum/solvers/rigid/rigid.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
 using rigid::BodySpec;
-using rigid::Form;
 using rigid::ShapeSpec;
 using D3 = Vector3<double>;
 using M3 = Matrix3<double>;
 
-/// Of a solid of density 1, about its centre of mass. Closed forms: e.g. Beer & Johnston, "Vector Mechanics
-/// for Engineers", inside back cover; the capsule is a cylinder and two half balls.
-MassProperties properties(const ShapeSpec& s, const ConvexHull* hull) {
-  constexpr double pi = std::numbers::pi;
-  const double r = s.radius, l = 2 * double(s.half_height);
-  MassProperties m;
-  const auto about_y = [&](double axial, double across) {
-    m.inertia = D3(across, axial, across).asDiagonal();
-  };
-  switch (s.shape) {
-    case Form::sphere:
-      m.volume = 4.0 / 3 * pi * r * r * r;
-      m.inertia = 0.4 * m.volume * r * r * M3::Identity();
-      break;
-    case Form::box: {
-      const D3 h = s.half_extents.cast<double>(), q = h.cwiseProduct(h);
-      m.volume = 8 * h.prod();
-      m.inertia = (m.volume / 3 * D3(q.y() + q.z(), q.x() + q.z(), q.x() + q.y())).asDiagonal();
-      break;
-    }
-    case Form::cylinder:
-      m.volume = pi * r * r * l;
-      about_y(m.volume * r * r / 2, m.volume * (3 * r * r + l * l) / 12);
-      break;
-    case Form::cone:
-      m.volume = pi * r * r * l / 3;
-      m.centre = D3(0, -l / 4, 0);
-      about_y(0.3 * m.volume * r * r, m.volume * (0.15 * r * r + 0.0375 * l * l));
-      break;
-    case Form::capsule: {
-      const double tube = pi * r * r * l, ends = 4.0 / 3 * pi * r * r * r;
-      m.volume = tube + ends;
-      // A half ball's centre of mass is 3 r / 8 from its flat side.
-      about_y(tube * r * r / 2 + ends * 0.4 * r * r,
-              tube * (3 * r * r + l * l) / 12 + ends * (0.4 * r * r + l * l / 4 + 3.0 / 8 * l * r));
-      break;
-    }
-    case Form::hull: {
-      const TriangleMesh mesh = triangulate(*hull);
-      m = mass_properties(mesh.x, mesh.triangles, 1);
-      break;
-    }
-    case Form::mesh:
-      m = mass_properties(s.mesh.x, s.mesh.triangles, 1);
-      break;
-    case Form::plane:
-    case Form::height_field:
-      break;
-  }
-  m.mass = m.volume;
-  return m;
-}
-
-TriangleMesh drawn(const ShapeSpec& s, const ConvexHull* hull) {
-  switch (s.shape) {
-    case Form::sphere:
-      return icosphere_mesh(s.radius, 3);
-    case Form::box:
-      return box_mesh(s.half_extents);
-    case Form::capsule:
-      return capsule_mesh(s.radius, s.half_height, 24, 1, 6);
-    case Form::cylinder:
-      return cylinder_mesh(s.radius, s.half_height, 32);
-    case Form::cone:
-      return cone_mesh(s.radius, s.half_height, 32);
-    case Form::hull:
-      return triangulate(*hull);
-    case Form::mesh:
-      return s.mesh;
-    case Form::plane:
-    case Form::height_field:  // its field's, of the shape
-      return {};
-  }
-  return {};
-}
-
-Shape shape_of(const ShapeSpec& s, const std::shared_ptr<const ConvexHull>& hull) {
-  switch (s.shape) {
-    case Form::sphere:
-      return SphereShape{s.radius};
-    case Form::box:
-      return BoxShape{s.half_extents};
-    case Form::capsule:
-      return CapsuleShape{s.radius, s.half_height};
-    case Form::cylinder:
-      return CylinderShape{s.radius, s.half_height};
-    case Form::cone:
-      return ConeShape{s.radius, s.half_height};
-    case Form::hull:
-      return ConvexHullShape{hull};
-    case Form::plane:
-      return PlaneShape{};
-    case Form::mesh:
-      return MeshShape{std::make_shared<const SolidMesh>(
-          s.mesh, DistanceFieldOptions{.resolution = static_cast<Index>(s.resolution)})};
-    case Form::height_field: {
-      const auto rows = s.heights.size() / static_cast<std::size_t>(s.columns);
-      return HeightFieldShape{std::make_shared<const HeightField>(s.columns, static_cast<Index>(rows),
-                                                                  s.grid_spacing, s.heights)};
-    }
-  }
-  throw Error("unknown shape");
-}
-
-/// A ball inside the shape that may stand for it: where it is, and its radius.
-std::pair<Vec3, Real> core_of(const Shape& shape, Real size) {
-  const Shape::Variant& v = shape.variant();
-  if (const auto* mesh = std::get_if<MeshShape>(&v)) {
-    const auto& cores = mesh->solid->cores;  // the narrow phase takes all of them
-    return cores.empty() ? std::pair<Vec3, Real>(Vec3::Zero(), Real(0))
-                         : std::pair<Vec3, Real>(cores[0].centre, cores[0].radius / 2);
-  }
-  if (const auto* s = std::get_if<ConvexHullShape>(&v)) {
-    Real radius = size / 2;
-    for (const ConvexHull::Face& f : s->hull->faces)
-      radius = std::min(radius, f.offset - f.normal.dot(s->hull->centre));
-    return {s->hull->centre, radius / 2};
-  }
-  return {Vec3::Zero(), size / 4};  // a cone's middle is r/2 from its axis' side
+/// Whether it is met triangle by triangle.
+bool is_surface(const Shape& shape) {
+  return std::holds_alternative<MeshShape>(shape.variant()) ||
+         std::holds_alternative<HeightFieldShape>(shape.variant());
 }
 
 /// Of the parts of a body, from its point masses, its mass and its inertia where they are given.
 MassProperties whole_of(const BodySpec& body, const std::vector<Pose>& placed,
-                        const std::vector<std::shared_ptr<const ConvexHull>>& hulls, const std::string& key) {
+                        const std::vector<rigid::Material>& materials,
+                        const std::vector<detail::BuiltShape>& shapes, const std::string& key) {
   if (!body.point_masses.empty() && body.mass > 0)
     throw Error(
         Problem{.key = key + "mass", .what = "is given, and point_masses too", .allowed = "one of both"});
   std::vector<MassProperties> parts;  // about their own centres
   for (std::size_t s = 0; s < body.shapes.size() && body.point_masses.empty(); ++s) {
     // Surfaces that no force moves need not enclose a volume.
-    if (body.motion != rigid::Motion::dynamic && is_surface(body.shapes[s].shape)) continue;
-    MassProperties p = properties(body.shapes[s], hulls[s].get());
+    if (body.motion != rigid::Motion::dynamic && is_surface(shapes[s].shape)) continue;
+    MassProperties p = shapes[s].solid;
     const M3 r = placed[s].rotation.cast<double>().toRotationMatrix();
     p.centre = (placed[s] * Vec3(p.centre.cast<Real>())).cast<double>();
     p.inertia = r * p.inertia * r.transpose();
+    const double density = materials[s].density;
+    p.mass *= density, p.inertia *= density;
     parts.push_back(p);
   }
   for (const rigid::PointMass& point : body.point_masses) {
@@ -175,10 +60,10 @@ MassProperties whole_of(const BodySpec& body, const std::vector<Pose>& placed,
     const D3 c = p.centre - whole.centre;
     whole.inertia += p.inertia + p.mass * (c.squaredNorm() * M3::Identity() - c * c.transpose());
   }
-  double density = body.density;  // what stands for 1 kg/m^3
-  if (!body.point_masses.empty()) density = 1;
-  if (body.mass > 0) density = double(body.mass) / whole.mass;
-  whole.mass *= density, whole.inertia *= density;
+  if (body.mass > 0) {
+    const double part = double(body.mass) / whole.mass;
+    whole.mass *= part, whole.inertia *= part;
+  }
   if (!body.inertia.isZero(0)) whole.inertia = body.inertia.cast<double>().asDiagonal();
   return whole;
 }
@@ -200,7 +85,7 @@ void find_principal_axes(const M3& inertia, D3& moments, M3& axes) {
 void check_body(const BodySpec& body, const std::string& key) {
   if (body.shapes.empty())
     throw Error(Problem{.key = key + "shapes", .what = "is empty", .allowed = "one shape or more"});
-  if (!(body.density > 0))
+  if (!(body.density > 0) && body.density != rigid::not_given)
     throw Error(
         Problem{.key = key + "density", .what = "must be above 0", .value = std::to_string(body.density)});
   if (!(body.orientation.norm() > Real(1e-6)))
@@ -245,55 +130,36 @@ struct Grip {
   Vec3 axis = Vec3::Zero();
   Real along = 1, across = 1;
 };
-Grip grip_of(const BodySpec& b) {
-  if (b.friction_axis.isZero(0)) return {b.friction, std::max(b.friction, b.static_friction)};
-  const Real most = std::max(b.friction, b.friction_across);
-  const Real at_rest = b.friction > 0 ? b.static_friction * (most / b.friction) : b.static_friction;
+Grip grip_of(const rigid::Material& m, const BodySpec& b) {
+  if (b.friction_axis.isZero(0)) return {m.friction, std::max(m.friction, m.static_friction)};
+  const Real most = std::max(m.friction, b.friction_across);
+  const Real at_rest = m.friction > 0 ? m.static_friction * (most / m.friction) : m.static_friction;
   if (!(most > 0)) return {0, at_rest};
   // No ellipse is quite flat: what is left is nothing to see.
   const auto part = [&](Real friction) { return std::max(friction / most, Real(1e-4)); };
-  return {most, std::max(most, at_rest), b.friction_axis.normalized(), part(b.friction),
+  return {most, std::max(most, at_rest), b.friction_axis.normalized(), part(m.friction),
           part(b.friction_across)};
-}
-
-/// Throws Error if a surface cannot be a part of a body.
-void check_surface(const ShapeSpec& s, rigid::Motion motion, const std::string& key) {
-  if (s.shape == Form::height_field && motion == rigid::Motion::dynamic)
-    throw Error(Problem{.key = key + "shape",
-                        .what = "a height field cannot be moved by forces",
-                        .value = "dynamic",
-                        .allowed = "of bodies whose motion is fixed or kinematic",
-                        .remedy = "make it a closed mesh"});
-  if (s.shape == Form::mesh && s.mesh.triangles.empty())
-    throw Error(Problem{.key = key + "mesh", .what = "has no triangles"});
-  if (s.shape == Form::mesh && motion == rigid::Motion::dynamic) require_solid(s.mesh, key + "mesh");
-  const auto columns = static_cast<std::size_t>(s.columns);
-  if (s.shape == Form::height_field && (s.heights.size() % columns != 0 || s.heights.size() < 2 * columns))
-    throw Error(Problem{.key = key + "heights",
-                        .what = "must be two or more whole rows",
-                        .value = std::to_string(s.heights.size()),
-                        .allowed = "a multiple of columns, " + std::to_string(columns)});
-}
-
-std::size_t surface_memory(const ShapeSpec& s) {
-  if (s.shape == Form::height_field) return 200 * s.heights.size();
-  if (s.shape != Form::mesh) return 0;
-  const auto nodes = static_cast<std::size_t>(s.resolution) + 10;  // as if the mesh filled a cube
-  return Rigid::memory_per_triangle * s.mesh.triangles.size() + nodes * nodes * nodes * sizeof(Vec4);
 }
 
 }  // namespace
 
 std::size_t Rigid::memory(const Spec& spec) {
   std::size_t bytes = 0;
+  std::map<std::string, const ShapeSpec*> geometries;
+  for (const rigid::GeometrySpec& g : spec.geometries)
+    geometries[g.name] = &g.shape, bytes += detail::memory_of(g.shape);
   for (const BodySpec& b : spec.bodies) {
     const auto n = static_cast<std::size_t>(b.count_x) * static_cast<std::size_t>(b.count_y) *
                    static_cast<std::size_t>(b.count_z);
     // Frames and solver rows; for each shape its collider, a few contacts and what is drawn.
     bytes += n * (600 + b.shapes.size() * (12 * 700 + 20000));
-    // What is drawn is held once for each body.
-    for (const ShapeSpec& s : b.shapes)
-      bytes += surface_memory(s) + n * (40 * s.mesh.triangles.size() + 60 * s.heights.size());
+    for (const ShapeSpec& s : b.shapes) {
+      bytes += detail::memory_of(s);
+      // Stretched otherwise than alike along all axes, a geometry is made anew.
+      const auto of = s.shape == rigid::Form::instance ? geometries.find(s.of) : geometries.end();
+      if (of != geometries.end() && !s.scale.isConstant(s.scale.x(), 0))
+        bytes += detail::memory_of(*of->second);
+    }
   }
   std::size_t joints = spec.joints.size();
   for (const rigid::AssemblySpec& a : spec.assemblies) {
@@ -381,6 +247,8 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   state = {};
   int colour = 0;
   std::set<std::string> names;
+  check_materials(spec);
+  detail::ShapeBuilder builder(spec);
   const auto add_kind = [&](std::size_t k) {
     const BodySpec& body = spec.bodies[k];
     const auto key = [&](const std::string& rest) { return "bodies[" + std::to_string(k) + "]." + rest; };
@@ -391,22 +259,20 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
                           .value = body.name,
                           .allowed = "a name of its own, as joints find bodies by it"});
     // One body of the kind: shapes, mass, principal frame.
-    std::vector<std::shared_ptr<const ConvexHull>> hulls(body.shapes.size());
-    std::vector<Pose> placed(body.shapes.size());
+    std::vector<detail::BuiltShape> shapes;
+    std::vector<Pose> placed;
+    std::vector<rigid::Material> materials;
     for (std::size_t s = 0; s < body.shapes.size(); ++s) {
       const ShapeSpec& shape = body.shapes[s];
-      if (shape.shape == Form::hull)
-        under(key("shapes[" + std::to_string(s) + "].points"),
-              [&] { hulls[s] = std::make_shared<const ConvexHull>(convex_hull(shape.points)); });
-      if (shape.shape == Form::plane && body.motion != Motion::fixed)
+      if (shape.shape == rigid::Form::plane && body.motion != Motion::fixed)
         throw Error(
             Problem{.key = key("motion"), .what = "a body with a plane cannot move", .allowed = "fixed"});
-      if (is_surface(shape.shape))
-        check_surface(shape, body.motion, key("shapes[" + std::to_string(s) + "]."));
-      placed[s] = {shape.position, rotation_from_degrees(shape.rotation)};
+      shapes.push_back(builder.build(shape, body.motion, key("shapes[" + std::to_string(s) + "].")));
+      placed.push_back({shape.position, rotation_from_degrees(shape.rotation)});
+      materials.push_back(rigid::material_of(spec, body, s, key("")));
     }
     const bool moves = body.motion == Motion::dynamic;
-    const MassProperties whole = whole_of(body, placed, hulls, key(""));
+    const MassProperties whole = whole_of(body, placed, materials, shapes, key(""));
     D3 moments;
     M3 axes;
     find_principal_axes(whole.inertia, moments, axes);
@@ -421,18 +287,14 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
     std::vector<Real> sizes;
     Real reach = 0;
     for (std::size_t s = 0; s < body.shapes.size(); ++s) {
-      model.shapes.push_back(shape_of(body.shapes[s], hulls[s]));
-      if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()))
-        if (const std::string& doubts = mesh->solid->doubts; !doubts.empty())
-          model.doubts.push_back("model." + key("shapes[" + std::to_string(s) + "].mesh ") + doubts);
+      model.shapes.push_back(shapes[s].shape);
       detail::Extent extent = detail::extent_of(model.shapes.back());
       // A mesh that moves may come upon others from any side: what counts is how soon they would be through.
       if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()); mesh && moves)
-        extent.width = 2 * mesh->solid->half_width;
+        extent.width = 2 * mesh->scale * mesh->solid->half_width;
       sizes.push_back(extent.width);
       reach = std::max(reach, extent.reach + (placed[s].position - principal.position).norm());
     }
-    const Grip grip = grip_of(body);
     const Vec4& o = body.orientation;
     const Quat rotation = rotation_from_degrees(body.rotation) * Quat(o[3], o[0], o[1], o[2]).normalized();
     for (int y = 0; y < body.count_y; ++y)
@@ -455,6 +317,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
           model.inertia.push_back(moves ? Vec3(moments.cast<Real>()) : Vec3(Vec3::Zero()));
           model.motion.push_back(body.motion);
           model.gravity_scale.push_back(body.gravity_scale);
+          model.damping.push_back({body.linear_damping, body.angular_damping});
           model.locks.push_back(moves ? locks_of(body) : std::uint8_t(0));
           model.any_locks |= model.locks.back() != 0;
           model.origin.push_back(origin);
@@ -462,19 +325,21 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
           model.first.push_back(static_cast<Index>(model.colliders.size()));
           for (std::size_t s = 0; s < body.shapes.size(); ++s) {
             const Pose local{origin * placed[s].position, (turned_back * placed[s].rotation).normalized()};
-            const ShapeSpec& shape = body.shapes[s];
-            const auto core = (is_surface(shape.shape) && !moves) || shape.shape == Form::plane
-                                  ? std::pair<Vec3, Real>(Vec3::Zero(), Real(0))
-                                  : core_of(model.shapes[first_shape + s], sizes[s]);
+            const rigid::Material& material = materials[s];
+            const Grip grip = grip_of(material, body);
+            const Shape& shape = shapes[s].shape;
+            const bool has_core =
+                moves || !(is_surface(shape) || std::holds_alternative<PlaneShape>(shape.variant()));
+            const auto core =
+                has_core ? detail::core_of(shape, sizes[s]) : std::pair<Vec3, Real>(Vec3::Zero(), Real(0));
             model.colliders.push_back({i, first_shape + static_cast<Index>(s), local, grip.sliding,
-                                       body.restitution, body.rolling_resistance, grip.at_rest,
-                                       turned_back * grip.axis, grip.along, grip.across,
-                                       turned_back * body.surface_velocity, sizes[s],
-                                       detail::round_of(model.shapes[first_shape + s]), core.first,
-                                       core.second, std::uint32_t{1} << body.layer, mask, body.sensor,
-                                       detail::spread_of(model.shapes[first_shape + s])});
-            const auto* ground = std::get_if<HeightFieldShape>(&model.shapes[first_shape + s].variant());
-            model.meshes.push_back(ground ? height_field_mesh(*ground->field) : drawn(shape, hulls[s].get()));
+                                       material.restitution, material.rolling_resistance,
+                                       material.spinning_friction, grip.at_rest, turned_back * grip.axis,
+                                       grip.along, grip.across, turned_back * body.surface_velocity, sizes[s],
+                                       detail::round_of(shape), core.first, core.second,
+                                       std::uint32_t{1} << body.layer, mask, body.sensor,
+ detail::spread_of(shape)});
+            model.meshes.push_back(shapes[s].drawn);
             model.palette.push_back(body.shapes[s].palette >= 0 ? body.shapes[s].palette
                                     : moves                     ? colour
                                                                 : -1);
@@ -485,6 +350,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   Refusals refusals;
   for (std::size_t k = 0; k < spec.bodies.size(); ++k) refusals.keep([&] { add_kind(k); });
   refusals.refuse();
+  for (const auto& [at, doubts] : builder.doubts()) model.doubts.push_back("model." + at + " " + doubts);
   model.first.push_back(static_cast<Index>(model.colliders.size()));
   state.start_x = state.frames.x;
   state.start_q = state.frames.q;

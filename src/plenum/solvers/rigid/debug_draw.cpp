@@ -83,12 +83,14 @@ void draw_islands(const Rigid::Model& model, const Rigid::State& state, const Pe
   const std::vector<Index> island = rigid::islands(model, state);
   for (std::size_t k = 0; k < model.own_colliders(); ++k) {
     const Rigid::Collider& c = model.colliders[k];
-    const TriangleMesh& mesh = model.meshes[k];
+    const TriangleMesh& mesh = *model.meshes[k].mesh;
     if (island[c.body] < 0 || mesh.triangles.empty()) continue;
     const int first = state.rest.island[c.body] >= 0 ? mark_sleeping_island : mark_island;
     pen.sink.triangles({.x = mesh.x,
                         .triangles = mesh.triangles,
                         .pose = pose_of(state, c),
+                        .scale = model.meshes[k].scale,
+                        .lasts = true,
                         .look = Look::mark,
                         .palette = first + island[c.body] % hues});
   }

@@ -60,10 +60,13 @@ void load_bodies(const Rigid::Model& model, const Rigid::State& state, RigidWork
 }
 
 void push_bodies(const Rigid::Model& model, const Rigid::Params& params, Real h, RigidWorkspace& w) {
-  const Real slow = 1 / (1 + h * params.linear_damping), turn = 1 / (1 + h * params.angular_damping);
+  const auto kept = [&](Real rate) { return 1 / (1 + h * rate); };
+  const Real slow_most = kept(params.linear_damping), turn_most = kept(params.angular_damping);
   for_active(w, [&](Index i) {
     if (model.motion[i] != Rigid::Motion::dynamic) return;
     BodyVelocity& velocity = w.bodies.velocity[i];
+    const Vec2& own = model.damping[i];
+    const Real slow = own[0] < 0 ? slow_most : kept(own[0]), turn = own[1] < 0 ? turn_most : kept(own[1]);
     for (int c = 0; c < 3; ++c) {
       velocity.v[c] = slow * (velocity.v[c] + h * model.gravity_scale[i] * params.gravity[c]);
       velocity.w[c] *= turn;
@@ -381,7 +384,7 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
 void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink) {
   std::vector<Real> speeds;
   for (std::size_t k = 0; k < model.own_colliders(); ++k) {
-    const TriangleMesh& mesh = model.meshes[k];
+    const TriangleMesh& mesh = *model.meshes[k].mesh;
     if (mesh.triangles.empty()) continue;
     const Collider& c = model.colliders[k];
     const Pose body = state.frames.pose(c.body);
@@ -389,13 +392,15 @@ void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink)
     TriangleView view{.x = mesh.x,
                       .triangles = mesh.triangles,
                       .pose = {body * c.local.position, body.rotation * c.local.rotation},
+                      .scale = model.meshes[k].scale,
+                      .lasts = true,
                       .look = moves ? Look::body : Look::obstacle,
                       .palette = model.palette[k]};
     if (moves && model.colour == rigid::Colour::speed) {
       const Frames& f = state.frames;
       speeds.clear();
       for (const Vec3& x : mesh.x)
-        speeds.push_back((f.v[c.body] + f.w[c.body].cross(view.pose * x - f.x[c.body])).norm());
+        speeds.push_back((f.v[c.body] + f.w[c.body].cross(view.place(x) - f.x[c.body])).norm());
       view.colour = {.values = speeds, .quantity = "speed", .unit = "m/s"};
     }
     sink.triangles(view);

@@ -30,7 +30,7 @@ struct Rigid {
     Index body;
     Index shape;  ///< in Model::shapes
     Pose local;   ///< in the body's principal frame
-    Real friction, restitution, rolling;
+    Real friction, restitution, rolling, spinning;
     Real static_friction;  ///< >= friction
     Vec3 friction_axis;    ///< unit, in the body's frame; 0: friction is alike in all directions
     Real friction_along,
@@ -43,6 +43,11 @@ struct Rigid {
     std::uint32_t layer, mask;  ///< one bit; those of the layers it meets
     bool sensor;                ///< feels and does not push
     Real spread;                ///< [m] of its farthest point from its origin; a ball's 0, as it turns unseen
+  };
+  /// What is drawn of a collider, `scale` times as large; never null, but empty of planes.
+  struct Drawing {
+    std::shared_ptr<const TriangleMesh> mesh;
+    Real scale = 1;
   };
   /// What one freedom of a joint may do: m, N/m, N s/m, N along it; rad, N m/rad, N m s/rad, N m about it.
   struct JointAxis {
@@ -67,13 +72,14 @@ struct Rigid {
     std::vector<Motion> motion;       ///< [N]
     std::vector<Vec3> inertia;        ///< [N] kg m^2 about the principal axes; of dynamic bodies
     std::vector<Real> gravity_scale;  ///< [N]
+    std::vector<Vec2> damping;        ///< [N] 1/s of the speed and of the turning; below 0: Params'
     std::vector<std::uint8_t> locks;  ///< [N] axes of the world along (bits 0 to 2), about (3 to 5) which
                                       ///< a body does not move
     bool any_locks = false;
     std::vector<std::uint8_t> jointed;  ///< [N] whether a joint holds it
     std::vector<Pose> origin;           ///< [N] the frame its maker gave it, in the principal one
     std::vector<Real> reach;            ///< [N] m of the farthest point of a body from its centre of mass
-    std::vector<TriangleMesh> meshes;   ///< [own K] what is drawn, in the collider's frame
+    std::vector<Drawing> meshes;        ///< [own K] in the collider's frame
     std::vector<std::string> doubts;    ///< about meshes to collide with
     std::vector<int> palette;           ///< [own K]
     rigid::Colour colour = rigid::Colour::plain;

@@ -7,7 +7,29 @@
 namespace plenum::inline PLENUM_ABI {
 namespace rigid {
 
-void ShapeSpec::describe(Describer& d) {
+void Material::describe(Describer& d) {
+  d("name", name, {.doc = "by which bodies and shapes find it", .required = true});
+  d("density", density, {.unit = "kg/m^3", .min = 1e-3, .max = 1e6, .doc = "of it", .logarithmic = true});
+  d("friction", friction,
+    {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
+  d("static_friction", static_friction,
+    {.min = 0, .max = 10, .doc = "of what does not slide yet; never less than `friction`"});
+  d("restitution", restitution,
+    {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
+  d("rolling_resistance", rolling_resistance,
+    {.unit = "m",
+     .min = 0,
+     .max = 1e3,
+     .doc = "lever of the pressure that rolling works against; contacts take the larger"});
+  d("spinning_friction", spinning_friction,
+    {.unit = "m",
+     .min = 0,
+     .max = 1e3,
+     .doc = "lever of the pressure that spinning about the contact's normal works against, besides what "
+            "`friction` gives a face; contacts take the larger"});
+}
+
+void ShapeSpec::describe_form(Describer& d) {
   const auto length = [](const char* text) {
     return Info{.unit = "m", .min = 1e-4, .max = 1e4, .doc = text};
   };
@@ -55,9 +77,28 @@ void ShapeSpec::describe(Describer& d) {
               "that are not dynamic",
        .required = true});
   }
+  if (d.when("shape", "instance", shape == Form::instance)) {
+    d("of", of, {.doc = "name of the geometry", .required = true});
+    d("scale", scale,
+      {.min = 1e-4,
+       .max = 1e4,
+       .doc =
+           "sizes of it along its axes; alike of spheres and capsules, along x and z of cylinders, cones and "
+           "height fields; meshes and height fields of one copy if all three are alike"});
+  }
+}
+
+void GeometrySpec::describe(Describer& d) {
+  d("name", name, {.doc = "by which instances find it", .required = true});
+  shape.describe_form(d);
+}
+
+void ShapeSpec::describe(Describer& d) {
+  describe_form(d);
   d("position", position, {.unit = "m", .min = -1e4, .max = 1e4, .doc = "of the shape in the body"});
   d("rotation", rotation,
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
+  d("material", material, {.doc = "name of what it is made of, in place of its body's"});
   d("palette", palette,
     {.min = -1,
      .max = 15,
@@ -78,8 +119,13 @@ void BodySpec::describe(Describer& d) {
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
   d("velocity", velocity, {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "of the centre of mass"});
   d("angular_velocity", angular_velocity, {.unit = "rad/s", .min = -1e4, .max = 1e4, .doc = "in the world"});
+  d("material", material, {.doc = "name of what it is made of; what is not given otherwise is as there"});
   d("density", density,
-    {.unit = "kg/m^3", .min = 1e-3, .max = 1e6, .doc = "of its shapes", .logarithmic = true});
+    {.unit = "kg/m^3",
+     .min = 1e-3,
+     .max = 1e6,
+     .doc = "of its shapes, if given, in place of their materials'",
+     .logarithmic = true});
   d("mass", mass,
     {.unit = "kg", .min = 0, .max = 1e12, .doc = "of the whole, in place of `density`; 0: by that"});
   d("inertia", inertia,
@@ -98,29 +144,33 @@ void BodySpec::describe(Describer& d) {
         std::tuple("lock_turn_y", &lock_turn_y, "the same of y"),
         std::tuple("lock_turn_z", &lock_turn_z, "the same of z")})
     d(key, *lock, {.doc = text});
-  d("friction", friction,
-    {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
-  d("static_friction", static_friction,
-    {.min = 0, .max = 10, .doc = "of what does not slide yet; never less than `friction`"});
+  d("friction", friction, {.min = 0, .max = 10, .doc = "as of materials, if given, in place of theirs"});
+  d("static_friction", static_friction, {.min = 0, .max = 10, .doc = "likewise"});
   d("friction_axis", friction_axis,
     {.min = -1e4,
      .max = 1e4,
      .doc = "direction in the body's frame along which `friction` acts; 0 0 0: in all alike"});
   d("friction_across", friction_across,
     {.min = 0, .max = 10, .doc = "coefficient across `friction_axis`, if there is one"});
-  d("restitution", restitution,
-    {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
-  d("rolling_resistance", rolling_resistance,
-    {.unit = "m",
-     .min = 0,
-     .max = 1e3,
-     .doc = "lever of the pressure that rolling works against; contacts take the larger"});
+  d("restitution", restitution, {.min = 0, .max = 1, .doc = "as of materials, if given, in place of theirs"});
+  d("rolling_resistance", rolling_resistance, {.unit = "m", .min = 0, .max = 1e3, .doc = "likewise"});
+  d("spinning_friction", spinning_friction, {.unit = "m", .min = 0, .max = 1e3, .doc = "likewise"});
   d("surface_velocity", surface_velocity,
     {.unit = "m/s",
      .min = -1e3,
      .max = 1e3,
      .doc = "of its surface past itself, as of a conveyor, in the body's frame"});
   d("gravity_scale", gravity_scale, {.min = -100, .max = 100, .doc = "part of gravity that acts on it"});
+  d("linear_damping", linear_damping,
+    {.unit = "1/s",
+     .min = 0,
+     .max = 1e3,
+     .doc = "rate at which its speed decays, if given, in place of the system's"});
+  d("angular_damping", angular_damping,
+    {.unit = "1/s",
+     .min = 0,
+     .max = 1e3,
+     .doc = "rate at which its turning decays, if given, in place of the system's"});
   d("layer", layer,
     {.min = 0, .max = 31, .doc = "that it is in, for `passes` and queries; obstacles are in 0"});
   d("passes", passes, {.min = 0, .max = 31, .doc = "layers whose bodies it passes through", .max_count = 32});
@@ -135,6 +185,11 @@ void Spec::describe(Describer& d) {
   d("bodies", bodies, {.doc = "bodies, or grids of them", .max_count = 100000});
   d("joints", joints, {.doc = "between bodies, or a body and the world", .max_count = 1000000});
   d("assemblies", assemblies, {.doc = "things of many bodies, built from a few numbers", .max_count = 10000});
+  d("materials", materials,
+    {.doc = "that bodies and their shapes name; the defaults are those of bodies without",
+     .max_count = 10000});
+  d("geometries", geometries,
+    {.doc = "shapes (but planes and instances) that shapes of type instance share", .max_count = 10000});
   d("colour", colour, {.doc = "what bodies that forces move are coloured by"});
 }
 
@@ -152,9 +207,9 @@ void Rigid::Params::describe(Describer& d) {
   d("substeps", substeps,
     {.min = 1, .max = 64, .doc = "parts of a step of soft_steps; more make stacks and joints stiffer"});
   d("linear_damping", linear_damping,
-    {.unit = "1/s", .min = 0, .max = 1e3, .doc = "rate at which speed decays"});
+    {.unit = "1/s", .min = 0, .max = 1e3, .doc = "rate at which speed decays, of bodies that give none"});
   d("angular_damping", angular_damping,
-    {.unit = "1/s", .min = 0, .max = 1e3, .doc = "rate at which turning decays"});
+    {.unit = "1/s", .min = 0, .max = 1e3, .doc = "rate at which turning decays, of bodies that give none"});
   d("contact_frequency", contact_frequency,
     {.unit = "Hz",
      .min = 1,

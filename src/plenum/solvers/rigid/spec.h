@@ -15,14 +15,31 @@ constexpr std::array<const char*, 3> names_of(Motion) {
   return {"dynamic", "kinematic", "fixed"};
 }
 
-enum class Form : int { sphere, box, capsule, cylinder, cone, hull, plane, mesh, height_field };
-constexpr std::array<const char*, 9> names_of(Form) {
-  return {"sphere", "box", "capsule", "cylinder", "cone", "hull", "plane", "mesh", "height_field"};
+/// instance: a geometry of the specification that many shapes may share, each with a scale of its own.
+enum class Form : int { sphere, box, capsule, cylinder, cone, hull, plane, mesh, height_field, instance };
+constexpr std::array<const char*, 10> names_of(Form) {
+  return {"sphere", "box",   "capsule", "cylinder",     "cone",
+          "hull",   "plane", "mesh",    "height_field", "instance"};
 }
 /// What is met triangle by triangle.
 constexpr bool is_surface(Form form) {
   return form == Form::mesh || form == Form::height_field;
 }
+
+/// Of a value that a body may leave to its material, or to the system.
+inline constexpr Real not_given = -1;
+
+/// What bodies and their shapes may be made of.
+struct Material {
+  std::string name = {};
+  Real density = 1000;
+  Real friction = Real(0.5);
+  Real static_friction = 0;
+  Real restitution = 0;
+  Real rolling_resistance = 0;
+  Real spinning_friction = 0;
+  void describe(Describer& d);
+};
 
 /// A shape of a body.
 struct ShapeSpec {
@@ -36,9 +53,21 @@ struct ShapeSpec {
   int columns = 2;
   Real grid_spacing = 1;
   std::vector<Real> heights = {};
+  std::string of = {};
+  Vec3 scale = Vec3::Ones();
   Vec3 position = Vec3::Zero();
   Vec3 rotation = Vec3::Zero();
+  std::string material = {};
   int palette = -1;
+  void describe(Describer& d);
+  /// What it is and how large, not where.
+  void describe_form(Describer& d);
+};
+
+/// A shape that instances name.
+struct GeometrySpec {
+  std::string name = {};
+  ShapeSpec shape = {};
   void describe(Describer& d);
 };
 
@@ -59,20 +88,23 @@ struct BodySpec {
   Vec4 orientation = Vec4(0, 0, 0, 1);  ///< unit quaternion x, y, z, w, before `rotation`; for programs
   Vec3 velocity = Vec3::Zero();
   Vec3 angular_velocity = Vec3::Zero();
-  Real density = 1000;
+  std::string material = {};
+  Real density = not_given;
   Real mass = 0;
   Vec3 inertia = Vec3::Zero();
   std::vector<PointMass> point_masses = {};
   bool lock_x = false, lock_y = false, lock_z = false;
   bool lock_turn_x = false, lock_turn_y = false, lock_turn_z = false;
-  Real friction = Real(0.5);
-  Real static_friction = 0;
+  Real friction = not_given;
+  Real static_friction = not_given;
   Vec3 friction_axis = Vec3::Zero();
   Real friction_across = 0;
-  Real restitution = 0;
-  Real rolling_resistance = 0;
+  Real restitution = not_given;
+  Real rolling_resistance = not_given;
+  Real spinning_friction = not_given;
   Vec3 surface_velocity = Vec3::Zero();
   Real gravity_scale = 1;
+  Real linear_damping = not_given, angular_damping = not_given;
   int layer = 0;
   std::vector<Index> passes = {};
   bool sensor = false;
@@ -91,6 +123,8 @@ struct Spec {
   std::vector<BodySpec> bodies;
   std::vector<JointSpec> joints = {};
   std::vector<AssemblySpec> assemblies = {};
+  std::vector<Material> materials = {};
+  std::vector<GeometrySpec> geometries = {};
   Colour colour = Colour::plain;
   void describe(Describer& d);
 };

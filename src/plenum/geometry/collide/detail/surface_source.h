@@ -60,13 +60,17 @@ bool is_outermost_vertex(const Source& source, Index v, const Point& d, double s
   });
 }
 
+/// A mesh, `scale` times as large.
 struct MeshSource {
   const SolidMesh& solid;
+  Real scale = 1, back = 1 / scale;
   mutable Index near = -1;  // nearest triangle of the last exact distance: the next place is close by
+
+  explicit MeshSource(const MeshShape& shape) : solid(*shape.solid), scale(shape.scale) {}
 
   template <class Visit>
   void overlapping(const Aabb& box, Visit&& visit) const {
-    solid.exact.bvh().overlapping(box, visit);
+    solid.exact.bvh().overlapping(box.scaled(back), visit);
   }
   /// Vertices and convex edges of triangles in leaves that meet `box`, unless is_near(centre, radius [m]) is
   /// false of a ball around them; each once, though some may be outside.
@@ -78,9 +82,8 @@ struct MeshSource {
     stack[size++] = 0;
     while (size > 0) {
       const Bvh::Node& node = tree.nodes()[static_cast<std::size_t>(stack[--size])];
-      if (!Aabb{node.low, node.high}.overlaps(box)) continue;
-      if (!is_near(Vec3(Real(0.5) * (node.low + node.high)), Real(0.5) * (node.high - node.low).norm()))
-        continue;
+      const Aabb bounds = Aabb{node.low, node.high}.scaled(scale);
+      if (!bounds.overlaps(box) || !is_near(bounds.centre(), Real(0.5) * bounds.size().norm())) continue;
       if (node.count == 0) {
         stack[size++] = node.first + 1;
         stack[size++] = node.first;
@@ -92,9 +95,11 @@ struct MeshSource {
   }
   void fetch(Index t, Index3& v, Vec3 (&x)[3]) const {
     v = solid.mesh.triangles[static_cast<std::size_t>(t)];
-    for (int k = 0; k < 3; ++k) x[k] = solid.mesh.x[static_cast<std::size_t>(v[k])];
+    for (int k = 0; k < 3; ++k) x[k] = scale * solid.mesh.x[static_cast<std::size_t>(v[k])];
   }
-  Point vertex(Index v) const { return solid.mesh.x[static_cast<std::size_t>(v)].cast<double>(); }
+  Point vertex(Index v) const {
+    return Vec3(scale * solid.mesh.x[static_cast<std::size_t>(v)]).cast<double>();
+  }
   Index opposite(Index t, int side) const {
     return solid.features.opposite[static_cast<std::size_t>(t)][side];
   }
@@ -111,7 +116,7 @@ struct MeshSource {
     return true;
   }
 
-  Aabb bounds() const { return solid.exact.bounds(); }
+  Aabb bounds() const { return solid.exact.bounds().scaled(scale); }
   /// Least half extent [m] of what may be smaller than the shape that it meets.
   double least_extent() const {
     return solid.features.is_closed ? static_cast<double>(Real(0.5) * bounds().size().minCoeff())
@@ -119,26 +124,27 @@ struct MeshSource {
   }
   /// How deep [m] another may be inside before it is nearer to the other side; open meshes have no inside.
   Real half_width() const {
-    return solid.features.is_closed ? solid.half_width : std::numeric_limits<Real>::infinity();
+    return solid.features.is_closed ? scale * solid.half_width : std::numeric_limits<Real>::infinity();
   }
   /// Whether the field alone tells that x is farther outside than `reach` [m]. Between nodes it errs by less
   /// than half of its spacing h: h/4 at a ridge of slopes +-1, 0.43 h at a spike in the middle of a cell. Of
   /// open meshes only its size is of use, as beside them a winding number tells no side.
   bool is_far(const Vec3& x, Real reach) const {
-    const Real d = solid.field.distance(x), h = solid.field.spacing();
+    const Real d = scale * solid.field.distance(back * x), h = scale * solid.field.spacing();
     return (solid.features.is_closed ? d - Real(0.5) * h : std::abs(d) - h) > reach;
   }
   /// The same, by the triangles where the field is too coarse to tell.
   bool is_beyond(const Vec3& x, Real reach) const {
     if (is_far(x, reach)) return true;
-    if (reach > solid.field.spacing()) return false;
-    const Real d = solid.exact.signed_distance(x, near).distance;
+    if (reach > scale * solid.field.spacing()) return false;
+    const Real d = scale * solid.exact.signed_distance(back * x, near).distance;
     return (solid.features.is_closed ? d : std::abs(d)) > reach;
   }
   /// Exact distance; false where an open mesh cannot tell it, beyond its border.
   bool distance(const Vec3& x, SignedDistance<Real>& d) const {
     const bool by_winding = solid.features.is_closed && solid.field.by_winding();
-    d = by_winding ? solid.exact_distance(x) : solid.exact.signed_distance(x, near);
+    d = by_winding ? solid.exact_distance(back * x) : solid.exact.signed_distance(back * x, near);
+    d.distance *= scale;
     if (solid.features.is_closed || d.distance >= 0) return std::isfinite(d.distance);
     Index3 v;
     Vec3 corner[3];
@@ -149,43 +155,51 @@ struct MeshSource {
 
   /// Where a ray from x meets the surface.
   std::optional<RayHit> first_hit(const Vec3& x, const Vec3& direction, Real t_max) const {
-    return solid.exact.intersect({x, direction, 0, t_max});
+    return solid.exact.intersect({back * x, back * direction, 0, t_max});
   }
 
   /// Surface point and normal towards which a point inside is pushed out.
   bool way_out(const Point& x, Point& surface, Point& normal) const {
-    const Vec3 at = x.cast<Real>();
+    const Vec3 at = back * x.cast<Real>();
     if (!solid.features.is_closed || !solid.exact.bounds().contains(at) || solid.field.distance(at) > 0)
       return false;
     const SignedDistance<Real> d = solid.exact.signed_distance(at);
     if (!(d.distance < 0)) return false;
     normal = d.normal.cast<double>();
-    surface = x - static_cast<double>(d.distance) * normal;
+    surface = x - static_cast<double>(scale * d.distance) * normal;
     return true;
   }
 };
 
+/// A height field, `scale` times as large.
 struct HeightSource {
   const HeightField& field;
+  Real scale = 1, back = 1 / scale;
+
+  explicit HeightSource(const HeightFieldShape& shape) : field(*shape.field), scale(shape.scale) {}
 
   template <class Visit>
   void overlapping(const Aabb& box, Visit&& visit) const {
-    field.overlapping(box, visit);
+    field.overlapping(box.scaled(back), visit);
   }
   template <class IsNear, class OnVertex, class OnEdge>
   void features(const Aabb& box, IsNear&& is_near, OnVertex&& on_vertex, OnEdge&& on_edge) const {
-    field.overlapping(box, [&](Index t) {
+    overlapping(box, [&](Index t) {
       Index3 v;
       Vec3 x[3];
-      field.fetch(t, v, x);
+      fetch(t, v, x);
       Aabb bounds;
       for (const Vec3& p : x) bounds.extend(p);
       if (bounds.overlaps(box) && is_near(bounds.centre(), Real(0.5) * bounds.size().norm()))
         features_of_triangle(*this, t, box, on_vertex, on_edge);
     });
   }
-  void fetch(Index t, Index3& v, Vec3 (&x)[3]) const { field.fetch(t, v, x); }
-  Point vertex(Index v) const { return field.vertex(v).cast<double>(); }
+  void fetch(Index t, Index3& v, Vec3 (&x)[3]) const {
+    field.fetch(t, v, x);
+    if (scale == 1) return;  // reading again what was just written costs more than all the rest
+    for (Vec3& corner : x) corner *= scale;
+  }
+  Point vertex(Index v) const { return Vec3(scale * field.vertex(v)).cast<double>(); }
   Index opposite(Index t, int side) const { return field.opposite(t, side); }
   SideBits sides(Index t) const { return field.sides(t); }
   /// Grid points belong to the cell east and south of them, at the far borders to the last one.
@@ -215,24 +229,27 @@ struct HeightSource {
 
   /// Down without end.
   Aabb bounds() const {
-    Aabb box = field.bounds();
+    Aabb box = field.bounds().scaled(scale);
     box.low[1] = -std::numeric_limits<Real>::infinity();
     return box;
   }
   double least_extent() const { return std::numeric_limits<double>::infinity(); }
   Real half_width() const { return std::numeric_limits<Real>::infinity(); }
   bool is_far(const Vec3& x, Real reach) const { return is_beyond(x, reach); }
-  bool is_beyond(const Vec3& x, Real reach) const { return field.signed_distance(x).distance > reach; }
+  bool is_beyond(const Vec3& x, Real reach) const {
+    return scale * field.signed_distance(back * x).distance > reach;
+  }
   bool distance(const Vec3& x, SignedDistance<Real>& d) const {
-    d = field.signed_distance(x);
-    return field.covers(x[0], x[2]);
+    d = field.signed_distance(back * x);
+    d.distance *= scale;
+    return field.covers(back * x[0], back * x[2]);
   }
   std::optional<RayHit> first_hit(const Vec3& x, const Vec3& direction, Real t_max) const {
-    return field.intersect({x, direction, 0, t_max});
+    return field.intersect({back * x, back * direction, 0, t_max});
   }
 
   bool way_out(const Point& x, Point& surface, Point& normal) const {
-    const Real east = static_cast<Real>(x[0]), south = static_cast<Real>(x[2]);
+    const Real east = back * static_cast<Real>(x[0]), south = back * static_cast<Real>(x[2]);
     if (!field.covers(east, south)) return false;
     const Index3 v = field.corners(field.triangle_at(east, south));
     surface = vertex(v[0]);

@@ -312,7 +312,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
           to.gap[l] = from.separation - (from.rb - from.ra).dot(c.normal) - c.round_a - c.round_b;
           to.impulse[l] = from.impulse;
           to.carried[l] = from.carried;
-          to.lever[l] = (from.ra - ra).norm();
+          to.lever[l] = c.friction * (from.ra - ra).norm() + c.spinning;
           present[p][l] = 1;
         }
       }
@@ -465,9 +465,8 @@ template <bool with_bias, bool hard>
   }
   {
     const Wide rate_of_twist = dot(n, vb.w - va.w);
-    const Wide limit = batch.friction * levered;
     const Wide wanted = batch.twist - batch.twist_mass * rate_of_twist;
-    const Wide twist = max(-limit, min(limit, wanted));
+    const Wide twist = max(-levered, min(levered, wanted));
     const Wide3 change = (twist - batch.twist) * n;
     batch.twist = twist;
     va.w -= ia.inverse * change;

@@ -3,7 +3,11 @@
 //
 // Each contact has up to four points that push along one normal (speculative while they are apart, soft where
 // they overlap), and one patch of friction at their centre of pressure: two tangential directions, bounded
-// together by the Coulomb cone, and a twist about the normal. Sub-stepped, warm-started and relaxed as in
+// together by the Coulomb cone, and a twist about the normal, bounded by the lever of the pressure about the
+// patch and by spinning friction: what the small face gives that a point stands for, of radius a at most
+// 2/3 mu a under even pressure and 3 pi/16 mu a under Hertz's (Lubkin 1951, "The torsion of elastic spheres
+// in contact"). Sliding does not lessen it, as it would (Leine & Glocker 2003, "A set-valued force law for
+// spatial Coulomb-Contensou friction"). Sub-stepped, warm-started and relaxed as in
 // Catto 2024, "Solver2D" ("soft step"); soft constraints as in Catto 2011, "Soft constraints", but about the
 // impulse that a point has carried over the last seconds instead of about zero: the multiplier method of
 // Hestenes 1969 and Powell 1969, under which a load at rest needs no overlap to hold it. The points of a
@@ -42,6 +46,7 @@ struct ContactInput {
   Real friction_ratio;    ///< in [0, 1]: part of them that acts across it
   Real restitution;       ///< in [0, 1]
   Real rolling;           ///< [m] of rolling resistance
+  Real spinning;          ///< [m] of spinning friction
   Vec3 surface_velocity;  ///< [m/s] of a's surface past itself (conveyors), minus b's
   Real size;              ///< [m] of the smaller body; lengths below are parts of it
   Real round_a,
@@ -136,7 +141,8 @@ class ContactSolver {
     Wide mass;     ///< [kg] effective; 0 for an absent point
     Wide impulse;  ///< [N s] >= 0
     Wide carried;  ///< [N s] >= 0
-    Wide lever;    ///< [m] from the patch's centre
+    Wide lever;    ///< [m] of its pressure against a twist: friction times the way from the patch's centre,
+                   ///< and spinning friction
     Wide start;    ///< [N s] impulse at the start of the sub-step
   };
   /// Where hard contacts push: anchors turn with their bodies and masses are those of the inertia there, as

@@ -35,7 +35,8 @@ std::optional<Real> first_of_cores(const Shape& shape_a, const Pose& a0, const P
     centre = x;
   };
   if (const auto* mesh = std::get_if<MeshShape>(&shape_b.variant()))
-    for (const DistanceField::Ball& ball : mesh->solid->cores) consider(ball.centre, ball.radius / 2);
+    for (const DistanceField::Ball& ball : mesh->solid->cores)
+      consider(mesh->scale * ball.centre, mesh->scale * ball.radius / 2);
   else
     consider(b.core, b.core_radius);
   return first;

@@ -35,6 +35,7 @@ void make_room(Rigid::Model& model, Rigid::State& state, std::span<const SolidBo
   model.motion.resize(n, Rigid::Motion::fixed);
   model.inertia.resize(n, Vec3::Zero());
   model.gravity_scale.resize(n, Real(0));
+  model.damping.resize(n, Vec2::Zero());
   model.locks.resize(n, 0);
   model.jointed.resize(n, 0);
   model.origin.resize(n);
@@ -48,6 +49,7 @@ void make_room(Rigid::Model& model, Rigid::State& state, std::span<const SolidBo
                                .friction = 0,
                                .restitution = 0,
                                .rolling = 0,
+                               .spinning = 0,
                                .static_friction = 0,
                                .friction_axis = Vec3::Zero(),
                                .friction_along = 1,

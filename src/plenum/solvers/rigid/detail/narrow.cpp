@@ -325,6 +325,7 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWo
       set_friction(state, ca, cb, c);
       c.restitution = std::max(ca.restitution, cb.restitution);
       c.rolling = std::max(ca.rolling, cb.rolling);
+      c.spinning = std::max(ca.spinning, cb.spinning);
       c.surface_velocity = Vec3::Zero();
       if (!ca.surface_velocity.isZero())
         c.surface_velocity += state.frames.rotation(ca.body) * ca.surface_velocity;

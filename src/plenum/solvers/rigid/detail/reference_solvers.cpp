@@ -32,14 +32,19 @@ void change_to(VelocityProblem& problem, VelocityRow& row, double impulse) {
   row.impulse = impulse;
 }
 
-void relax(VelocityProblem& problem, VelocityRow& row) {
+void relax(VelocityProblem& problem, VelocityRow& row, double lower, double upper) {
   const double k = problem.response(row) + row.softness;
   if (!(k > 0)) return;
   const double wanted = row.impulse + (row.target - problem.rate(row) - row.softness * row.impulse) / k;
-  change_to(problem, row, std::clamp(wanted, row.lower, row.upper));
+  change_to(problem, row, std::clamp(wanted, lower, upper));
+}
+void relax(VelocityProblem& problem, VelocityRow& row) {
+  relax(problem, row, row.lower, row.upper);
 }
 
 void relax(VelocityProblem& problem, const FrictionCone& cone) {
+  const double most = bound_of(problem, cone);
+  if (cone.size == 1) return relax(problem, problem.rows[cone.row], -most, most);
   VelocityRow &one = problem.rows[cone.row], &two = problem.rows[cone.row + 1];
   const RowBody &a = problem.bodies[one.a], &b = problem.bodies[one.b];
   const double m = a.inverse_mass + b.inverse_mass;
@@ -51,7 +56,6 @@ void relax(VelocityProblem& problem, const FrictionCone& cone) {
   if (!(stiffest > 0)) return;
   const Eigen::Vector2d now(one.impulse, two.impulse),
       slip(problem.rate(one) - one.target, problem.rate(two) - two.target);
-  const double most = bound_of(problem, cone);
   // Sticking, if the cone allows; else a step against the slip and back onto the cone, which ends where the
   // slip is normal to it.
   Eigen::Vector2d next = now - (k + 1e-12 * stiffest * Eigen::Matrix2d::Identity()).inverse() * slip;
@@ -108,12 +112,14 @@ bool is_free(const VelocityRow& row) {
   return std::isinf(row.lower) && std::isinf(row.upper);
 }
 
-/// Sides of a bounded pair or single of rows: impulses along directions in the rows, all at least 0, and
-/// their sum at most a bound.
+/// Sides of a bounded pair of rows, or of a single one: impulses along directions in the rows, all at least
+/// 0, and their sum at most a bound.
 struct Group {
   Index row;
   Index cone;    ///< -1: a drive
-  double start;  ///< [rad] of the first side of a cone
+  double start;  ///< [rad] of the first side of a cone of two rows
+  bool round;    ///< whether it is such a cone
+  int count() const { return round ? sides : 2; }
 };
 
 /// Impulses of a part's rows; false if there are none.
@@ -121,7 +127,8 @@ bool solve(VelocityProblem& problem, const Part& part) {
   // Places of the rows here: without bounds first.
   std::vector<Index> equal, bounded;
   std::vector<bool> in_cone(problem.rows.size(), false);
-  for (const Index c : part.cones) in_cone[problem.cones[c].row] = in_cone[problem.cones[c].row + 1] = true;
+  for (const Index c : part.cones)
+    for (Index r = 0; r < problem.cones[c].size; ++r) in_cone[problem.cones[c].row + r] = true;
   for (const Index k : part.rows) (is_free(problem.rows[k]) && !in_cone[k] ? equal : bounded).push_back(k);
   std::vector<Index> order = equal;
   order.insert(order.end(), bounded.begin(), bounded.end());
@@ -171,14 +178,14 @@ bool solve(VelocityProblem& problem, const Part& part) {
     if (problem.rows[k].lower == 0)
       pushing.push_back(k);
     else
-      groups.push_back({k, -1, 0});
+      groups.push_back({k, -1, 0, false});
   }
-  for (const Index c : part.cones) groups.push_back({problem.cones[c].row, c, 0});
+  for (const Index c : part.cones) groups.push_back({problem.cones[c].row, c, 0, problem.cones[c].size == 2});
   Eigen::VectorXd impulse = Eigen::VectorXd::Zero(m);
   const auto u = static_cast<Eigen::Index>(pushing.size()), g = static_cast<Eigen::Index>(groups.size());
   for (int turn = 0; m > 0 && turn < turns; ++turn) {
     Eigen::Index b = 0;
-    for (const Group& group : groups) b += group.cone < 0 ? 2 : sides;
+    for (const Group& group : groups) b += group.count();
     if (u + b + g > most_unknowns) return false;
     Eigen::MatrixXd along = Eigen::MatrixXd::Zero(m, u + b);  // impulses of the rows for each unknown
     Eigen::MatrixXd matrix = Eigen::MatrixXd::Zero(u + b + g, u + b + g);
@@ -188,11 +195,11 @@ bool solve(VelocityProblem& problem, const Part& part) {
     for (Eigen::Index k = 0; k < g; ++k) {
       const Group& group = groups[k];
       const Eigen::Index row = place[group.row] - e, bound = u + b + k;
-      const int count = group.cone < 0 ? 2 : sides;
+      const int count = group.count();
       for (int s = 0; s < count; ++s, ++at) {
         const double angle = group.start + 2 * std::numbers::pi * s / count;
         along(row, at) = std::cos(angle);
-        if (group.cone >= 0) along(row + 1, at) = std::sin(angle);
+        if (group.round) along(row + 1, at) = std::sin(angle);
         matrix(at, bound) = 1, matrix(bound, at) = -1;
       }
       if (group.cone < 0) {
@@ -214,7 +221,7 @@ bool solve(VelocityProblem& problem, const Part& part) {
     // A side against the slip that is left.
     const Eigen::VectorXd slip = schur * impulse + rest;
     for (Group& group : groups) {
-      if (group.cone < 0) continue;
+      if (!group.round) continue;
       const Eigen::Index row = place[group.row] - e;
       if (std::hypot(slip[row], slip[row + 1]) > 1e-9) group.start = std::atan2(-slip[row + 1], -slip[row]);
     }
@@ -241,8 +248,11 @@ void solve_by_gauss_seidel(int iterations, VelocityProblem& problem) {
 DirectReport solve_directly(VelocityProblem& problem) {
   DirectReport report;
   for (const Part& part : islands_of(problem)) {
-    report.largest =
-        std::max(report.largest, static_cast<int>(part.rows.size() + part.cones.size() * (sides - 1)));
+    // A cone of n rows has `sides`, or 2, and a bound.
+    std::size_t unknowns = part.rows.size();
+    for (const Index c : part.cones)
+      unknowns += std::size_t((problem.cones[c].size == 2 ? sides : 2) + 1 - problem.cones[c].size);
+    report.largest = std::max(report.largest, static_cast<int>(unknowns));
     if (static_cast<int>(part.rows.size()) <= most_unknowns && solve(problem, part)) continue;
     ++report.refused;
     relax(problem, part, instead);

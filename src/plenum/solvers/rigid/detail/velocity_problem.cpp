@@ -141,11 +141,16 @@ void make_problem(const JointScene& scene, std::span<const ContactInput> contact
     const Index first = problem.first_normal[k];
     double pressed = 0;
     for (int p = 0; p < c.count; ++p) pressed += double(c.points[p].impulse);
-    const auto add_cone = [&](const VelocityRow& one, const VelocityRow& two, Index from, Index count,
+    const auto add_cone = [&](std::span<const VelocityRow> rows, Index from, Index count,
                               double coefficient) {
-      problem.cones.push_back({static_cast<Index>(problem.rows.size()), from, count, coefficient});
-      problem.rows.push_back(one);
-      problem.rows.push_back(two);
+      problem.cones.push_back({static_cast<Index>(problem.rows.size()), static_cast<Index>(rows.size()), from,
+                               count, coefficient});
+      problem.rows.insert(problem.rows.end(), rows.begin(), rows.end());
+    };
+    const auto about = [&](const D3& axis) {
+      VelocityRow row = row_at(c, D3::Zero(), D3::Zero(), D3::Zero());
+      row.on_a = row.on_b = axis;
+      return row;
     };
     for (int p = 0; p < c.count && c.friction > 0; ++p) {
       const D3 ra = c.points[p].ra.cast<double>(), rb = c.points[p].rb.cast<double>();
@@ -157,14 +162,15 @@ void make_problem(const JointScene& scene, std::span<const ContactInput> contact
         row.impulse =
             length2 > 0 ? warm * part * c.friction_impulse.cast<double>().dot(row.n) / length2 : 0.0;
       }
-      add_cone(rows[0], rows[1], first + p, 1, double(c.friction));
+      add_cone(rows, first + p, 1, double(c.friction));
     }
     if (c.rolling > 0) {
-      VelocityRow rows[2] = {row_at(c, along, D3::Zero(), D3::Zero()),
-                             row_at(c, along, D3::Zero(), D3::Zero())};
-      rows[0].on_a = rows[0].on_b = along, rows[1].on_a = rows[1].on_b = n.cross(along);
-      rows[0].n.setZero(), rows[1].n.setZero();
-      add_cone(rows[0], rows[1], first, c.count, double(c.rolling));
+      const VelocityRow rows[2] = {about(along), about(n.cross(along))};
+      add_cone(rows, first, c.count, double(c.rolling));
+    }
+    if (c.spinning > 0) {
+      const VelocityRow row = about(n);
+      add_cone({&row, 1}, first, c.count, double(c.spinning));
     }
   }
   problem.first_cone.push_back(static_cast<Index>(problem.cones.size()));

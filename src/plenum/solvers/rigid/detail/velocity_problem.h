@@ -3,7 +3,8 @@
 //
 // With J the rows' Jacobian, the impulses l and the velocities v = v0 + M^-1 J^T l are to meet, row by row,
 //   lower <= l <= upper,  J v + softness l = target  (or beyond it at a bound),
-// and in each cone of friction two rows l1, l2 with |(l1, l2)| <= coefficient times the impulses that press.
+// and in each cone of friction two rows l1, l2 with |(l1, l2)| <= coefficient times the impulses that press;
+// of spinning friction one row, |l| <= that.
 // Sources: Stewart & Trinkle 1996, "An implicit time-stepping scheme for rigid body dynamics with inelastic
 // collisions and Coulomb friction"; Anitescu & Potra 1997, "Formulating dynamic multi-rigid-body contact
 // problems with friction as solvable linear complementarity problems".
@@ -35,9 +36,9 @@ struct VelocityRow {
 };
 
 struct FrictionCone {
-  Index row;           ///< and the one after it
+  Index row, size;     ///< its rows: two, or one
   Index first, count;  ///< rows that press
-  double coefficient;  ///< 1, or m of rolling
+  double coefficient;  ///< 1, or m of rolling and spinning
 };
 
 struct VelocityProblem {
@@ -45,7 +46,7 @@ struct VelocityProblem {
   std::vector<VelocityRow> rows;  ///< of joints, of contacts' normals, of cones
   std::vector<FrictionCone> cones;
   std::vector<Index> first_normal;          ///< [C + 1] of each contact
-  std::vector<Index> first_cone;            ///< [C + 1] likewise: one of each point, then rolling
+  std::vector<Index> first_cone;            ///< [C + 1] likewise: one of each point, rolling, spinning
   Index num_joint_rows = 0, num_plain = 0;  ///< rows before the normals; before those of cones
 
   double rate(const VelocityRow& row) const;

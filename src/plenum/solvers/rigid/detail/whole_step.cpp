@@ -61,7 +61,7 @@ DirectReport WholeStep::solve(const JointScene& scene, const Settings& settings,
       push += row.impulse * row.n, turn += row.impulse * row.on_a;
     }
     for (Index k = problem_.first_cone[c]; k < problem_.first_cone[c + 1]; ++k)
-      for (Index r = problem_.cones[k].row; r < problem_.cones[k].row + 2; ++r) {
+      for (Index r = problem_.cones[k].row; r < problem_.cones[k].row + problem_.cones[k].size; ++r) {
         const VelocityRow& row = problem_.rows[r];
         friction += row.impulse * row.n, turn += row.impulse * row.on_a;
       }
