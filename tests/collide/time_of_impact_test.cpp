@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <memory>
 #include <numbers>
 
 #include "collide/solids.h"
+#include "plenum/base/random.h"
 #include "plenum/geometry/collide/collide.h"
 #include "plenum/geometry/collide/gjk.h"
+#include "plenum/geometry/shapes.h"
+#include "plenum/geometry/solid_mesh.h"
 
 namespace plenum { namespace {
 
@@ -117,6 +122,87 @@ TEST(TimeOfImpact, NeverMissesAndNeverComesLate) {
   }
   EXPECT_GT(hits, 200);
   EXPECT_GT(misses, 200);
+}
+
+/// A box of triangles.
+Shape mesh_box(const Vec3& half) {
+  return MeshShape{std::make_shared<SolidMesh>(box_mesh(half, Index3(3, 2, 4)), DistanceFieldOptions{16})};
+}
+
+TEST(TimeOfImpact, OfBoxesOfTrianglesIsThatOfBoxes) {
+  const Real tolerance = Real(1e-4);
+  constexpr double rounding = 1e-5;  // as above
+  int hits = 0;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const auto any = [&](std::uint64_t stream) {
+      return Vec3(uniform4(11, i, stream).head<3>() - Vec3::Constant(Real(0.5)));
+    };
+    const Vec3 half_a(Real(0.3), Real(0.1), Real(0.4)), half_b(Real(0.2), Real(0.25), Real(0.02));
+    const Sweep a{{any(0), Quat(uniform4(12, i, 0)).normalized()}, any(1), 4 * any(2)};
+    const Sweep b{
+        {Vec3(2, 0, 0) + any(3), Quat(uniform4(12, i, 1)).normalized()}, Vec3(-4, 0, 0) + any(4), 6 * any(5)};
+    const auto expected = time_of_impact(BoxShape{half_a}, a, BoxShape{half_b}, b, 0, tolerance);
+    const auto gap = [&](Real s) {
+      const Solid sa = solid_of(BoxShape{half_a}, a.at(s)), sb = solid_of(BoxShape{half_b}, b.at(s));
+      const auto g =
+          gjk<double>(sa.support, sb.support, (b.at(s).position - a.at(s).position).cast<double>(), 1e-6);
+      return g.overlap ? 0.0 : g.distance;
+    };
+    const Shape of_a[] = {BoxShape{half_a}, mesh_box(half_a)}, of_b[] = {BoxShape{half_b}, mesh_box(half_b)};
+    for (int which = 1; which < 4; ++which) {
+      const auto hit = time_of_impact(of_a[which & 1], a, of_b[which >> 1], b, 0, tolerance);
+      ASSERT_EQ(hit.has_value(), expected.has_value()) << i;
+      if (!hit) continue;
+      ++hits;
+      // The boxes do not touch before, and are within the tolerance then.
+      for (int k = 0; k < 20; ++k) EXPECT_GT(gap(hit->s * Real(k) / 20), 0) << i << " " << which;
+      EXPECT_GT(gap(hit->s), 0) << i << " " << which;
+      EXPECT_LE(gap(hit->s), tolerance + rounding) << i << " " << which;
+    }
+    // Against a plane: the corners of the box are those of its triangles.
+    const Sweep ground{
+        {Vec3(-1, 0, 0), Quat(Eigen::AngleAxis<Real>(Real(-1.5), Vec3::UnitZ()))}, Vec3::Zero(), any(6)};
+    const auto box = time_of_impact(PlaneShape{}, ground, BoxShape{half_b}, b, 0, tolerance),
+               mesh = time_of_impact(of_b[1], b, PlaneShape{}, ground, 0, tolerance);
+    ASSERT_EQ(mesh.has_value(), box.has_value()) << i;
+    if (!mesh) continue;
+    const Vec3 up = ground.at(mesh->s).rotation * Vec3::UnitY();
+    const double height =
+        static_cast<double>(up.dot(b.at(mesh->s).position - ground.start.position) -
+                            (b.at(mesh->s).rotation.conjugate() * up).cwiseAbs().dot(half_b));
+    EXPECT_GT(height, -rounding) << i;
+    EXPECT_LE(height, tolerance + rounding) << i;
+    EXPECT_LT((mesh->normal + up).norm(), 1e-5) << i;
+  }
+  EXPECT_GT(hits, 100);
+}
+
+TEST(TimeOfImpact, ARingFliesPastWhatItsHoleTakes) {
+  // Along its axis, over a ball in its middle that fits by 1 cm, or is too large by 1 cm.
+  const Shape ring = MeshShape{
+      std::make_shared<SolidMesh>(torus_mesh(Real(0.3), Real(0.1), 64, 32), DistanceFieldOptions{16})};
+  const Sweep flight{at({0, -1, 0}), Vec3(0, 2, 0), Vec3::Zero()},
+      still{at(Vec3::Zero()), Vec3::Zero(), Vec3::Zero()};
+  EXPECT_FALSE(time_of_impact(ring, flight, SphereShape{Real(0.19)}, still, 0, Real(1e-4)));
+  const auto hit = time_of_impact(ring, flight, SphereShape{Real(0.21)}, still, 0, Real(1e-4));
+  ASSERT_TRUE(hit);
+  // Centres of tube and ball are 0.31 apart then: the ring has (0.31^2 - 0.3^2)^(1/2) to go. The polyhedron
+  // is inside of the torus by up to 0.1 (1 - cos(pi / 32)) + 0.4 (1 - cos(pi / 64)) = 1 mm, which shifts that
+  // by 4 mm.
+  EXPECT_NEAR(2 * hit->s, 1 - std::sqrt(0.31 * 0.31 - 0.09), 0.005);
+}
+
+TEST(TimeOfImpact, WhatComesFromBehindPassesASheet) {
+  const Shape sheet =
+      MeshShape{std::make_shared<SolidMesh>(grid_mesh(Vec2(2, 2), 3, 3), DistanceFieldOptions{8})};
+  const Shape ball = SphereShape{Real(0.1)};
+  const Sweep still{at(Vec3::Zero()), Vec3::Zero(), Vec3::Zero()},
+      down{at({0, 1, 0}), Vec3(0, -2, 0), Vec3::Zero()}, up{at({0, -1, 0}), Vec3(0, 2, 0), Vec3::Zero()};
+  EXPECT_FALSE(time_of_impact(sheet, still, ball, up, 0, Real(1e-4)));
+  const auto hit = time_of_impact(sheet, still, ball, down, 0, Real(1e-4));
+  ASSERT_TRUE(hit);
+  EXPECT_NEAR(hit->s, 0.45, 1e-4);
+  EXPECT_LT((hit->normal - Vec3::UnitY()).norm(), 1e-4);
 }
 
 }}  // namespace plenum

@@ -2,6 +2,7 @@
 // method, its past and the number of threads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "plenum/base/parallel.h"
@@ -79,6 +80,24 @@ TYPED_TEST(BroadPhases, FindThePairsOfBruteForce) {
     }
 }
 
+TYPED_TEST(BroadPhases, AgreeWithBruteForceOnAnyNumberOfThreads) {
+  // Enough of them for many blocks of work.
+  std::vector<Boxes> scenes;
+  std::vector<std::vector<Index2>> expected;
+  for (int step = 0; step < 3; ++step) {
+    scenes.push_back(scene(1500, 7, 7 * step));
+    expected.push_back(by_brute_force(scenes.back()));
+  }
+  for (int threads = 1; threads <= 8; ++threads) {
+    TypeParam method;
+    std::vector<Index2> pairs;
+    for (std::size_t step = 0; step < scenes.size(); ++step) {
+      with_threads(threads, [&] { method.find(scenes[step].items(), is_wanted, pairs); });
+      ASSERT_EQ(pairs, expected[step]) << threads << " threads, step " << step;
+    }
+  }
+}
+
 TYPED_TEST(BroadPhases, AllocateNothingAtRest) {
   if (!plenum_test::can_count_allocations) GTEST_SKIP() << "the sanitizer allocates itself";
   with_threads(1, [&] {
@@ -93,6 +112,52 @@ TYPED_TEST(BroadPhases, AllocateNothingAtRest) {
               }),
               0);
   });
+}
+
+/// Boxes 0.1 wide in a cube of 10.
+std::vector<Aabb> scattered(std::size_t n, std::uint64_t seed) {
+  std::vector<Aabb> boxes;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vec3 at = Real(10) * uniform4(seed, i, 0).head<3>();
+    boxes.push_back({at, at + Vec3::Constant(Real(0.1))});
+  }
+  return boxes;
+}
+
+TEST(BoxTree, IsBuiltAnewOnceItsBoxesHaveGrown) {
+  const std::size_t n = 3000;
+  const std::vector<std::uint8_t> active(n, 1);
+  const auto all = [](Index, Index) { return true; };
+  BoxTree tree;
+  std::vector<Index2> pairs;
+  std::vector<Aabb> boxes = scattered(n, 1);
+  tree.find({boxes, active}, all, pairs);
+  const std::vector<Index> order(tree.hierarchy().order().begin(), tree.hierarchy().order().end());
+  const double built = tree.hierarchy().cost();
+  // All a little further: the same tree.
+  for (Aabb& box : boxes) box = {box.low + Vec3::Constant(Real(0.05)), box.high + Vec3::Constant(Real(0.05))};
+  tree.find({boxes, active}, all, pairs);
+  EXPECT_TRUE(std::ranges::equal(order, tree.hierarchy().order()));
+  EXPECT_NEAR(tree.hierarchy().cost(), built, 0.01 * built);
+  // All elsewhere: fitted, it would be worn out, but it is as good as new.
+  boxes = scattered(n, 2);
+  Bvh worn = tree.hierarchy();
+  worn.refit([&](Index i) { return boxes[i]; });
+  EXPECT_GT(worn.cost(), 10 * BoxTree::worn_out * built);
+  with_threads(3, [&] { tree.find({boxes, active}, all, pairs); });
+  BoxTree fresh;
+  std::vector<Index2> expected;
+  fresh.find({boxes, active}, all, expected);
+  EXPECT_EQ(pairs, expected);
+  EXPECT_EQ(tree.hierarchy().cost(), fresh.hierarchy().cost());
+  EXPECT_TRUE(std::ranges::equal(tree.hierarchy().order(), fresh.hierarchy().order()));
+  // Some elsewhere, step by step: never worse than worn out.
+  for (std::uint64_t step = 3; step < 40; ++step) {
+    const std::vector<Aabb> others = scattered(n, step);
+    for (std::size_t i = step % 20; i < n; i += 20) boxes[i] = others[i];
+    tree.find({boxes, active}, all, pairs);
+    EXPECT_LE(tree.hierarchy().cost(), 1.1 * BoxTree::worn_out * built) << step;
+  }
 }
 
 TEST(BoxTree, AnswersQueriesBetweenSteps) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "geometry/reference.h"
@@ -59,6 +61,89 @@ TEST(Bvh, SurvivesCoincidentAndLopsidedItems) {
   for (int i = 0; i < 100; ++i, at *= Real(0.5)) lopsided.push_back({Vec3(at, 0, 0), Vec3(at, at, at)});
   for (int i = 0; i < 3; ++i) lopsided.insert(lopsided.end(), lopsided.begin(), lopsided.end());
   expect_sound(Bvh(lopsided), lopsided);
+}
+
+/// Boxes of three kinds: spread evenly, crowded towards a corner, and many in one place.
+std::vector<Aabb> uneven_boxes(std::size_t n, int kind) {
+  std::vector<Aabb> boxes = random_boxes(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    Aabb& box = boxes[i];
+    if (kind == 1) {
+      const Vec3 at = box.low.cwiseProduct(box.low).cwiseProduct(box.low), size = Real(0.1) * box.size();
+      box = {at, at + size.cwiseProduct(at.cwiseAbs())};
+    }
+    if (kind == 2 && i % 3 != 0) box = {Vec3::Ones(), Vec3::Ones()};
+  }
+  return boxes;
+}
+
+TEST(Bvh, TheSameNodesForAnyNumberOfThreads) {
+  Bvh::Scratch scratch;  // whatever it held before
+  for (const std::size_t n : {20000u, 1u, 1023u, 1024u, 1025u, 5050u})
+    for (int kind = 0; kind < 3; ++kind) {
+      const auto boxes = uneven_boxes(n, kind);
+      const Bvh one(boxes, 2);
+      expect_sound(one, boxes);
+      for (int threads = 1; threads <= 8; ++threads) {
+        Bvh bvh;
+        with_threads(threads, [&] { bvh.rebuild(boxes, 2, scratch); });
+        ASSERT_TRUE(std::ranges::equal(bvh.order(), one.order())) << n << " on " << threads;
+        ASSERT_EQ(bvh.nodes().size(), one.nodes().size());
+        for (std::size_t k = 0; k < one.nodes().size(); ++k) {
+          const Bvh::Node &a = bvh.nodes()[k], &b = one.nodes()[k];
+          ASSERT_TRUE(a.low == b.low && a.high == b.high && a.first == b.first && a.count == b.count)
+              << k << " of " << n << " on " << threads;
+        }
+      }
+    }
+}
+
+double half_area(const Aabb& box) {
+  const Vector3<double> s = (box.high - box.low).cast<double>();
+  return s[0] * s[1] + s[1] * s[2] + s[2] * s[0];
+}
+
+/// Cost of the tree whose cuts are found by trying all, one after the other, by the definition.
+double cost_by_definition(std::span<const Aabb> boxes, std::vector<Index> items, Index leaf_size) {
+  Aabb all, centres;
+  for (const Index i : items) all.extend(boxes[i]), centres.extend(boxes[i].centre());
+  const auto count = static_cast<Index>(items.size());
+  if (count <= leaf_size) return half_area(all) * count;
+  double best = std::numeric_limits<double>::infinity();
+  std::vector<Index> best_left, best_right;
+  for (int axis = 0; axis < 3; ++axis)
+    for (int b = 1; b < Bvh::num_bins; ++b) {
+      std::vector<Index> left, right;
+      Aabb of_left, of_right;
+      const Real scale = Real(Bvh::num_bins) / (centres.high[axis] - centres.low[axis]);
+      for (const Index i : items) {
+        const bool goes_left = (boxes[i].centre()[axis] - centres.low[axis]) * scale < Real(b);
+        (goes_left ? left : right).push_back(i);
+        (goes_left ? of_left : of_right).extend(boxes[i]);
+      }
+      if (left.empty() || right.empty()) continue;
+      const double cost =
+          half_area(of_left) * double(left.size()) + half_area(of_right) * double(right.size());
+      if (cost < best) best = cost, best_left = left, best_right = right;
+    }
+  return half_area(all) + cost_by_definition(boxes, best_left, leaf_size) +
+         cost_by_definition(boxes, best_right, leaf_size);
+}
+
+TEST(Bvh, CutsWhereTheHeuristicSays) {
+  const auto boxes = random_boxes(5000);  // large sets among them
+  std::vector<Index> items(boxes.size());
+  std::iota(items.begin(), items.end(), Index{0});
+  const double expected = cost_by_definition(boxes, items, 2);
+  const Bvh bvh(boxes, 2);
+  EXPECT_NEAR(bvh.cost(), expected, 1e-9 * expected);
+}
+
+TEST(Bvh, CostIsTheSumOfAreas) {
+  const std::vector<Aabb> boxes = {{Vec3::Zero(), Vec3(1, 2, 3)}, {Vec3(9, 0, 0), Vec3(10, 1, 1)}};
+  EXPECT_EQ(Bvh(boxes, 2).cost(), 2 * (10 * 2 + 2 * 3 + 3 * 10));
+  EXPECT_EQ(Bvh(boxes, 1).cost(), 10 * 2 + 2 * 3 + 3 * 10 + 11 + 3);
+  EXPECT_EQ(Bvh().cost(), 0);
 }
 
 TEST(Bvh, OverlapsAgreeWithExhaustion) {

@@ -1,5 +1,6 @@
 #pragma once
 // A bounding volume hierarchy: a binary tree of axis-aligned boxes over any items that have boxes.
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -12,11 +13,13 @@ namespace plenum::inline PLENUM_ABI {
 
 /// Built top-down by the binned surface area heuristic (Wald 2007, "On fast construction of SAH-based
 /// bounding volume hierarchies"), with median splits where that finds none, at most `max_depth` deep. The
-/// tree depends on the boxes alone. Queries read no items: they hand item numbers to the caller.
+/// tree and the order of its nodes depend on the boxes alone, not on the number of threads that build it.
+/// Queries read no items: they hand item numbers to the caller.
 class Bvh {
  public:
   static constexpr int max_depth = 64;
   static constexpr Index default_leaf_size = 4;
+  static constexpr int num_bins = 16;  ///< that centres are sorted into, per axis
 
   struct Node {
     Vec3 low, high;
@@ -30,15 +33,25 @@ class Bvh {
 
   /// Memory for rebuild().
   struct Scratch {
+    /// A set of items, side by side in the order, and the node over it.
     struct Task {
       Index node, begin, end;
       int depth;
     };
-    std::vector<Vec3> centres;
-    std::vector<Index> right;
-    std::vector<Task> tasks;
+    struct Bin {
+      Aabb box;
+      Index count = 0;
+    };
+    using Bins = std::array<std::array<Bin, num_bins>, 3>;  // by axis
+    std::vector<Vec3> centres;                              // [N] of the boxes
+    std::vector<Index> moved;                               // [N] items on their way to a side
+    std::vector<Index> num_left;                            // [blocks + 1] of all blocks before
+    std::vector<Bins> bins;                                 // [blocks]
+    std::vector<Node> top, below;         // of large sets; of each small one in its own part
+    std::vector<Task> subtrees;           // small sets, in order
+    std::vector<Index> num_nodes, bases;  // of each subtree, and where they will go
   };
-  /// The tree that the constructor would make. Allocates nothing once it has met as many boxes.
+  /// The tree that the constructor would make. Parallel; allocates nothing once it has met as many boxes.
   void rebuild(std::span<const Aabb> boxes, Index leaf_size, Scratch& scratch);
 
   bool empty() const { return nodes_.empty(); }
@@ -46,6 +59,10 @@ class Bvh {
   /// Item numbers, those of a leaf side by side.
   std::span<const Index> order() const { return order_; }
   Aabb bounds() const { return empty() ? Aabb{} : Aabb{nodes_[0].low, nodes_[0].high}; }
+  /// [m^2] what the surface area heuristic makes small: half the areas of the nodes, those of leaves times
+  /// their items. The work of queries of one kind grows in proportion (MacDonald and Booth 1990, "Heuristics
+  /// for ray tracing using space subdivision"). Parallel.
+  double cost() const;
 
   /// Fits the tree's boxes to items that moved; box_of(item) gives an item's box. The tree keeps its shape,
   /// so queries slow down when neighbours have moved far apart. Parallel, allocates nothing.

@@ -1,7 +1,6 @@
 #include "plenum/geometry/broad/box_grid.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace plenum::inline PLENUM_ABI {
@@ -9,13 +8,38 @@ namespace {
 
 constexpr double most_cells = 64;  // of one item
 
+constexpr std::size_t fewest_places = 1024, boxes_per_block = 256, cells_per_block = 512;
+
 /// Teschner et al. 2003, section 4.1.
-std::uint32_t hash_of(std::int32_t x, std::int32_t y, std::int32_t z) {
-  return static_cast<std::uint32_t>(x) * 73856093u ^ static_cast<std::uint32_t>(y) * 19349663u ^
-         static_cast<std::uint32_t>(z) * 83492791u;
+std::uint32_t hash_of(const Index3& cell) {
+  return static_cast<std::uint32_t>(cell[0]) * 73856093u ^ static_cast<std::uint32_t>(cell[1]) * 19349663u ^
+         static_cast<std::uint32_t>(cell[2]) * 83492791u;
 }
 
 }  // namespace
+
+/// The place of a cell, or the first one after it that is free, which becomes its.
+BoxGrid::Cell& BoxGrid::cell(const Index3& at) {
+  const std::size_t mask = cells_.size() - 1;
+  for (std::size_t k = hash_of(at) & mask;; k = (k + 1) & mask) {
+    Cell& c = cells_[k];
+    if (c.stamp == stamp_ && c.at == at) return c;
+    if (c.stamp == stamp_) continue;
+    c = {at, -1, stamp_};
+    used_.push_back(static_cast<Index>(k));
+    return c;
+  }
+}
+
+/// Doubles the table, the cells of this call in it.
+void BoxGrid::grow() {
+  std::vector<Cell> old(std::max(fewest_places, 2 * cells_.size()));
+  old.swap(cells_);
+  std::vector<Index> used;
+  used.swap(used_);
+  used_.reserve(cells_.size() / 2);
+  for (const Index k : used) cell(old[k].at).last = old[k].last;
+}
 
 void BoxGrid::find(const BoxItems& items, PairFilter wanted, std::vector<Index2>& pairs) {
   const std::size_t n = items.boxes.size();
@@ -28,57 +52,57 @@ void BoxGrid::find(const BoxItems& items, PairFilter wanted, std::vector<Index2>
     if (is_bounded(items.boxes[i])) sum += static_cast<double>(items.boxes[i].size().maxCoeff()), count += 1;
   }
   if (active_.empty()) return;
-  const double cell = count > 0 && sum > 0 ? 1.2 * sum / count : 1;
-  const auto coordinate = [&](Real x) { return std::floor(static_cast<double>(x) / cell); };
-  large_.clear(), entries_.clear();
-  is_large_.assign(n, 0);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Aabb& box = items.boxes[i];
-    double low[3], high[3], cells = 1;
-    bool fits = true;
-    for (int c = 0; c < 3; ++c) {
-      low[c] = coordinate(box.low[c]), high[c] = coordinate(box.high[c]);
-      cells *= high[c] - low[c] + 1;
-      fits &= low[c] > -1e9 && high[c] < 1e9;
+  const double per_cell = count > 0 && sum > 0 ? count / (1.2 * sum) : 1;
+  ranges_.resize(n), is_large_.resize(n);
+  parallel_for(n, boxes_per_block, [&](std::size_t begin, std::size_t end) {
+    const auto coordinate = [&](Real x) { return std::floor(static_cast<double>(x) * per_cell); };
+    for (std::size_t i = begin; i < end; ++i) {
+      const Aabb& box = items.boxes[i];
+      double cells = 1;
+      bool fits = true;
+      for (int c = 0; c < 3; ++c) {
+        const double low = coordinate(box.low[c]), high = coordinate(box.high[c]);
+        cells *= high - low + 1;
+        fits &= low > -1e9 && high < 1e9;
+        if (fits) ranges_[i].low[c] = static_cast<Index>(low), ranges_[i].high[c] = static_cast<Index>(high);
+      }
+      is_large_[i] = !fits || !(cells <= most_cells);
     }
-    if (!fits || !(cells <= most_cells)) {
-      is_large_[i] = 1;
+  });
+  ++stamp_;
+  large_.clear(), used_.clear(), entries_.clear();
+  for (std::size_t i = 0; i < n; ++i) {
+    if (is_large_[i]) {
       large_.push_back(static_cast<Index>(i));
       continue;
     }
-    for (auto x = static_cast<std::int32_t>(low[0]); x <= static_cast<std::int32_t>(high[0]); ++x)
-      for (auto y = static_cast<std::int32_t>(low[1]); y <= static_cast<std::int32_t>(high[1]); ++y)
-        for (auto z = static_cast<std::int32_t>(low[2]); z <= static_cast<std::int32_t>(high[2]); ++z)
-          entries_.push_back({x, y, z, static_cast<Index>(i)});
-  }
-  const std::size_t buckets = std::bit_ceil(std::max<std::size_t>(64, entries_.size()));
-  const auto bucket_of = [&](const Entry& e) { return hash_of(e.x, e.y, e.z) & (buckets - 1); };
-  starts_.assign(buckets + 1, 0);
-  for (const Entry& e : entries_) ++starts_[bucket_of(e) + 1];
-  for (std::size_t b = 0; b < buckets; ++b) starts_[b + 1] += starts_[b];
-  filed_.resize(entries_.size());
-  for (std::size_t k = entries_.size(); k-- > 0;) filed_[--starts_[bucket_of(entries_[k]) + 1]] = entries_[k];
-  // Bucket b now begins at starts_[b + 1].
-  found_.clear();
-  blocks_.gather(buckets, 1024, found_, [&](std::size_t begin, std::size_t end, std::vector<Index2>& list) {
-    for (std::size_t b = begin; b < end; ++b) {
-      const Index first = starts_[b + 1];
-      const Index last = b + 1 < buckets ? starts_[b + 2] : static_cast<Index>(filed_.size());
-      for (Index s = first; s < last; ++s)
-        for (Index t = s + 1; t < last; ++t) {
-          const Entry &e = filed_[s], &f = filed_[t];
-          if (e.x != f.x || e.y != f.y || e.z != f.z) continue;
-          if (!items.active[e.item] && !items.active[f.item]) continue;
-          const Aabb &p = items.boxes[e.item], &q = items.boxes[f.item];
-          if (!p.overlaps(q)) continue;
-          // Of the cells that both touch, the one with the low corner of what they share.
-          const Vec3 corner = p.low.cwiseMax(q.low);
-          if (coordinate(corner[0]) != e.x || coordinate(corner[1]) != e.y || coordinate(corner[2]) != e.z)
-            continue;
-          if (wanted(e.item, f.item)) list.push_back({std::min(e.item, f.item), std::max(e.item, f.item)});
+    const Range& range = ranges_[i];
+    for (Index x = range.low[0]; x <= range.high[0]; ++x)
+      for (Index y = range.low[1]; y <= range.high[1]; ++y)
+        for (Index z = range.low[2]; z <= range.high[2]; ++z) {
+          if (2 * used_.size() >= cells_.size()) grow();
+          Cell& c = cell({x, y, z});
+          entries_.push_back({static_cast<Index>(i), c.last});
+          c.last = static_cast<Index>(entries_.size() - 1);
         }
-    }
-  });
+  }
+  found_.clear();
+  blocks_.gather(used_.size(), cells_per_block, found_,
+                 [&](std::size_t begin, std::size_t end, std::vector<Index2>& list) {
+                   for (std::size_t k = begin; k < end; ++k) {
+                     const Cell& c = cells_[used_[k]];
+                     for (Index e = c.last; e >= 0; e = entries_[e].before) {
+                       const Index j = entries_[e].item;
+                       for (Index f = entries_[e].before; f >= 0; f = entries_[f].before) {
+                         const Index i = entries_[f].item;  // smaller: items come in order
+                         // Of the cells that both touch, the one with the low corner of what they share.
+                         if (ranges_[i].low.cwiseMax(ranges_[j].low) != c.at) continue;
+                         if (!items.active[i] && !items.active[j]) continue;
+                         if (items.boxes[i].overlaps(items.boxes[j]) && wanted(i, j)) list.push_back({i, j});
+                       }
+                     }
+                   }
+                 });
   for (const Index i : large_) {
     const auto meet = [&](Index j) {
       if (j == i || (is_large_[j] && j < i) || !items.boxes[i].overlaps(items.boxes[j])) return;

@@ -36,6 +36,12 @@ concept BroadPhase = std::default_initializable<B> &&
   b.find(items, wanted, pairs);
 };
 
+/// Room for n pairs in all; for as many again if there is less, so that maxima that creep up soon ask no
+/// more.
+inline void make_room(std::vector<Index2>& pairs, std::size_t n) {
+  if (pairs.capacity() < n) pairs.reserve(2 * n);
+}
+
 /// Sorts pairs of items below n: by counting on the first, then each short list by the second.
 class PairSorter {
  public:
@@ -67,6 +73,9 @@ class BlockPairs {
         fill(b, std::min(b + block, end), list);
       }
     });
+    std::size_t size = out.size();
+    for (std::size_t b = 0; b < blocks; ++b) size += lists_[b].size();
+    make_room(out, size);
     for (std::size_t b = 0; b < blocks; ++b) out.insert(out.end(), lists_[b].begin(), lists_[b].end());
   }
 

@@ -5,23 +5,12 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-/// Share of its largest side by which a box is fattened, and growth of the hierarchy at which it is rebuilt.
+/// Share of its largest side by which a box is fattened.
 constexpr Real fatness = Real(0.05);
-constexpr double worn_out = 1.5;
 constexpr std::size_t items_per_block = 64, pairs_per_block = 2048, usual_neighbours = 12;
 
 bool contains(const Aabb& a, const Aabb& b) {
   return (a.low.array() <= b.low.array()).all() && (a.high.array() >= b.high.array()).all();
-}
-
-/// Sum of the nodes' areas: what a query costs, up to a factor.
-double cost_of(const Bvh& tree) {
-  double sum = 0;
-  for (const Bvh::Node& node : tree.nodes()) {
-    const Vec3 d = node.high - node.low;
-    sum += static_cast<double>(d.x() * d.y() + d.y() * d.z() + d.z() * d.x());
-  }
-  return sum;
 }
 
 }  // namespace
@@ -30,7 +19,7 @@ void BoxTree::rebuild() {
   bounded_boxes_.clear();
   for (Index i : bounded_) bounded_boxes_.push_back(fat_[i]);
   tree_.rebuild(bounded_boxes_, 2, scratch_);
-  built_cost_ = cost_of(tree_);
+  built_cost_ = tree_.cost();
 }
 
 void BoxTree::find(const BoxItems& items, PairFilter wanted, std::vector<Index2>& pairs) {
@@ -75,7 +64,7 @@ void BoxTree::find(const BoxItems& items, PairFilter wanted, std::vector<Index2>
     rebuild();
   } else if (any_moved && !tree_.empty()) {
     tree_.refit([&](Index b) { return fat_[bounded_[b]]; });
-    if (cost_of(tree_) > worn_out * built_cost_) rebuild();
+    if (tree_.cost() > worn_out * built_cost_) rebuild();
   }
   if (any_stopped || !dirty_items_.empty())
     std::erase_if(close_, [&](const Index2& p) {

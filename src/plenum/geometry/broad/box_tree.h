@@ -6,12 +6,15 @@
 namespace plenum::inline PLENUM_ABI {
 
 /// Items are held in boxes somewhat larger than theirs, which stand while the items move within; a hierarchy
-/// over these (bvh.h) is fitted to those that change, and built anew by the surface area heuristic once its
-/// boxes have grown by half. Pairs of fat boxes are kept from call to call: only items that leave theirs, or
-/// become active, ask the hierarchy for their neighbours. So what rests costs a comparison for each
-/// neighbour, and what is not active nothing. Idea: Bullet's btDbvtBroadphase and Catto's b2BroadPhase.
+/// over these (bvh.h) is fitted to those that change, and built anew, on all threads, once its cost by the
+/// surface area heuristic is `worn_out` of what it was when it was built. Pairs of fat boxes are kept from
+/// call to call: only items that leave theirs, or become active, ask the hierarchy for their neighbours. So
+/// what rests costs a comparison for each neighbour, and what is not active nothing. Idea: Bullet's
+/// btDbvtBroadphase and Catto's b2BroadPhase.
 class BoxTree {
  public:
+  static constexpr double worn_out = 1.5;
+
   void find(const BoxItems& items, PairFilter wanted, std::vector<Index2>& pairs);
 
   /// Calls visit(item) for every item whose fat box overlaps `box`; items as of the last find().
@@ -23,6 +26,8 @@ class BoxTree {
       if (fat_[i].overlaps(box)) visit(i);
     });
   }
+  /// Over the fat boxes of what is not infinite; an item's number there is not the one it has here.
+  const Bvh& hierarchy() const { return tree_; }
 
  private:
   void rebuild();

@@ -9,6 +9,7 @@ void PairSorter::sort(std::size_t n, std::span<const Index2> unsorted, std::vect
   starts_.assign(n + 1, 0);
   for (const Index2& p : unsorted) ++starts_[p[0] + 1];
   for (std::size_t k = 0; k < n; ++k) starts_[k + 1] += starts_[k];
+  make_room(pairs, unsorted.size());
   pairs.resize(unsorted.size());
   for (std::size_t p = unsorted.size(); p-- > 0;) pairs[--starts_[unsorted[p][0] + 1]] = unsorted[p];
   for (std::size_t k = 0; k < n; ++k) {

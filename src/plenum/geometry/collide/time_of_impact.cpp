@@ -3,40 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plenum/geometry/collide/detail/core.h"
+#include "plenum/geometry/collide/detail/advancement.h"
+#include "plenum/geometry/collide/detail/mesh_impact.h"
 #include "plenum/geometry/collide/gjk.h"
 
 namespace plenum::inline PLENUM_ABI {
-namespace {
 
 using detail::Core;
+using detail::Gap;
+using detail::Motion;
 using detail::Point;
-
-/// A motion in double precision, relative to an origin near both shapes.
-struct Motion {
-  Point p0, velocity, spin;  // velocity and angular velocity per unit of s
-  Quaternion<double> q0;
-
-  Motion(const Sweep& sweep, const Point& origin)
-      : p0(sweep.start.position.cast<double>() - origin),
-        velocity(sweep.way.cast<double>()),
-        spin(sweep.turn.cast<double>()),
-        q0(sweep.start.rotation.cast<double>().normalized()) {}
-
-  Point position(double s) const { return p0 + s * velocity; }
-  Quaternion<double> rotation(double s) const {
-    const double angle = spin.norm();
-    if (!(angle > 0)) return q0;
-    return Quaternion<double>(Eigen::AngleAxisd(s * angle, spin / angle)) * q0;
-  }
-};
-
-struct Gap {
-  double distance, lower_bound;
-  Point normal, x;
-};
-
-}  // namespace
 
 Pose Sweep::at(Real s) const {
   const Real angle = turn.norm();
@@ -55,6 +31,9 @@ Sweep Sweep::between(const Pose& from, const Pose& to) {
 
 std::optional<Impact> time_of_impact(const Shape& shape_a, const Sweep& sweep_a, const Shape& shape_b,
                                      const Sweep& sweep_b, Real separation, Real tolerance) {
+  if (std::holds_alternative<MeshShape>(shape_a.variant()) ||
+      std::holds_alternative<MeshShape>(shape_b.variant()))
+    return detail::mesh_time_of_impact(shape_a, sweep_a, shape_b, sweep_b, separation, tolerance);
   const bool plane_a = std::holds_alternative<PlaneShape>(shape_a.variant());
   if (std::holds_alternative<PlaneShape>(shape_b.variant())) {
     if (plane_a) return std::nullopt;
@@ -70,11 +49,7 @@ std::optional<Impact> time_of_impact(const Shape& shape_a, const Sweep& sweep_a,
   const double reach_a = core_a ? core_a->reach() : 0, reach_b = b.reach();
   const double radius = (core_a ? core_a->radius() : 0) + b.radius();
   const double target = radius + static_cast<double>(separation), slack = static_cast<double>(tolerance);
-  // How far points of B get from the plane's origin, the lever of a turning plane.
-  const double lever =
-      plane_a ? std::max((mb.position(0) - ma.position(0)).norm(), (mb.position(1) - ma.position(1)).norm()) +
-                    reach_b
-              : 0;
+  const double lever = plane_a ? detail::lever_of(ma, mb, reach_b) : 0;
 
   const auto measure = [&](double s) -> Gap {
     b.place(mb.rotation(s), mb.position(s));
@@ -95,30 +70,13 @@ std::optional<Impact> time_of_impact(const Shape& shape_a, const Sweep& sweep_a,
     return {g.distance, g.lower_bound, g.normal, 0.5 * (pa + pb)};
   };
 
-  double s = 0;
-  constexpr int most_steps = 1000;
-  Gap last{};
-  for (int step = 0;; ++step) {
-    Gap gap = measure(s);
-    // What overlaps by rounding knows no normal.
-    if (step > 0 && !(gap.distance > 0)) gap.normal = last.normal, gap.x = last.x;
-    last = gap;
-    const double room = gap.lower_bound - target;
-    if (gap.distance <= target + slack || !(room > 0) || step == most_steps)
-      return Impact{static_cast<Real>(s), gap.normal.cast<Real>(), (gap.x + origin).cast<Real>()};
-    // The slab between the shapes has a fixed normal n. A point at p from its body's origin moves along n at
-    // v . n + p . (n x spin), and |p| is at most the reach.
-    const Point& n = gap.normal;
-    double closing;
-    if (plane_a && ma.spin.squaredNorm() > 0)
-      closing = (ma.velocity - mb.velocity).norm() + mb.spin.norm() * reach_b + ma.spin.norm() * lever;
-    else
-      closing = n.dot(ma.velocity - mb.velocity) + n.cross(ma.spin).norm() * reach_a +
-                n.cross(mb.spin).norm() * reach_b;
-    if (!(room < (1 - s) * closing)) return std::nullopt;
-    // Half the tolerance stays, so that there is a normal where it ends.
-    s = std::min(1.0, s + std::max(room - 0.5 * slack, 0.25 * slack) / closing);
-  }
+  const auto closing = [&](const Point& n) {
+    return plane_a ? detail::closing_on_plane(n, ma, lever, mb, reach_b)
+                   : detail::closing_along(n, ma, reach_a, mb, reach_b);
+  };
+  const auto hit = detail::advance(measure, closing, target, slack, 1);
+  if (!hit) return std::nullopt;
+  return Impact{static_cast<Real>(hit->s), hit->gap.normal.cast<Real>(), (hit->gap.x + origin).cast<Real>()};
 }
 
 }  // namespace plenum::inline PLENUM_ABI

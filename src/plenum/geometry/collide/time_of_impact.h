@@ -1,5 +1,5 @@
 #pragma once
-// When two moving convex shapes first touch.
+// When two moving shapes first touch.
 #include <optional>
 
 #include "plenum/geometry/shape.h"
@@ -29,7 +29,8 @@ struct Impact {
 /// shapes or fast their motion. At the moment returned the distance lies between separation and separation +
 /// tolerance [m, > 0]; if they start closer, that moment is 0. A motion so intricate that a thousand steps do
 /// not settle it is cut short: the moment reached is returned, before any contact. For the pairs that
-/// can_collide() knows; others give none. Allocates nothing.
+/// can_collide() knows, and for a mesh with any of these shapes, a plane or another mesh, by their triangles;
+/// what comes to an open mesh from behind its faces passes. Others give none. Allocates nothing.
 std::optional<Impact> time_of_impact(const Shape& a, const Sweep& sweep_a, const Shape& b,
                                      const Sweep& sweep_b, Real separation, Real tolerance);
 

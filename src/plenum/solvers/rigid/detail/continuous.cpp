@@ -1,6 +1,7 @@
 #include "plenum/solvers/rigid/detail/continuous.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "plenum/geometry/collide/mesh_contacts.h"
@@ -13,6 +14,12 @@ namespace {
 
 bool is_plane(const Shape& shape) {
   return std::holds_alternative<PlaneShape>(shape.variant());
+}
+bool is_mesh(const Shape& shape) {
+  return std::holds_alternative<MeshShape>(shape.variant());
+}
+bool is_height_field(const Shape& shape) {
+  return std::holds_alternative<HeightFieldShape>(shape.variant());
 }
 
 /// How far [m] a shape turned by q reaches down from its origin.
@@ -42,25 +49,59 @@ std::optional<Real> first_of_cores(const Shape& shape_a, const Pose& a0, const P
   return first;
 }
 
-/// Points that stand for a convex shape where contacts at its features do not reach, in its frame: the middle
-/// of a ball, the ends of a capsule, else the corners of the middle of its box, between its largest sides.
-/// Kept `room` [m] away from a plane, they keep the shape's middle off it however it turns.
-struct Guard {
-  Vec3 points[4];
-  int count;
+/// A point that stands for a part of a shape, in its frame. Kept `room` [m] away from a plane, it keeps its
+/// part off it however the shape turns.
+struct GuardPoint {
+  Vec3 x;
   Real room;
 };
-Guard guard_of(const Shape& shape) {
-  if (const auto* ball = std::get_if<SphereShape>(&shape.variant())) return {{Vec3::Zero()}, 1, ball->radius};
-  if (const auto* capsule = std::get_if<CapsuleShape>(&shape.variant()))
-    return {{Vec3(0, capsule->half_height, 0), Vec3(0, -capsule->half_height, 0)}, 2, capsule->radius};
-  const Aabb box = shape.bounds();
-  const Vec3 centre = box.centre(), half = box.size() / 2;
-  int thin = 0;
-  half.minCoeff(&thin);
-  const Vec3 u = half[(thin + 1) % 3] * Vec3::Unit((thin + 1) % 3),
-             v = half[(thin + 2) % 3] * Vec3::Unit((thin + 2) % 3);
-  return {{centre + u + v, centre - u + v, centre - u - v, centre + u - v}, 4, half[thin]};
+struct Guard {
+  GuardPoint points[4 * most_guards];
+  int count = 0;
+
+  void add(const Vec3& x, Real room) { points[count++] = {x, room}; }
+};
+
+/// Of a mesh, besides: where it touches, and of the balls inside it those that leave the others farthest.
+void add_spread(const MeshShape& mesh, const Vec3& touch, Guard& g) {
+  const int first = g.count;
+  g.add(touch, 0);
+  while (g.count < first + 4) {
+    const DistanceField::Ball* farthest = nullptr;
+    Real most = 0;
+    for (const DistanceField::Ball& ball : mesh.solid->cores) {
+      Real least = std::numeric_limits<Real>::max();
+      for (int k = first; k < g.count; ++k)
+        least = std::min(least, (mesh.scale * ball.centre - g.points[k].x).squaredNorm());
+      if (least > most) most = least, farthest = &ball;
+    }
+    if (!farthest) return;
+    g.add(mesh.scale * farthest->centre, mesh.scale * farthest->radius);
+  }
+}
+
+/// What stands for a shape where contacts at its features do not reach: the middle of a ball, the ends of a
+/// capsule, else the corners of the middle of its box, between its largest sides. A mesh need not come near
+/// these, as a ring does not, and has more. touch [m]: where it is touched.
+Guard guard_of(const Shape& shape, const Vec3& touch) {
+  Guard g;
+  if (const auto* ball = std::get_if<SphereShape>(&shape.variant())) {
+    g.add(Vec3::Zero(), ball->radius);
+  } else if (const auto* capsule = std::get_if<CapsuleShape>(&shape.variant())) {
+    for (const Real end : {capsule->half_height, -capsule->half_height})
+      g.add(Vec3(0, end, 0), capsule->radius);
+  } else {
+    const Aabb box = shape.bounds();
+    const Vec3 centre = box.centre(), half = box.size() / 2;
+    int thin = 0;
+    half.minCoeff(&thin);
+    const Vec3 u = half[(thin + 1) % 3] * Vec3::Unit((thin + 1) % 3),
+               v = half[(thin + 2) % 3] * Vec3::Unit((thin + 2) % 3);
+    for (const Vec3& corner : {Vec3(u + v), Vec3(v - u), Vec3(-u - v), Vec3(u - v)})
+      g.add(centre + corner, half[thin]);
+  }
+  if (const auto* mesh = std::get_if<MeshShape>(&shape.variant())) add_spread(*mesh, touch, g);
+  return g;
 }
 
 }  // namespace
@@ -106,62 +147,75 @@ bool needs_guard(const Rigid::Model& model, const Rigid::State& state, const Rig
   const Rigid::Collider &a = model.colliders[i], &b = model.colliders[j];
   const bool swift_a = is_swift(w.ways[i], a), swift_b = is_swift(w.ways[j], b);
   if (!(swift_a || swift_b)) return false;
-  // Planes are met by all that what is round has, but by four of the corners that others have.
-  if ((is_plane(model.shapes[a.shape]) && b.round > 0) || (is_plane(model.shapes[b.shape]) && a.round > 0))
+  const Shape &shape_a = model.shapes[a.shape], &shape_b = model.shapes[b.shape];
+  // Below height fields all is solid, and what moves past meshes that stand is met by its balls.
+  if (is_height_field(shape_a) || is_height_field(shape_b)) return false;
+  const auto moves = [&](const Rigid::Collider& c) { return state.frames.inverse_mass[c.body] > 0; };
+  if ((is_mesh(shape_a) || is_mesh(shape_b)) && !(is_mesh(shape_a) && moves(a)) &&
+      !(is_mesh(shape_b) && moves(b)))
     return false;
+  // Planes are met by all that what is round has, but by four of the corners that others have.
+  if ((is_plane(shape_a) && b.round > 0) || (is_plane(shape_b) && a.round > 0)) return false;
   const Frames& f = state.frames;
   const Real way = dt * ((f.v[b.body] - f.v[a.body]).norm() + f.w[a.body].norm() * model.reach[a.body] +
                          f.w[b.body].norm() * model.reach[b.body]);
   return (swift_a && is_swift(way, a)) || (swift_b && is_swift(way, b));
 }
 
-bool guard(const Rigid::Model& model, const Rigid::State& state, const Rigid::Collider& a,
-           const Rigid::Collider& b, const Sweep& sweep_a, const Sweep& sweep_b, const Manifold& now,
-           Manifold& m, Vec3 (&apart)[4]) {
+int num_guards(const Shape& a, const Shape& b) {
+  return is_mesh(a) || is_mesh(b) ? most_guards : 1;
+}
+
+Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid::Collider& a,
+              const Rigid::Collider& b, const Sweep& sweep_a, const Sweep& sweep_b,
+              std::span<const Manifold> now, Manifold* m, Vec3* apart) {
   const Shape &shape_a = model.shapes[a.shape], &shape_b = model.shapes[b.shape];
   const Pose& a0 = sweep_a.start;
-  const bool touches = std::any_of(now.points, now.points + now.count,
-                                   [](const Manifold::Point& p) { return p.separation <= 0; });
+  const Manifold* nearest = nullptr;
+  const Manifold::Point* nearest_point = nullptr;
+  for (const Manifold& contact : now)
+    for (const Manifold::Point* p = contact.points; p != contact.points + contact.count; ++p)
+      if (!nearest || p->separation < nearest_point->separation) nearest = &contact, nearest_point = p;
   std::optional<Impact> impact;
-  if (!touches)
+  if (!(nearest && nearest_point->separation <= 0))
     impact = time_of_impact(shape_a, sweep_a, shape_b, sweep_b, 0, Real(0.01) * std::min(a.size, b.size));
   Real s = 0, slack = 0;
   Vec3 n, x;  // the plane, in the world, when it is touched
-  if (impact && impact->s > 0) {
+  const Guarded how = impact && impact->s > 0 ? Guarded::by_impact : Guarded::by_contact;
+  if (how == Guarded::by_impact) {
     s = impact->s, n = impact->normal, x = impact->x;
-  } else if (now.count > 0) {
+  } else if (nearest) {
     // The contacts that there are have the first word.
-    const auto* nearest = std::min_element(
-        now.points, now.points + now.count,
-        [](const Manifold::Point& p, const Manifold::Point& q) { return p.separation < q.separation; });
-    n = a0.rotation * now.normal, x = a0 * nearest->x;
+    n = a0.rotation * nearest->normal, x = a0 * nearest_point->x;
     slack = Real(0.25) * std::min(a.size, b.size);
   } else {
-    return false;
+    return Guarded::no;
   }
   // The lighter one is guarded, from a plane that moves with the other.
   const bool guards_a = state.frames.inverse_mass[a.body] > state.frames.inverse_mass[b.body];
   const Sweep &of_plane = guards_a ? sweep_b : sweep_a, &of_guard = guards_a ? sweep_a : sweep_b;
   const Pose plane = of_plane.at(s), guarded = of_guard.at(s);
   const Vec3 out = guards_a ? Vec3(-n) : n;  // towards the guarded one
-  const Guard g = guard_of(guards_a ? shape_a : shape_b);
-  m.normal = a0.rotation.conjugate() * n;
-  m.count = g.count;
+  const Guard g = guard_of(guards_a ? shape_a : shape_b, guarded.to_local(x));
   for (int k = 0; k < g.count; ++k) {
+    const auto [point, room] = g.points[k];
     // What is round touches with its surface, wherever that is then; the rest with the points themselves.
     const bool is_round = (guards_a ? a : b).round > 0;
-    const Vec3 inward = is_round ? Vec3(-g.room * out) : Vec3(Vec3::Zero());
-    const Vec3 then = guarded * g.points[k] + inward;
+    const Vec3 inward = is_round ? Vec3(-room * out) : Vec3(Vec3::Zero());
+    const Vec3 then = guarded * point + inward;
     const Real height = out.dot(then - x),
-               keeps = is_round ? std::min(height, Real(0)) : std::min(height, g.room);
+               keeps = is_round ? std::min(height, Real(0)) : std::min(height, room);
     // Where the two that will be above each other are now.
-    const Vec3 above = of_guard.start * g.points[k] + inward,
+    const Vec3 above = of_guard.start * point + inward,
                below = of_plane.start * plane.to_local(then - height * out);
     const Real gap = std::max(out.dot(above - below) - keeps, Real(0)) + slack;
-    m.points[k] = {a0.to_local(Real(0.5) * (above + below)), gap, guard_id + std::uint32_t(k)};
+    Manifold& points = m[k / 4];
+    points.normal = a0.rotation.conjugate() * n;
+    points.points[k % 4] = {a0.to_local(Real(0.5) * (above + below)), gap, guard_id + std::uint32_t(k % 4)};
+    points.count = k % 4 + 1;
     apart[k] = guards_a ? Vec3(below - above) : Vec3(above - below);
   }
-  return true;
+  return how;
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail

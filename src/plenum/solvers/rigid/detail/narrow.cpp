@@ -147,10 +147,8 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
     w.first_slot[p] = static_cast<Index>(slots);
     const Index i = w.pairs[p][0], j = w.pairs[p][1];
     const Shape &a = model.shapes[model.colliders[i].shape], &b = model.shapes[model.colliders[j].shape];
-    if (is_surface(a) || is_surface(b))
-      slots += SurfaceManifolds::most;
-    else
-      slots += needs_guard(model, state, w, dt, i, j) ? 2 : 1;
+    slots += is_surface(a) || is_surface(b) ? SurfaceManifolds::most : 1;
+    if (needs_guard(model, state, w, dt, i, j)) slots += static_cast<std::size_t>(num_guards(a, b));
   }
   w.first_slot[n] = static_cast<Index>(slots);
   w.manifolds.resize(slots), w.caches.resize(slots), w.previous.resize(slots), w.pair_of.resize(slots);
@@ -160,8 +158,10 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
       const Index i = w.pairs[p][0], j = w.pairs[p][1];
       const Rigid::Collider &ci = model.colliders[i], &cj = model.colliders[j];
       const Shape &shape_i = model.shapes[ci.shape], &shape_j = model.shapes[cj.shape];
-      const Index slot = w.first_slot[p], room = w.first_slot[p + 1] - slot;
-      for (Index s = slot; s < slot + room; ++s) {
+      const bool with_surface = is_surface(shape_i) || is_surface(shape_j);
+      const Index slot = w.first_slot[p], room = with_surface ? SurfaceManifolds::most : 1;
+      const bool guarded = w.first_slot[p + 1] - slot > room;  // in the last slots
+      for (Index s = slot; s < w.first_slot[p + 1]; ++s) {
         w.pair_of[s] = static_cast<Index>(p);
         w.previous[s] = -1;
         w.caches[s] = {};
@@ -180,7 +180,12 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
                               ? Real(0.005) * std::min(ci.size, cj.size) + way_between(w, i, j)
                               : w.margins[i] + w.margins[j];
       Manifold* const out = &w.manifolds[slot];
-      if (is_surface(shape_i) || is_surface(shape_j)) {
+      const auto make_guard = [&](int contacts) {
+        for (Index s = slot + room; s < w.first_slot[p + 1]; ++s) w.manifolds[s].count = 0;
+        return guard(model, state, ci, cj, sweep(ci), sweep(cj), {out, static_cast<std::size_t>(contacts)},
+                     out + room, &w.apart[4 * static_cast<std::size_t>(slot + room)]);
+      };
+      if (with_surface) {
         // First the mesh, else the height field.
         const bool swap = is_mesh(shape_j) ? !is_mesh(shape_i) : !is_surface(shape_i);
         const auto moves = [&](const Rigid::Collider& c) { return state.frames.inverse_mass[c.body] > 0; };
@@ -203,8 +208,9 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
             out[s].count = 0;
           }
         }
+        const Guarded how = guarded ? make_guard(found.count) : Guarded::no;
         const bool swift = is_swift(w.ways[i], ci) || is_swift(w.ways[j], cj);
-        if (swift && !is_plane(other) && found.count < room) {
+        if (swift && !is_plane(other) && how != Guarded::by_impact && found.count < room) {
           // Of the one that goes farther for its size the ball stands for it.
           const bool i_goes =
               ci.core_radius > 0 && (!(cj.core_radius > 0) || w.ways[i] * cj.size > w.ways[j] * ci.size);
@@ -217,10 +223,11 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
             m.count = 0;
           }
         }
+        // Guards are made anew in every step; they come last.
+        while (first < past && old.id[past - 1][0] == guard_id) --past;
         match(old, first, past, out, found.count, &w.previous[slot]);
         continue;
       }
-      // Guards are made anew in every step.
       while (first < past && old.id[first][0] == guard_id) ++first;
       if (past > first) {
         w.previous[slot] = first;
@@ -228,7 +235,7 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
       }
       const Pose b_in_a{a.to_local(b.position), (a.rotation.conjugate() * b.rotation).normalized()};
       // Balls turn without a change, and are quickly found.
-      const bool keeps = room == 1 && !is_ball(shape_i) && !is_ball(shape_j);
+      const bool keeps = !guarded && !is_ball(shape_i) && !is_ball(shape_j);
       if (keeps && past > first &&
           carry_over(seen_of(old, first, *out), b_in_a, margin, std::min(ci.size, cj.size), *out)) {
         w.carried_over[slot] = 1;
@@ -241,7 +248,7 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
       const Pose stands = from_j ? Pose{frame.to_local(other.position),
                                         (frame.rotation.conjugate() * other.rotation).normalized()}
                                  : b_in_a;
-      if (room == 1 && past == first) {
+      if (!guarded && past == first) {
         const auto near = state.near.pair.begin();
         const auto end = near + w.near_starts[i + 1];
         const auto here = std::lower_bound(near + w.near_starts[i], end, w.pairs[p], is_before);
@@ -257,15 +264,12 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
         }
       }
       *out = collide(shape_i, shape_j, b_in_a, margin, w.caches[slot]);
-      if (out->count == 0 && room == 1)
+      if (guarded)
+        make_guard(1);
+      else if (out->count == 0)
         w.seen[slot] = {stands, std::max(out->apart, margin)};
       else if (keeps)
         w.seen[slot] = {b_in_a, margin};
-      if (room == 1) continue;
-      Vec3 apart[4];
-      out[1].count = 0;
-      if (guard(model, state, ci, cj, sweep(ci), sweep(cj), out[0], out[1], apart))
-        std::copy(apart, apart + out[1].count, &w.apart[4 * std::size_t(slot) + 4]);
     }
   });
   for (std::size_t s = 0; s < slots; ++s)
@@ -382,6 +386,9 @@ void keep_contacts(const Rigid::Contacts& old, const RigidWorkspace& w, Rigid::C
 
 void keep_near(const RigidWorkspace& w, Rigid::Near& near) {
   near.pair.clear(), near.seen.clear(), near.cache.clear();
+  // There are no more than pairs, whose list has room to spare.
+  const std::size_t room = w.pairs.capacity();
+  near.pair.reserve(room), near.seen.reserve(room), near.cache.reserve(room);
   for (std::size_t p = 0; p < w.pairs.size(); ++p) {
     const auto slot = static_cast<std::size_t>(w.first_slot[p]);
     if (w.manifolds[slot].count > 0 || !(w.seen[slot].margin >= 0)) continue;
