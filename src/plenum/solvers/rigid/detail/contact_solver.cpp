@@ -227,7 +227,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
   points_.resize(num_points);
   sums_.assign(any_booked ? num_batches : 0, Sums{});
 
-  const Real h = settings.h;
+  const Real h = settings.h, unit = h / settings.impulse_time;
   const auto softness = [&](Real hertz, Real& bias, Real& mass, Real& impulse) {
     const Real omega = 2 * Real(std::numbers::pi) * std::min(hertz, Real(0.25) / h);
     const Real a1 = 2 * settings.damping_ratio + h * omega, a2 = h * omega * a1, a3 = 1 / (1 + a2);
@@ -288,10 +288,11 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         batch.round_a[l] = c.round_a, batch.round_b[l] = c.round_b;
         batch.slide[l] = c.surface_velocity.dot(tangent);
         batch.slide_across[l] = c.surface_velocity.dot(other);
-        batch.along[l] = c.friction_impulse.dot(tangent);
-        batch.across[l] =
-            c.friction_ratio > 0 ? c.friction_impulse.dot(other) / (c.friction_ratio * c.friction_ratio) : 0;
-        batch.twist[l] = c.twist_impulse;
+        batch.along[l] = unit * c.friction_impulse.dot(tangent);
+        batch.across[l] = c.friction_ratio > 0
+                              ? unit * c.friction_impulse.dot(other) / (c.friction_ratio * c.friction_ratio)
+                              : 0;
+        batch.twist[l] = unit * c.twist_impulse;
         // The patch: the centre of pressure, or of the points while nothing presses.
         Real sum = 0;
         for (int p = 0; p < c.count; ++p) sum += c.points[p].impulse;
@@ -310,8 +311,8 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
           set(to.ra, l, from.ra);
           set(to.rb, l, from.rb);
           to.gap[l] = from.separation - (from.rb - from.ra).dot(c.normal) - c.round_a - c.round_b;
-          to.impulse[l] = from.impulse;
-          to.carried[l] = from.carried;
+          to.impulse[l] = unit * from.impulse;
+          to.carried[l] = unit * from.carried;
           to.lever[l] = (from.ra - ra).norm();
           present[p][l] = 1;
         }
@@ -721,6 +722,7 @@ void ContactSolver::given(std::span<ContactGift> out) const {
 }
 
 void ContactSolver::store(std::span<ContactInput> contacts) const {
+  const Real unit = settings_.impulse_time / settings_.h;
   parallel_for(batches_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
       const Batch& batch = batches_[b];
@@ -729,12 +731,13 @@ void ContactSolver::store(std::span<ContactInput> contacts) const {
         if (batch.contact[l] < 0) continue;
         ContactInput& c = contacts[batch.contact[l]];
         for (int p = 0; p < c.count; ++p) {
-          c.points[p].impulse = points[p].impulse[l];
+          c.points[p].impulse = unit * points[p].impulse[l];
           c.points[p].carried += carry_rate * (c.points[p].impulse - c.points[p].carried);
         }
         const Vec3 n = get(batch.normal, l), t = get(batch.tangent, l);
-        c.friction_impulse = batch.along[l] * t + (batch.across[l] * batch.across_part[l]) * n.cross(t);
-        c.twist_impulse = batch.twist[l];
+        c.friction_impulse =
+            unit * (batch.along[l] * t + (batch.across[l] * batch.across_part[l]) * n.cross(t));
+        c.twist_impulse = unit * batch.twist[l];
         c.bounced = batch.bounced >> l & 1;
       }
     }
