@@ -90,4 +90,26 @@ TEST(RigidSize, ImpulsesMeanTheSameHoweverManySubstepsThereAre) {
   }
 }
 
+// Just past the angle of friction a block gains g (sin - mu cos) = g sqrt(1 + mu^2) sin(beyond), Coulomb's
+// law. What rounds positions lets contacts tremble, the more the larger they are; that adds no friction: a
+// part e of the load would take e mu g cos from the gain, and e = 3e-5 is 2 % of it.
+TEST(RigidSize, BlocksSlideAsCoulombSaysWhateverTheirSize) {
+  constexpr double friction = 0.5, beyond = 0.03 * 3.14159265358979 / 180;
+  const double angle = std::atan(friction) + beyond,
+               gain = 9.81 * std::sqrt(1 + friction * friction) * std::sin(beyond);
+  for (const double size : {0.01, 0.1, 1.0, 10.0, 100.0}) {
+    const rigid::BodySpec plane = validation::slope(angle, friction, size);
+    rigid::BodySpec block =
+        validation::box(Vec3(Real(0.5), Real(0.25), Real(0.5)) * Real(size),
+                        Vec3(Real(0.25 * std::sin(angle)), Real(0.25 * std::cos(angle)), 0) * Real(size));
+    block.rotation = plane.rotation, block.friction = plane.friction;
+    RigidScene scene({.bodies = {plane, block}});
+    const auto speed = [&] { return scene.state.frames.v[1].cast<double>().dot(validation::down(angle)); };
+    for (int k = 0; k < 60; ++k) scene.step();
+    const double before = speed();
+    for (int k = 0; k < 180; ++k) scene.step();
+    EXPECT_NEAR((speed() - before) / 3, gain, 0.02 * gain) << size << " m";
+  }
+}
+
 }}  // namespace plenum

@@ -459,8 +459,9 @@ template <bool with_bias, bool hard>
   // Friction first: what keeps bodies apart has the last word.
   Wide pressed{}, levered{};
   for (int p = 0; p < batch.count; ++p) {
-    // What pushes overlap apart takes from the impulse for a moment; friction does not follow it.
-    const Wide presses = max(points[p].impulse, points[p].start);
+    // What pushes overlap apart changes the impulse for a moment; friction does not follow it. Those that the
+    // sub-steps end with add up to the load.
+    const Wide presses = points[p].start > zero ? points[p].start : points[p].impulse;
     pressed += presses;
     levered += presses * points[p].lever;
   }
