@@ -569,22 +569,28 @@ template <bool with_bias, bool hard>
   // point. Where one would have to pull, they are taken in turn.
   bool in_turn = batch.count == 1;
   if (!in_turn) {
-    Wide error[4], least = zero, most = zero, held = zero;
+    Wide error[4], least = zero;
     for (int p = 0; p < batch.count; ++p) error[p] = scale[p] * (speed[p] + bias[p]);
     for (int p = 0; p < batch.count; ++p) {
       Wide sum = keep[p] * (points[p].impulse - points[p].carried);
       for (int q = 0; q < batch.count; ++q) sum += batch.block[p > q ? low(p, q) : low(q, p)] * error[q];
       change[p] = -sum;
       least = min(least, points[p].impulse - sum);
-      most = max(most, points[p].impulse - sum), held += points[p].impulse;
     }
-    const auto is_hard = batch.soft_impulse == zero;
-    // Where all would, rounding apart, all let go: in turn the first to do so would turn the bodies, and the
-    // others hold on to some of what pushed overlap apart.
-    const auto lets_go = (least < zero) & (most <= fill(released) * held) & ~is_hard;
     // What is hard asks for more than a matrix bears whose points are close together.
-    const auto pulls = ((least < zero) & ~lets_go) | is_hard;
+    const auto is_hard = batch.soft_impulse == zero;
+    auto pulls = (least < zero) | is_hard, lets_go = least > zero;
     in_turn = any(pulls);
+    if (in_turn) {
+      // Where all would, rounding apart, all let go: in turn the first to do so would turn the bodies, and
+      // the others hold on to some of what pushed overlap apart.
+      Wide most = zero, held = zero;
+      for (int p = 0; p < batch.count; ++p)
+        most = max(most, points[p].impulse + change[p]), held += points[p].impulse;
+      lets_go = (least < zero) & (most <= fill(released) * held) & ~is_hard;
+      pulls = pulls & ~lets_go;
+      in_turn = any(pulls);
+    }
     Wide sum{};
     Wide3 ra{zero, zero, zero}, rb = ra;
     for (int p = 0; p < batch.count; ++p) {
