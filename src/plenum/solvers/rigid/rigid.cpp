@@ -317,10 +317,10 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
     state.time += static_cast<double>(dt);
     state.dt = dt;
   }
-  report.measure("sub-steps", substeps);
   report.measure("contacts", static_cast<double>(w.contacts.size()));
   report.measure("awake", static_cast<double>(w.active.size()));
   report.measure("pairs", static_cast<double>(w.pairs.size()));
+  report.measure("sub-steps", substeps);
   return report;
 }
 

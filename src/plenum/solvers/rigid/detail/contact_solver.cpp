@@ -357,7 +357,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         // the slip of a cube would be left over, which on a slope that just holds it slides on for seconds.
         Wide pressed{};
         for (int p = 0; p < batch.count; ++p) pressed += points[p].impulse;
-        const auto is_new = pressed == zero;
+        const auto is_new = (pressed == zero) & (present[0] > zero);
         if (any(is_new)) {
           const Wide3 other = batch.across_axis();
           const Wide3 a1 = cross(batch.ra, batch.tangent), a2 = cross(batch.ra, other),
@@ -579,7 +579,7 @@ template <bool with_bias, bool hard>
     }
     // What is hard asks for more than a matrix bears whose points are close together.
     const auto is_hard = batch.soft_impulse == zero;
-    auto pulls = (least < zero) | is_hard, lets_go = least > zero;
+    auto pulls = (least < zero) | is_hard;
     in_turn = any(pulls);
     if (in_turn) {
       // Where all would, rounding apart, all let go: in turn the first to do so would turn the bodies, and
@@ -587,14 +587,15 @@ template <bool with_bias, bool hard>
       Wide most = zero, held = zero;
       for (int p = 0; p < batch.count; ++p)
         most = max(most, points[p].impulse + change[p]), held += points[p].impulse;
-      lets_go = (least < zero) & (most <= fill(released) * held) & ~is_hard;
+      const auto lets_go = (least < zero) & (most <= fill(released) * held) & ~is_hard;
       pulls = pulls & ~lets_go;
       in_turn = any(pulls);
+      for (int p = 0; p < batch.count; ++p)
+        change[p] = pulls ? zero : lets_go ? -points[p].impulse : change[p];
     }
     Wide sum{};
     Wide3 ra{zero, zero, zero}, rb = ra;
     for (int p = 0; p < batch.count; ++p) {
-      change[p] = pulls ? zero : lets_go ? -points[p].impulse : change[p];
       points[p].impulse += change[p];
       sum += change[p];
       ra += change[p] * points[p].ra, rb += change[p] * points[p].rb;

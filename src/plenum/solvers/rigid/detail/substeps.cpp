@@ -28,7 +28,8 @@ int count_substeps(const Rigid::Model& model, const Rigid::Params& params, const
   const auto wanted = [&](Index i) { return weighs(i) * dt * dt / (froude * model.reach[i]); };
   Real squared = Real(least * least);
   const bool any_small = std::any_of(w.active.begin(), w.active.end(), [&](Index i) {
-    return model.motion[i] == Rigid::Motion::dynamic && wanted(i) > squared;
+    return model.motion[i] == Rigid::Motion::dynamic &&
+           weighs(i) * dt * dt > squared * froude * model.reach[i];
   });
   if (!any_small || most == least) return least;
   for (std::size_t k = 0; k < w.contacts.size(); ++k) {
