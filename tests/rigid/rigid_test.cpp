@@ -91,6 +91,22 @@ TEST(Rigid, AStackOfTwentyStands) {
   EXPECT_LT(errors.drift, 0.003);
 }
 
+// Two boxes that overlap are pushed apart straight, and keep nothing of the speed at which that is done: 4 of
+// their sizes a second at most (ContactSettings::push_speed), of which 1 % may stay.
+TEST(Rigid, BoxesThatOverlapPartWithoutSpeedOrSpin) {
+  for (const double overlap : {0.02, 0.1}) {
+    RigidScene scene({.bodies = {validation::unit_box(0, 0, 0), validation::unit_box(0, 1 - overlap, 0)}});
+    scene.params.gravity.setZero();
+    for (int k = 0; k < 60; ++k) scene.step();
+    const Frames& f = scene.state.frames;
+    EXPECT_NEAR(f.x[1].y() - f.x[0].y(), 1, 0.01);
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_LT(f.v[i].norm(), 0.04) << overlap << " m";
+      EXPECT_LT(f.w[i].norm(), 0.04) << overlap << " m";
+    }
+  }
+}
+
 TEST(Rigid, AStackStandsForEverySizeAndDensity) {
   for (const double size : {0.01, 1.0, 100.0})
     for (const double density : {1.0, 1e4}) {

@@ -332,13 +332,26 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
                 moves || !(is_surface(shape) || std::holds_alternative<PlaneShape>(shape.variant()));
             const auto core =
                 has_core ? detail::core_of(shape, sizes[s]) : std::pair<Vec3, Real>(Vec3::Zero(), Real(0));
-            model.colliders.push_back({i, first_shape + static_cast<Index>(s), local, grip.sliding,
-                                       material.restitution, material.rolling_resistance,
-                                       material.spinning_friction, grip.at_rest, turned_back * grip.axis,
-                                       grip.along, grip.across, turned_back * body.surface_velocity, sizes[s],
-                                       detail::round_of(shape), core.first, core.second,
-                                       std::uint32_t{1} << body.layer, mask, body.sensor,
- detail::spread_of(shape)});
+            model.colliders.push_back({i,
+                                       first_shape + static_cast<Index>(s),
+                                       local,
+                                       grip.sliding,
+                                       material.restitution,
+                                       material.rolling_resistance,
+                                       material.spinning_friction,
+                                       grip.at_rest,
+                                       turned_back * grip.axis,
+                                       grip.along,
+                                       grip.across,
+                                       turned_back * body.surface_velocity,
+                                       sizes[s],
+                                       detail::round_of(shape),
+                                       core.first,
+                                       core.second,
+                                       std::uint32_t{1} << body.layer,
+                                       mask,
+                                       body.sensor,
+                                       detail::spread_of(shape)});
             model.meshes.push_back(shapes[s].drawn);
             model.palette.push_back(body.shapes[s].palette >= 0 ? body.shapes[s].palette
                                     : moves                     ? colour

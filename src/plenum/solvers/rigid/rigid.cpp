@@ -11,6 +11,7 @@
 #include "plenum/solvers/rigid/detail/locks.h"
 #include "plenum/solvers/rigid/detail/narrow.h"
 #include "plenum/solvers/rigid/detail/rest.h"
+#include "plenum/solvers/rigid/detail/substeps.h"
 #include "plenum/solvers/rigid/detail/touch.h"
 #include "plenum/solvers/rigid/detail/turning.h"
 #include "plenum/solvers/rigid/detail/workspace.h"
@@ -252,12 +253,15 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   detail::make_contacts(model, state, w);
   load_bodies(model, state, w);
   const bool softly = params.solver == Method::soft_steps;
-  const Real h = softly ? dt / static_cast<Real>(params.substeps) : dt;
+  const int substeps = softly ? detail::count_substeps(model, params, w, dt) : 1;
+  const Real h = dt / static_cast<Real>(substeps);
   const detail::JointScene scene{model, state, w.bodies, w.q, w.stirs, static_cast<double>(h)};
   {
     const StageTimer timer(report.stages, "prepare");
-    detail::ContactSettings settings{.h = h};
-    settings.hertz = params.contact_frequency;
+    detail::ContactSettings settings{.h = h, .impulse_time = dt / static_cast<Real>(params.substeps)};
+    // Shorter sub-steps for smaller bodies are as many times firmer.
+    settings.hertz =
+        params.contact_frequency * static_cast<Real>(substeps) / static_cast<Real>(params.substeps);
     settings.damping_ratio = params.contact_damping;
     settings.restitution_threshold = params.restitution_threshold;
     if (softly) w.solver.prepare(w.contacts, w.bodies, settings), w.joints.start(scene);
@@ -269,7 +273,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
     const StageTimer timer(report.stages, "solve");
     const bool contacts = !w.contacts.empty(), joints = !w.joints.empty();
     w.solver.restitute(w.bodies);
-    for (int k = 0; k < params.substeps; ++k) {
+    for (int k = 0; k < substeps; ++k) {
       push_bodies(model, params, h, w);
       if (k > 0) w.solver.collect();
       w.solver.warm_start(w.bodies);
@@ -284,7 +288,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
       w.solver.restitute(w.bodies);
       w.solver.solve(w.bodies, false);
       if (joints) {
-        w.joints.relax(scene, w.bodies, contacts || k + 1 == params.substeps);
+        w.joints.relax(scene, w.bodies, contacts || k + 1 == substeps);
         w.joints.collect();
       }
       hold_axes(model, w);
@@ -321,6 +325,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   report.measure("contacts", static_cast<double>(w.contacts.size()));
   report.measure("awake", static_cast<double>(w.active.size()));
   report.measure("pairs", static_cast<double>(w.pairs.size()));
+  report.measure("sub-steps", substeps);
   return report;
 }
 

@@ -91,7 +91,8 @@ struct Rigid {
     std::size_t own_bodies() const { return motion.size() - num_guests; }
     std::size_t own_colliders() const { return colliders.size() - num_guests; }
   };
-  /// Contacts [C] of the last step, in the order of their colliders, for warm starting.
+  /// Contacts [C] of the last step, in the order of their colliders, for warm starting. Impulses are those of
+  /// a sub-step of the length that Params::substeps gives.
   struct Contacts {
     std::vector<Index2> pair;                            ///< colliders, first < second
     std::vector<Vec4> impulse;                           ///< N s along the normal, of each point
@@ -165,6 +166,7 @@ struct Rigid {
     Method solver = Method::soft_steps;
     int iterations = 50;
     int substeps = 8;
+    int max_substeps = 64;
     Real linear_damping = 0, angular_damping = 0;
     Real contact_frequency = 240;
     Real contact_damping = 10;

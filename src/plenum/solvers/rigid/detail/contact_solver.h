@@ -27,7 +27,8 @@
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
 /// A contact to solve. Normal and anchors are in the world, anchors relative to the centres of mass at the
-/// start of the step; impulses are those of the last sub-step of the last step, and then of this one.
+/// start of the step; impulses are those of the last sub-step of the last step, and then of this one, had
+/// they lasted ContactSettings::impulse_time.
 struct ContactInput {
   Index body_a, body_b;  ///< the world is SolverBodies::world()
   Vec3 normal;           ///< unit, from a to b
@@ -66,6 +67,7 @@ struct ContactGift {
 
 struct ContactSettings {
   Real h;                                ///< [s] of a sub-step
+  Real impulse_time;                     ///< [s] over which the impulses of ContactInput act
   Real hertz = 240;                      ///< [1/s] of soft contacts, at most a quarter of the sub-steps' rate
   Real damping_ratio = 10;               ///< of soft contacts
   Real slop = Real(1e-4);                ///< overlap left alone, as part of the size
