@@ -175,6 +175,8 @@ void JointIsland<D>::start(const JointScene& scene) {
   for (Joint& joint : joints_) {
     const auto k = static_cast<std::size_t>(joint.joint);
     joint.force = joint.torque = D3::Zero();
+    const Rigid::Joint& of = scene.model.joints[k];
+    joint.most = gap_part * double(of.in_a.position.norm() + of.in_b.position.norm()) + gap_speed * scene.h;
     joint.pull = last.pull[k].template cast<double>();
     for (int r = joint.winds; r < 6; ++r) joint.turn[r - 4] = double(last.turn[k][r - 4]);
     for (std::size_t r = 0; r < 6; ++r) {
@@ -225,8 +227,9 @@ double JointIsland<D>::predict(double h) {
     fastest = std::max(fastest, x);
     if constexpr (!general) {
       if (x < 0.04) {
-        body.sine = 1 - x / 6 * (1 - x / 20 * (1 - x / 42 * (1 - x / 72)));
-        body.cosine = (1 - x / 12 * (1 - x / 30 * (1 - x / 56 * (1 - x / 90)))) / 2;
+        // Their series in x.
+        body.sine = 1 + x * (-1. / 6 + x * (1. / 120 + x * (-1. / 5040 + x * (1. / 362880))));
+        body.cosine = 1. / 2 + x * (-1. / 24 + x * (1. / 720 + x * (-1. / 40320 + x * (1. / 3628800))));
       } else {
         const double angle = std::sqrt(x);
         body.sine = std::sin(angle) / angle, body.cosine = (1 - std::cos(angle)) / x;
@@ -297,10 +300,9 @@ void JointIsland<D>::update(const JointScene& scene) {
     j.arm_a = a.rotation * of.in_a.position.cast<double>();
     j.arm_b = b.rotation * of.in_b.position.cast<double>();
     j.gap = (b.pose.x - a.pose.x) + (j.arm_b - j.arm_a);
-    j.most = gap_part * (j.arm_a.norm() + j.arm_b.norm()) + gap_speed * scene.h;
     if constexpr (!general) {
-      const double gap = j.gap.norm();
-      j.closes = gap > j.most ? j.most / gap : 1;
+      const double gap2 = j.gap.squaredNorm();
+      j.closes = gap2 > j.most * j.most ? j.most / std::sqrt(gap2) : 1;
     }
   }
   find_stiffness(scene.h);

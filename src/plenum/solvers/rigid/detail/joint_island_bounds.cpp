@@ -26,17 +26,17 @@ template <int D>
 void JointIsland<D>::find_stiffness(double h) {
   is_heavier_ = false;
   for (Body& body : bodies_) body.stiffness = 0;
-  const auto add = [&](Body& body, const D3& arm, const D3& force) {
-    if (!body.moves) return;
-    const double pulls = force.dot(arm), size = force.squaredNorm();
-    if (!(pulls > 0)) return;
-    // By the mean of the inverse moments across the force.
-    const auto& k = body.inverse_inertia;
-    body.stiffness += h * pulls * (k.trace() - force.dot(k * force) / size) / 2;
-  };
   for (const Joint& j : joints_) {
-    add(bodies_[std::size_t(j.a)], j.arm_a, -j.pull);
-    add(bodies_[std::size_t(j.b)], j.arm_b, j.pull);
+    const D3& force = j.pull;  // on b
+    const double part = 1 / force.squaredNorm();
+    const auto add = [&](Body& body, double pulls) {
+      if (!body.moves || !(pulls > 0)) return;
+      // By the mean of the inverse moments across the force.
+      const auto& k = body.inverse_inertia;
+      body.stiffness += h * pulls * (k.trace() - part * force.dot(k * force)) / 2;
+    };
+    add(bodies_[std::size_t(j.a)], -force.dot(j.arm_a));
+    add(bodies_[std::size_t(j.b)], force.dot(j.arm_b));
   }
   for (Body& body : bodies_)
     if (body.stiffness > stiffness_most) {
