@@ -272,8 +272,10 @@ class Builder {
     for (int axis = 0; axis < 3; ++axis) {
       cuts[axis] = {axis, 0, centres.low[axis], 0};
       const Real extent = centres.high[axis] - centres.low[axis];
-      const Real scale = Real(num_bins) / extent;
-      if (extent > 0 && scale < std::numeric_limits<Real>::infinity()) cuts[axis].scale = scale;
+      // The scale of what is narrower would overflow; compilers divide before they ask, so never by 0.
+      constexpr Real least = 2 * Real(num_bins) / std::numeric_limits<Real>::max();
+      const Real scale = Real(num_bins) / (extent + least);
+      if (extent > least) cuts[axis].scale = scale;
     }
     Bins bins;
     fill(task, cuts, bins);

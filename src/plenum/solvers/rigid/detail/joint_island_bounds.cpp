@@ -2,6 +2,7 @@
 // equations give beyond reason.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "plenum/solvers/rigid/detail/joint_island.h"
 
@@ -28,7 +29,7 @@ void JointIsland<D>::find_stiffness(double h) {
   for (Body& body : bodies_) body.stiffness = 0;
   for (const Joint& j : joints_) {
     const D3& force = j.pull;  // on b
-    const double part = 1 / force.squaredNorm();
+    const double part = 1 / (force.squaredNorm() + std::numeric_limits<double>::min());
     const auto add = [&](Body& body, double pulls) {
       if (!body.moves || !(pulls > 0)) return;
       // By the mean of the inverse moments across the force.
