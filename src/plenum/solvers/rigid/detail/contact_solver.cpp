@@ -578,19 +578,19 @@ template <bool with_bias, bool hard>
     }
     // What is hard asks for more than a matrix bears whose points are close together.
     const auto is_hard = batch.soft_impulse == zero;
-    auto pulls = (least < zero) | is_hard;
+    const auto pulls = (least < zero) | is_hard;
     in_turn = any(pulls);
     if (in_turn) {
-      // Where all would, rounding apart, all let go: in turn the first to do so would turn the bodies, and
-      // the others hold on to some of what pushed overlap apart.
-      Wide most = zero, held = zero;
+      // Where all would, rounding apart, all let go at first: in turn the first to do so would turn the
+      // bodies, and the others hold on to some of what pushed overlap apart.
+      Wide most = zero, held = zero, largest = zero;
+      for (int p = 0; p < batch.count; ++p) {
+        most = max(most, points[p].impulse + change[p]);
+        held += points[p].impulse, largest = max(largest, points[p].impulse);
+      }
+      const auto lets_go = (held > largest) & (least < zero) & (most <= fill(released) * held) & ~is_hard;
       for (int p = 0; p < batch.count; ++p)
-        most = max(most, points[p].impulse + change[p]), held += points[p].impulse;
-      const auto lets_go = (least < zero) & (most <= fill(released) * held) & ~is_hard;
-      pulls = pulls & ~lets_go;
-      in_turn = any(pulls);
-      for (int p = 0; p < batch.count; ++p)
-        change[p] = pulls ? zero : lets_go ? -points[p].impulse : change[p];
+        change[p] = lets_go ? -points[p].impulse : pulls ? zero : change[p];
     }
     Wide sum{};
     Wide3 ra{zero, zero, zero}, rb = ra;
