@@ -62,6 +62,8 @@ TEST(ManifoldReuse, CarriedSeparationsAreThoseOfTheSolids) {
       const Solid sa = solid_of(a, Pose{}), sb = solid_of(b, where);
       return gjk<double>(sa.support, sb.support, where.position.cast<double>(), 1e-7).distance;
     };
+    // Bisection ends in an overlap where solids touch at two places along the way; GJK does not measure it.
+    if (distance(pose) == 0) return;
     // What the manifold had beside this from the start is the narrow phase's own tolerance.
     const double before = double(least_of(m)) - distance(pose);
     ASSERT_TRUE(carry_over({pose, margin}, to, margin, 1, m));
