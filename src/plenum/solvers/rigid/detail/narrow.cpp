@@ -11,6 +11,7 @@
 #include "plenum/geometry/collide/surface_contacts.h"
 #include "plenum/solvers/rigid/detail/broad.h"
 #include "plenum/solvers/rigid/detail/continuous.h"
+#include "plenum/solvers/rigid/detail/flush.h"
 #include "plenum/solvers/rigid/detail/friction.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
@@ -292,6 +293,7 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWo
     // What is near a sleeping body and does not wake it comes nowhere near in this step.
     return state.rest.island[a.body] >= 0 || state.rest.island[b.body] >= 0;
   });
+  drop_ghosts(model, w);
   w.contacts.resize(w.contact_slot.size());
   const Index world = w.bodies.world();
   parallel_for(w.contacts.size(), 16, [&](std::size_t begin, std::size_t end) {

@@ -38,16 +38,17 @@ struct RigidWorkspace {
   BoxTree tree;
   BoxGrid grid;
   // Narrow phase.
-  std::vector<Index> first_slot;               ///< [pairs + 1] of each pair's manifolds
-  std::vector<Index> pair_of;                  ///< [slots]
-  std::vector<Manifold> manifolds;             ///< [slots]
-  std::vector<ManifoldCache> caches;           ///< [slots]
-  std::vector<ManifoldSeen> seen;              ///< [slots] how pairs stood when manifolds were found
-  std::vector<std::uint8_t> carried_over;      ///< [slots] whether that was before this step
-  std::vector<Vec3> apart;                     ///< [4 slots] m, of points of guards: see narrow.cpp
-  std::vector<Index> previous;                 ///< [slots] contact of the last step, -1
-  std::vector<Index> old_starts;               ///< [K + 1] contacts of the last step by their first collider
-  std::vector<Index> contact_slot;             ///< [C] manifold of each contact
+  std::vector<Index> first_slot;           ///< [pairs + 1] of each pair's manifolds
+  std::vector<Index> pair_of;              ///< [slots]
+  std::vector<Manifold> manifolds;         ///< [slots]
+  std::vector<ManifoldCache> caches;       ///< [slots]
+  std::vector<ManifoldSeen> seen;          ///< [slots] how pairs stood when manifolds were found
+  std::vector<std::uint8_t> carried_over;  ///< [slots] whether that was before this step
+  std::vector<Vec3> apart;                 ///< [4 slots] m, of points of guards: see narrow.cpp
+  std::vector<Index> previous;             ///< [slots] contact of the last step, -1
+  std::vector<Index> old_starts;           ///< [K + 1] contacts of the last step by their first collider
+  std::vector<Index> contact_slot;         ///< [C] manifold of each contact
+  std::vector<Index2> borne;  ///< colliders that move, and contacts of theirs with what may have neighbours
   std::vector<detail::ContactInput> contacts;  ///< [C]
   Rigid::Contacts next;                        ///< those that the step leaves, while it makes them
   std::vector<Index> near_starts;          ///< [K + 1] pairs near in the last step by their first collider
