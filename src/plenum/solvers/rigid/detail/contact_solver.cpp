@@ -13,7 +13,7 @@
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
-constexpr Index batches_per_block = 64 / wide;
+constexpr Index batches_per_block = 8;
 
 /// Contacts of a light body under one of more than `heavy` times its mass bear a weight that their springs,
 /// of a frequency with the light one, are too soft for, and pass on in each round a part of about the ratio
