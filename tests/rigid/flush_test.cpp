@@ -1,11 +1,16 @@
 // What slides over bodies whose tops are flush does not feel where one ends and the next begins.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <string>
 
 #include "../../validation/rigid_scenes.h"
+#include "plenum/solvers/rigid/detail/flush.h"
+#include "plenum/solvers/rigid/detail/workspace.h"
 
 namespace plenum { namespace {
 
@@ -129,6 +134,41 @@ TEST(FlushFloor, BearWhatTipsOverTheirEdges) {
     ASSERT_GT(scene.model.shapes.back().bounds(scene.state.frames.pose(2)).low.y(), -0.001) << k;
   }
   EXPECT_NEAR(scene.state.frames.x.back().y(), 0.05, 0.001);
+}
+
+/// A block in the corner of a floor and a wall of n x n tiles each, which it lies on and leans against.
+RigidScene block_in_corner(int n) {
+  Rigid::Spec spec;
+  const double width = 0.1 * n;
+  BodySpec tile = validation::fixed_box(Vec3::Constant(Real(0.05)), Vec3(Real(width / 2), Real(-0.05), 0));
+  tile.count_x = tile.count_z = n, tile.spacing = Vec3::Constant(Real(0.1));
+  spec.bodies.push_back(tile);
+  tile.position = Vec3(Real(-0.05), Real(0.05), 0);
+  tile.count_x = 1, tile.count_y = n;
+  spec.bodies.push_back(tile);
+  const Vec3 half = Vec3::Constant(Real(width / 2 - 0.02));
+  spec.bodies.push_back(validation::box(half, Vec3(half.x(), half.y(), 0)));
+  return RigidScene(spec);
+}
+
+TEST(FlushFloor, CostsAsItsContacts) {
+  // [s] for each contact.
+  const auto cost = [](int n) {
+    RigidScene scene = block_in_corner(n);
+    scene.step();
+    RigidWorkspace& w = *scene.workspace.data;
+    EXPECT_GE(w.contact_slot.size(), std::size_t(2 * (n - 1) * (n - 1)));
+    double least = std::numeric_limits<double>::max();
+    for (int k = 0; k < 5; ++k) {
+      const auto start = std::chrono::steady_clock::now();
+      detail::drop_ghosts(scene.model, w);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      least = std::min(least, took.count());
+    }
+    return least / double(w.contact_slot.size());
+  };
+  // 16 times as many: a logarithm grows by 1.5, what goes with the square by 16; the rest is for caches.
+  EXPECT_LT(cost(64), 6 * cost(16));
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "plenum/solvers/rigid/detail/broad.h"
+#include "plenum/solvers/rigid/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
@@ -23,6 +25,11 @@ bool is_bounded_and_convex(const Shape& shape) {
          !std::holds_alternative<HeightFieldShape>(v) && !std::holds_alternative<TorusShape>(v);
 }
 
+/// Whether no force moves a body, and it does not move by itself.
+bool stands(const Rigid::Model& model, const RigidWorkspace& w, Index body) {
+  return model.motion[body] != Rigid::Motion::dynamic && !w.stirs[body];
+}
+
 /// What a collider spans along a direction of the world [m].
 struct Span {
   Real low, high;
@@ -35,81 +42,122 @@ Span span_along(const Rigid::Model& model, const RigidWorkspace& w, Index k, con
   return {height + box.low.y(), height + box.high.y()};
 }
 
+/// Where a collider ends along a direction m in which its contact `slot` bears `mover` [m]. For what is
+/// convex that is the plane that it touches with.
+Real top_along(const Rigid::Model& model, const RigidWorkspace& w, Index ground, Index slot, const Vec3& m) {
+  if (is_bounded_and_convex(model.shapes[model.colliders[ground].shape]))
+    return span_along(model, w, ground, m).high;
+  const Pose& a = w.poses[w.pairs[w.pair_of[slot]][0]];
+  const Manifold& at = w.manifolds[slot];
+  Real top = -std::numeric_limits<Real>::max();
+  for (int q = 0; q < at.count; ++q)
+    top = std::max(top, m.dot(a * at.points[q].x) - at.points[q].separation / 2);
+  return top;
+}
+
+/// drop_ghosts() for one mover, whose contacts `borne` are.
+bool drop_ghosts_of(const Rigid::Model& model, Index mover, std::span<const Index2> borne,
+                    RigidWorkspace& w) {
+  using Contact = FlushScratch::Contact;
+  using Plane = FlushScratch::Plane;
+  std::vector<Contact>& contacts = w.flush.contacts;
+  std::vector<Plane>& planes = w.flush.planes;
+  contacts.clear(), planes.clear();
+  for (const Index2& b : borne) {
+    const Index slot = w.contact_slot[b[1]];
+    if (slot < 0) continue;  // dropped for the other one of the two
+    const Index2& pair = w.pairs[w.pair_of[slot]];
+    const bool first = pair[0] == mover;
+    const Vec3 n = w.poses[pair[0]].rotation * w.manifolds[slot].normal;
+    Contact c{slot, b[1], pair[first ? 1 : 0], first ? Vec3(-n) : n};
+    const Index body = model.colliders[c.ground].body;
+    c.owner = stands(model, w, body) ? -1 : body;
+    const auto same = [&](const Plane& p) { return p.owner == c.owner && p.m.dot(c.normal) > same_normal; };
+    const auto at = std::find_if(planes.begin(), planes.end(), same);
+    c.plane = static_cast<Index>(at - planes.begin());
+    if (at == planes.end()) planes.push_back({c.normal, c.owner, 0, 0, 0});
+    contacts.push_back(c);
+  }
+  if (planes.size() < 2) return false;
+  for (Plane& p : planes) p.low = span_along(model, w, mover, p.m).low;
+  std::vector<Index>& order = w.flush.order;
+  order.clear();
+  for (std::size_t k = 0; k < contacts.size(); ++k) {
+    Contact& c = contacts[k];
+    c.top = top_along(model, w, c.ground, c.slot, planes[c.plane].m);
+    order.push_back(static_cast<Index>(k));
+  }
+  std::sort(order.begin(), order.end(), [&](Index i, Index j) {
+    const Contact &a = contacts[i], &b = contacts[j];
+    return a.plane != b.plane ? a.plane < b.plane : a.top != b.top ? a.top > b.top : i < j;
+  });
+  for (std::size_t k = order.size(); k-- > 0;) planes[contacts[order[k]].plane].first = static_cast<Index>(k);
+  for (std::size_t p = 0; p < planes.size(); ++p)
+    planes[p].end = p + 1 < planes.size() ? planes[p + 1].first : static_cast<Index>(order.size());
+
+  /// The contact that bears `mover` highest along p, of other colliders than c's; null if there is none.
+  const auto highest = [&](Plane& p, const Contact& c) -> const Contact* {
+    while (p.first < p.end && contacts[order[p.first]].gone) ++p.first;
+    for (Index k = p.first; k < p.end; ++k) {
+      const Contact& by = contacts[order[k]];
+      if (!by.gone && by.ground != c.ground) return &by;
+    }
+    return nullptr;
+  };
+  const auto is_parted = [&](const Contact& c, const Plane& p, const Contact& by) {
+    const Rigid::Collider &moved = model.colliders[mover], &of = model.colliders[c.ground];
+    const Real size = std::min({moved.size, of.size, model.colliders[by.ground].size});
+    const Real flush = by.top + flush_height * size;
+    if (p.m.dot(w.poses[c.ground] * of.core) + of.core_radius > flush) return false;  // is quick
+    const Real high = span_along(model, w, c.ground, p.m).high;
+    return high <= flush && p.low >= high - bearing_depth * size;
+  };
+  bool any = false;
+  for (Contact& c : contacts) {
+    if (!is_bounded_and_convex(model.shapes[model.colliders[c.ground].shape])) continue;
+    for (Plane& p : planes) {
+      const Real cosine = p.m.dot(c.normal);
+      if (p.owner != c.owner || cosine > same_normal) continue;
+      const Contact* const by = highest(p, c);
+      if (!by || !is_parted(c, p, *by)) continue;
+      c.gone = true;
+      Manifold& found = w.manifolds[c.slot];
+      if (found.count < 3 || cosine < faces_meet || found.points[0].id == guard_id) {
+        w.contact_slot[c.contact] = -1, any = true;
+        break;
+      }
+      // All of a face comes down on both at once, and must not fall between: it is felt along m.
+      const Index2& pair = w.pairs[w.pair_of[c.slot]];
+      found.normal = w.poses[pair[0]].rotation.conjugate() * (mover == pair[0] ? Vec3(-p.m) : p.m);
+      for (int k = 0; k < found.count; ++k) found.points[k].separation *= cosine;
+      c.normal = p.m;
+    }
+  }
+  return any;
+}
+
 }  // namespace
 
 void drop_ghosts(const Rigid::Model& model, RigidWorkspace& w) {
   const auto body_of = [&](Index collider) { return model.colliders[collider].body; };
-  const auto stands = [&](Index body) {
-    return model.motion[body] != Rigid::Motion::dynamic && !w.stirs[body];
-  };
   // On whom there may be a neighbour of who is touched: what stands, and what has several parts.
   const auto may_bear = [&](Index body) {
-    return stands(body) || model.first[body + 1] - model.first[body] > 1;
+    return stands(model, w, body) || model.first[body + 1] - model.first[body] > 1;
   };
-  w.borne.clear();
+  std::vector<Index2>& borne = w.flush.borne;
+  borne.clear();
   for (std::size_t k = 0; k < w.contact_slot.size(); ++k) {
     const Index2& pair = w.pairs[w.pair_of[w.contact_slot[k]]];
     for (const int side : {0, 1})
-      if (!stands(body_of(pair[side])) && may_bear(body_of(pair[1 - side])))
-        w.borne.push_back({pair[side], static_cast<Index>(k)});
+      if (!stands(model, w, body_of(pair[side])) && may_bear(body_of(pair[1 - side])))
+        borne.push_back({pair[side], static_cast<Index>(k)});
   }
-  if (w.borne.size() < 2) return;
-  std::sort(w.borne.begin(), w.borne.end(), is_before);
-
-  const auto normal_to = [&](Index mover, Index slot) {
-    const Index i = w.pairs[w.pair_of[slot]][0];
-    const Vec3 n = w.poses[i].rotation * w.manifolds[slot].normal;
-    return mover == i ? Vec3(-n) : n;
-  };
-  const auto ground_of = [&](Index mover, Index slot) {
-    const Index2& pair = w.pairs[w.pair_of[slot]];
-    return pair[0] == mover ? pair[1] : pair[0];
-  };
-  // Whether the contact in `slot`, of `mover`, is kept from coming about by another one.
-  const auto is_parted = [&](Index mover, Index slot, Index by) {
-    const Index b = ground_of(mover, slot), c = ground_of(mover, by);
-    if (b == c || (body_of(b) != body_of(c) && !(stands(body_of(b)) && stands(body_of(c))))) return false;
-    const Vec3 m = normal_to(mover, by);
-    if (m.dot(normal_to(mover, slot)) > same_normal) return false;
-    const Rigid::Collider &moved = model.colliders[mover], &of_b = model.colliders[b];
-    if (!is_bounded_and_convex(model.shapes[of_b.shape])) return false;
-    const Real size = std::min({moved.size, of_b.size, model.colliders[c].size});
-    // Where C ends: for what is convex, at the plane that it touches with.
-    const bool round_c = is_bounded_and_convex(model.shapes[model.colliders[c].shape]);
-    Real top = round_c ? span_along(model, w, c, m).high : -std::numeric_limits<Real>::max();
-    if (!round_c) {
-      const Pose& a = w.poses[w.pairs[w.pair_of[by]][0]];
-      const Manifold& at = w.manifolds[by];
-      for (int q = 0; q < at.count; ++q)
-        top = std::max(top, m.dot(a * at.points[q].x) - at.points[q].separation / 2);
-    }
-    if (m.dot(w.poses[b] * of_b.core) + of_b.core_radius > top + flush_height * size)
-      return false;  // is quick
-    const Real high = span_along(model, w, b, m).high;
-    return high <= top + flush_height * size &&
-           span_along(model, w, mover, m).low >= high - bearing_depth * size;
-  };
+  std::sort(borne.begin(), borne.end(), is_before);
   bool any = false;
-  for (std::size_t first = 0, end = 0; first < w.borne.size(); first = end) {
-    const Index mover = w.borne[first][0];
-    while (end < w.borne.size() && w.borne[end][0] == mover) ++end;
-    for (std::size_t p = first; p < end; ++p)
-      for (std::size_t q = first; q < end; ++q) {
-        Index& slot = w.contact_slot[w.borne[p][1]];
-        const Index by = w.contact_slot[w.borne[q][1]];
-        if (p == q || by < 0 || slot < 0 || !is_parted(mover, slot, by)) continue;
-        Manifold& found = w.manifolds[slot];
-        const Vec3 m = normal_to(mover, by);
-        const Real cosine = m.dot(normal_to(mover, slot));
-        if (found.count < 3 || cosine < faces_meet || found.points[0].id == guard_id) {
-          slot = -1, any = true;
-          continue;
-        }
-        // All of a face comes down on both at once, and must not fall between: it is felt along m.
-        const Index i = w.pairs[w.pair_of[slot]][0];
-        found.normal = w.poses[i].rotation.conjugate() * (mover == i ? Vec3(-m) : m);
-        for (int k = 0; k < found.count; ++k) found.points[k].separation *= cosine;
-      }
+  for (std::size_t first = 0, end = 0; first < borne.size(); first = end) {
+    while (end < borne.size() && borne[end][0] == borne[first][0]) ++end;
+    if (end - first > 1)
+      any |= drop_ghosts_of(model, borne[first][0], {borne.data() + first, end - first}, w);
   }
   if (any) std::erase(w.contact_slot, -1);
 }

@@ -7,6 +7,7 @@
 #include "plenum/geometry/broad/box_tree.h"
 #include "plenum/geometry/collide/manifold_reuse.h"
 #include "plenum/solvers/rigid/detail/contact_solver.h"
+#include "plenum/solvers/rigid/detail/flush.h"
 #include "plenum/solvers/rigid/detail/islands.h"
 #include "plenum/solvers/rigid/detail/joint_solver.h"
 #include "plenum/solvers/rigid/detail/whole_step.h"
@@ -48,7 +49,7 @@ struct RigidWorkspace {
   std::vector<Index> previous;             ///< [slots] contact of the last step, -1
   std::vector<Index> old_starts;           ///< [K + 1] contacts of the last step by their first collider
   std::vector<Index> contact_slot;         ///< [C] manifold of each contact
-  std::vector<Index2> borne;  ///< colliders that move, and contacts of theirs with what may have neighbours
+  detail::FlushScratch flush;
   std::vector<detail::ContactInput> contacts;  ///< [C]
   Rigid::Contacts next;                        ///< those that the step leaves, while it makes them
   std::vector<Index> near_starts;          ///< [K + 1] pairs near in the last step by their first collider
