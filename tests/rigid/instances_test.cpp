@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "../../validation/rigid_scenes.h"
-#include "plenum/base/error.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/scene/scene.h"
 #include "rigid/scene_laws.h"
@@ -18,6 +17,7 @@ using rigid::Form;
 using rigid::GeometrySpec;
 using rigid::Motion;
 using rigid::ShapeSpec;
+using test::message;
 using validation::RigidScene;
 using D3 = Vector3<double>;
 
@@ -186,15 +186,6 @@ TEST(RigidInstances, MoveAsTheirCopies) {
       expect_alike(shape, Vec3::Constant(Real(0.5)), floor, 1e-6);
       expect_alike(shape, Vec3(1, 2, 1), floor, 1e-6);
     }
-}
-
-std::string message(const rigid::Spec& spec) {
-  try {
-    RigidScene{spec};
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(RigidInstances, WhatCannotBeIsRefused) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "../../validation/rigid_scenes.h"
-#include "plenum/base/error.h"
 #include "plenum/scene/scene.h"
 #include "plenum/solvers/rigid/materials.h"
 #include "rigid/scene_laws.h"
@@ -14,6 +13,7 @@ namespace plenum { namespace {
 using rigid::BodySpec;
 using rigid::Material;
 using test::ball;
+using test::message;
 using validation::RigidScene;
 using D3 = Vector3<double>;
 
@@ -26,15 +26,6 @@ BodySpec two_cubes() {
   body.shapes.push_back(body.shapes[0]);
   body.shapes[0].position = Vec3(Real(-0.5), 0, 0), body.shapes[1].position = Vec3(Real(0.5), 0, 0);
   return body;
-}
-
-std::string message(const rigid::Spec& spec) {
-  try {
-    RigidScene{spec};
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(RigidMaterials, WithoutOneTheDefaultsHold) {

@@ -1,6 +1,9 @@
 #pragma once
-// What the tests of rigid bodies share: sums over a scene, in double, and a ball.
+// What the tests of rigid bodies share: sums over a scene, in double, a ball, and why a scene is refused.
+#include <string>
+
 #include "../../validation/rigid_scenes.h"
+#include "plenum/base/error.h"
 
 namespace plenum::test {
 
@@ -51,6 +54,16 @@ inline rigid::BodySpec ball(double radius, const Vec3& at, const Vec3& velocity 
   body.position = at;
   body.velocity = velocity;
   return body;
+}
+
+/// Why `spec` is refused; empty if it is not.
+inline std::string message(const rigid::Spec& spec) {
+  try {
+    validation::RigidScene{spec};
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
 }
 
 }  // namespace plenum::test
