@@ -111,6 +111,41 @@ TEST(Assemblies, PathsHaveTwoPointsOrMore) {
   EXPECT_THROW(rigid::assemble(a, "assemblies[0].", whole), Error);
 }
 
+TEST(Assemblies, AreMadeOfNamedMaterialsButForWhatTheyGiveThemselves) {
+  const rigid::Material oak{.name = "oak", .density = 700, .friction = Real(0.4), .restitution = Real(0.2)},
+      felt{.name = "felt", .density = 200, .friction = Real(0.8), .rolling_resistance = Real(0.01)};
+  const auto built = [&](const AssemblySpec& a) {
+    rigid::Spec spec = on_ground(a);
+    spec.materials = {felt, oak};
+    return RigidScene(spec);
+  };
+  AssemblySpec a = an(AssemblyType::pyramid);
+  const double volume = 8 * double(a.half_extents.prod());
+  const auto expect = [&](double density, Real friction, Real restitution, Real rolling) {
+    const RigidScene scene = built(a);
+    for (std::size_t k = 1; k < scene.model.colliders.size(); ++k) {
+      const Rigid::Collider& c = scene.model.colliders[k];
+      EXPECT_NEAR(1 / double(scene.state.frames.inverse_mass[k]), density * volume, 1e-6 * density * volume);
+      EXPECT_EQ(c.friction, friction);
+      EXPECT_EQ(c.restitution, restitution);
+      EXPECT_EQ(c.rolling, rolling);
+    }
+  };
+  expect(1000, Real(0.6), 0, 0);
+  a.material = "oak";
+  expect(700, oak.friction, oak.restitution, 0);
+  a.density = 50, a.restitution = 0;  // the default of materials too, but given
+  expect(50, oak.friction, 0, 0);
+  a.material = "felt", a.friction = Real(0.1);
+  expect(50, Real(0.1), 0, felt.rolling_resistance);
+  a.material = "oka";
+  rigid::Spec spec = on_ground(a);
+  spec.materials = {felt, oak};
+  const std::string said = test::message(spec);
+  for (const char* part : {"assemblies[0].material", "oka", "'oak'"})
+    EXPECT_NE(said.find(part), std::string::npos) << part << ": " << said;
+}
+
 TEST(Assemblies, RagdollsStayTogether) {
   AssemblySpec a = an(AssemblyType::ragdoll);
   a.position = Vec3(0, 2, 0);

@@ -6,11 +6,13 @@
 
 #include "plenum/base/error.h"
 #include "plenum/math/pose.h"
-#include "plenum/solvers/rigid/spec.h"
+#include "plenum/solvers/rigid/materials.h"
 
 namespace plenum::inline PLENUM_ABI { namespace rigid {
 namespace {
 
+/// Of assemblies without a material: card houses with the default lean stand.
+constexpr Real usual_friction = Real(0.6);
 constexpr double degree = std::numbers::pi / 180;
 
 Quat turn(double angle, const Vec3& axis) {
@@ -51,8 +53,10 @@ class Builder {
     b.position = frame_ * at;
     b.orientation = (frame_.rotation * rotation).normalized().coeffs();
     b.velocity = assembly_.velocity;
+    b.material = assembly_.material;
     b.density = assembly_.density;
     b.friction = assembly_.friction;
+    if (b.friction == not_given && b.material.empty()) b.friction = usual_friction;
     b.restitution = assembly_.restitution;
     b.layer = assembly_.layer;
     spec_.bodies.push_back(std::move(b));
@@ -361,12 +365,17 @@ void AssemblySpec::describe(Describer& d) {
   }
   if (is("ragdoll", AssemblyType::ragdoll)) d("height", height, length("of a standing person, facing z"));
   d("velocity", velocity, {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "of its bodies"});
+  d("material", material,
+    {.doc = "name of what its bodies are made of; what is not given otherwise is as there"});
   d("density", density,
-    {.unit = "kg/m^3", .min = 1e-3, .max = 1e6, .doc = "of its bodies", .logarithmic = true});
+    {.unit = "kg/m^3",
+     .min = 1e-3,
+     .max = 1e6,
+     .doc = "of its bodies, if given, in place of the material's",
+     .logarithmic = true});
   d("friction", friction,
-    {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
-  d("restitution", restitution,
-    {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
+    {.min = 0, .max = 10, .doc = "as of materials, if given, in place of theirs; 0.6 without either"});
+  d("restitution", restitution, {.min = 0, .max = 1, .doc = "as of materials, if given, in place of theirs"});
   d("layer", layer, {.min = 0, .max = 31, .doc = "that its bodies are in"});
   d("palette", palette, {.min = -1, .max = 15, .doc = "which colour of the palette; -1: by turns"});
 }
@@ -399,6 +408,7 @@ Index AssemblySpec::num_joints() const {
 void assemble(const AssemblySpec& assembly, const std::string& key, Spec& spec) {
   if (assembly.path.size() == 1)
     throw Error(Problem{.key = key + "path", .what = "must be two points or more", .value = "1"});
+  if (!assembly.material.empty()) material_named(spec, assembly.material, key + "material");
   Builder build(assembly, key, spec);
   switch (assembly.type) {
     case AssemblyType::wall:

@@ -11,6 +11,9 @@ namespace plenum::inline PLENUM_ABI { namespace rigid {
 
 struct Spec;
 
+/// Of a value that a body or assembly may leave to its material, or a body to the system.
+inline constexpr Real not_given = -1;
+
 enum class AssemblyType : int { wall, pyramid, dominoes, card_house, arch, chain, bridge, ragdoll };
 constexpr std::array<const char*, 8> names_of(AssemblyType) {
   return {"wall", "pyramid", "dominoes", "card_house", "arch", "chain", "bridge", "ragdoll"};
@@ -34,9 +37,10 @@ struct AssemblySpec {
   bool start_held = true, end_held = false;
   std::string start_body = {}, end_body = {};
   Vec3 velocity = Vec3::Zero();
-  Real density = 1000;
-  Real friction = Real(0.6);
-  Real restitution = 0;
+  std::string material = {};
+  Real density = not_given;
+  Real friction = not_given;  ///< without a material: 0.6
+  Real restitution = not_given;
   int layer = 0;
   int palette = -1;
   void describe(Describer& d);

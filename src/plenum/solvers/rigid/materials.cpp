@@ -6,9 +6,8 @@
 #include "plenum/base/error.h"
 
 namespace plenum::inline PLENUM_ABI { namespace rigid {
-namespace {
 
-const Material& named(const Spec& spec, const std::string& name, const std::string& key) {
+const Material& material_named(const Spec& spec, const std::string& name, const std::string& key) {
   const auto found = std::find_if(spec.materials.begin(), spec.materials.end(),
                                   [&](const Material& material) { return material.name == name; });
   if (found != spec.materials.end()) return *found;
@@ -21,15 +20,13 @@ const Material& named(const Spec& spec, const std::string& name, const std::stri
                       .nearest = nearest_name(name, names)});
 }
 
-}  // namespace
-
 Material material_of(const Spec& spec, const BodySpec& body, std::size_t shape, const std::string& key) {
   Material m;
   const ShapeSpec& of = body.shapes[shape];
   if (!of.material.empty())
-    m = named(spec, of.material, key + "shapes[" + std::to_string(shape) + "].material");
+    m = material_named(spec, of.material, key + "shapes[" + std::to_string(shape) + "].material");
   else if (!body.material.empty())
-    m = named(spec, body.material, key + "material");
+    m = material_named(spec, body.material, key + "material");
   const auto take = [](Real given, Real& value) {
     if (given != not_given) value = given;
   };

@@ -4,6 +4,9 @@
 
 namespace plenum::inline PLENUM_ABI { namespace rigid {
 
+/// The material of that name. Throws Error at `key`, with the nearest name, if `spec` has none.
+const Material& material_named(const Spec& spec, const std::string& name, const std::string& key);
+
 /// What shape `shape` of a body of `spec` is made of: each value that the body gives itself, else that of the
 /// shape's material, else of the body's, else the default of Material. Throws Error, with a key that begins
 /// with `key`, if they name a material that `spec` has not.

@@ -26,9 +26,6 @@ constexpr bool is_surface(Form form) {
   return form == Form::mesh || form == Form::height_field;
 }
 
-/// Of a value that a body may leave to its material, or to the system.
-inline constexpr Real not_given = -1;
-
 /// What bodies and their shapes may be made of.
 struct Material {
   std::string name = {};
