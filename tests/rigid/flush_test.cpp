@@ -136,6 +136,117 @@ TEST(FlushFloor, BearWhatTipsOverTheirEdges) {
   EXPECT_NEAR(scene.state.frames.x.back().y(), 0.05, 0.001);
 }
 
+/// Slabs along x whose tops are at y = 0, or at y = step from x = 4.75 m on: moved by forces, on a floor, or
+/// by themselves.
+Rigid::Spec row_of_slabs(rigid::Motion motion, const Vec3& velocity, double step = 0) {
+  Rigid::Spec spec = floor_of_slabs(false, step);
+  for (BodySpec& slab : spec.bodies) slab.motion = motion, slab.velocity = velocity;
+  if (motion != rigid::Motion::dynamic) return spec;
+  // Down to the floor.
+  for (BodySpec& slab : spec.bodies)
+    if (slab.position.y() > Real(-0.5))
+      slab.position.y() -= Real(step / 2), slab.shapes[0].half_extents.y() += Real(step / 2);
+  spec.bodies.insert(spec.bodies.begin(),
+                     validation::fixed_box(Vec3(60, Real(0.5), 20), Vec3(0, Real(-1.5), 0)));
+  return spec;
+}
+
+TEST(FlushRow, KeepsTheSpeedOfWhatSlidesOverItWhereItMoves) {
+  struct Row {
+    rigid::Motion motion;
+    Vec3 velocity;
+  };
+  for (const Row& row :
+       {Row{rigid::Motion::dynamic, Vec3::Zero()}, Row{rigid::Motion::kinematic, Vec3(-1, 0, 0)},
+        Row{rigid::Motion::kinematic, Vec3(0, Real(0.5), 0)}})
+    for (const Slider& slider : sliders())
+      for (const double yaw : {0.0, 10.0})
+        for (const double speed : {0.5, 3.0, 10.0}) {
+          Rigid::Spec spec = row_of_slabs(row.motion, row.velocity);
+          BodySpec body = slider.body;
+          body.position = Vec3(Real(0.6), Real(slider.height), 0);
+          body.rotation = Vec3(0, Real(yaw), 0);
+          body.velocity = Vec3(Real(speed), row.velocity.y(), 0), body.friction = 0;
+          spec.bodies.push_back(body);
+          RigidScene scene(spec);
+          for (int k = 0; k < 120; ++k) {
+            scene.step();
+            const double top = double(row.velocity.y()) * scene.state.time;
+            ASSERT_NEAR(scene.state.frames.x.back().y() - top, slider.height, 0.02 * slider.height)
+                << slider.name << " at " << speed << " m/s, yaw " << yaw << ", step " << k;
+          }
+          EXPECT_NEAR(scene.state.frames.v.back().x(), speed, 1e-4 * speed)
+              << slider.name << " at " << speed << " m/s, yaw " << yaw;
+        }
+}
+
+TEST(FlushRow, StopsWhatRunsIntoAStepWhereItMoves) {
+  // As floors do, in the frame of the row; a slab that is moved by forces weighs enough to stay.
+  for (const bool by_forces : {false, true})
+    for (const Slider& slider : sliders()) {
+      if (slider.name != "box") continue;
+      const double back = by_forces ? 0 : 0.3;  // [m/s] of the row
+      const auto motion = by_forces ? rigid::Motion::dynamic : rigid::Motion::kinematic;
+      Rigid::Spec spec = row_of_slabs(motion, Vec3(Real(-back), 0, 0), 0.02 * slider.height);
+      for (BodySpec& slab : spec.bodies) slab.density = 1e6;
+      BodySpec body = slider.body;
+      body.position = Vec3(4, Real(slider.height), 0);
+      body.velocity = Vec3(Real(0.5 - back), 0, 0), body.friction = 0;
+      spec.bodies.push_back(body);
+      RigidScene scene(spec);
+      const double step_at = 10 * slab_width - slab_width / 2, rocks = 3.0 / 16 * 0.25 / 9.81;
+      for (int k = 0; k < 120; ++k) {
+        scene.step();
+        ASSERT_LT(scene.state.frames.x.back().x() + slider.height + back * scene.state.time,
+                  step_at + rocks + 0.02 * slider.height)
+            << k;
+      }
+    }
+}
+
+TEST(FlushRow, StopsWhatRunsIntoABodyThatRises) {
+  Rigid::Spec spec;
+  spec.bodies.push_back(validation::fixed_box(Vec3(1, Real(0.5), 2), Vec3(-1, Real(-0.5), 0)));
+  BodySpec piston = validation::box(Vec3(1, Real(0.5), 2), Vec3(1, Real(-0.5), 0));
+  piston.motion = rigid::Motion::kinematic, piston.velocity = Vec3(0, 1, 0);
+  spec.bodies.push_back(piston);
+  for (BodySpec& body : spec.bodies) body.friction = 0;
+  BodySpec body = validation::box(Vec3::Constant(Real(0.1)), Vec3(Real(-0.102), Real(0.1), 0));
+  body.velocity = Vec3(Real(0.5), 0, 0), body.friction = 0;
+  spec.bodies.push_back(body);
+  RigidScene scene(spec);
+  // It rocks back over the edge that strikes it; what is below the piston's top comes no farther than the
+  // hundredth of its size that contacts are held to.
+  for (int k = 0; k < 12; ++k) {
+    scene.step();
+    const Vec3 corner = scene.state.frames.pose(2) * Vec3(Real(0.1), Real(-0.1), 0);
+    ASSERT_LT(corner.y(), scene.state.time) << k;
+    ASSERT_LT(corner.x(), 0.002) << k;
+  }
+}
+
+TEST(FlushRow, StopsWhatDrivesDownTheBodyThatItComesFrom) {
+  // A heavy box falls on a floating one, beside a fixed one: they go down together, so it meets that one's
+  // side.
+  for (const double falls : {0.5, 1.0, 2.0}) {
+    Rigid::Spec spec;
+    BodySpec floats = validation::box(Vec3(1, Real(0.5), 2), Vec3(-1, Real(-0.5), 0));
+    floats.gravity_scale = 0;
+    spec.bodies = {floats, validation::fixed_box(Vec3(1, Real(0.5), 2), Vec3(1, Real(-0.5), 0))};
+    BodySpec body =
+        validation::box(Vec3::Constant(Real(0.1)), Vec3(Real(-0.175), Real(0.1 + falls / 120), 0));
+    body.velocity = Vec3(5, Real(-falls), 0), body.density = 10000;
+    spec.bodies.push_back(body);
+    for (BodySpec& b : spec.bodies) b.friction = 0;
+    RigidScene scene(spec);
+    for (int k = 0; k < 60; ++k) {
+      scene.step();
+      const Aabb box = scene.model.shapes[2].bounds(scene.state.frames.pose(2));
+      ASSERT_LT(std::min(box.high.x(), -box.low.y()), 0.002) << k;  // 1 % of its size
+    }
+  }
+}
+
 /// A block in the corner of a floor and a wall of n x n tiles each, which it lies on and leans against.
 RigidScene block_in_corner(int n) {
   Rigid::Spec spec;

@@ -77,12 +77,14 @@ void find_pairs(const Rigid::Model& model, const Rigid::State& state, const Vec3
     w.poses.resize(n), w.boxes.resize(n), w.margins.resize(n), w.ways.resize(n), w.tilts.resize(n);
     w.x.assign(bodies, Vec3::Constant(std::numeric_limits<Real>::max()));  // nowhere
     w.turn.resize(bodies), w.awake.assign(bodies, 0);
+    w.way.resize(bodies), w.turn_way.resize(bodies);
   }
   parallel_for(bodies, items_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (!w.stirs[i] && !w.awake[i] && w.x[i] == state.frames.x[i] && w.turn[i] == state.frames.q[i])
         continue;
       w.x[i] = state.frames.x[i], w.turn[i] = state.frames.q[i], w.awake[i] = w.stirs[i];
+      w.way[i] = dt * state.frames.v[i], w.turn_way[i] = dt * state.frames.w[i];
       for (Index k = model.first[i]; k < model.first[i + 1]; ++k) find_box(model, state, k, gravity, dt, w);
     }
   });

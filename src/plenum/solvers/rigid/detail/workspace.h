@@ -28,6 +28,7 @@ struct RigidWorkspace {
   std::vector<Vec3> x;                         ///< [N] m of the bodies that the boxes are for
   std::vector<Vec4> turn;                      ///< [N] rotation of these
   std::vector<std::uint8_t> awake;             ///< [N] whether they were awake
+  std::vector<Vec3> way, turn_way;             ///< [N] m and rad that its velocities take it in the step
   std::vector<Pose> poses;                     ///< [K] of the colliders
   std::vector<Aabb> boxes;                     ///< [K] with margins
   std::vector<Real> margins;                   ///< [K] m
