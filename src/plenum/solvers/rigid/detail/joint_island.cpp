@@ -176,7 +176,9 @@ void JointIsland<D>::start(const JointScene& scene) {
     const auto k = static_cast<std::size_t>(joint.joint);
     joint.force = joint.torque = D3::Zero();
     const Rigid::Joint& of = scene.model.joints[k];
-    joint.most = gap_part * double(of.in_a.position.norm() + of.in_b.position.norm()) + gap_speed * scene.h;
+    // The world's frame may be anywhere.
+    const auto arm = [](Index body, const Pose& in) { return body < 0 ? 0 : double(in.position.norm()); };
+    joint.most = gap_part * (arm(of.a, of.in_a) + arm(of.b, of.in_b)) + gap_speed * scene.h;
     joint.pull = last.pull[k].template cast<double>();
     for (int r = joint.winds; r < 6; ++r) joint.turn[r - 4] = double(last.turn[k][r - 4]);
     for (std::size_t r = 0; r < 6; ++r) {
