@@ -111,6 +111,10 @@ TEST(RigidMass, ThatNoBodyHasIsRefused) {
   EXPECT_NE(message(body).find("inertia"), std::string::npos) << message(body);
   body.inertia = Vec3(1, 2, Real(3.000001));  // within 1e-6 of it
   EXPECT_EQ(message(body), "");
+  for (const Vec3& none : {Vec3(1, 1, 0), Vec3(-1, -1, -1)}) {
+    body.inertia = none;
+    EXPECT_NE(message(body).find("not above 0"), std::string::npos) << message(body);
+  }
   body.inertia.setZero();
   body.point_masses = {{Vec3::Zero(), 1}, {Vec3::UnitX(), 1}, {Vec3(3, 0, 0), 1}};
   EXPECT_NE(message(body).find("line"), std::string::npos) << message(body);
@@ -122,6 +126,8 @@ TEST(RigidMass, ThatNoBodyHasIsRefused) {
   body = validation::unit_box(0, 0, 0);
   body.density = 0;
   EXPECT_NE(message(body).find("density"), std::string::npos) << message(body);
+  body.density = rigid::not_given, body.mass = -1;
+  EXPECT_NE(message(body).find("mass"), std::string::npos) << message(body);
   body.shapes.clear();
   EXPECT_NE(message(body).find("shapes"), std::string::npos) << message(body);
 }

@@ -88,6 +88,14 @@ void check_body(const BodySpec& body, const std::string& key) {
   if (!(body.density > 0) && body.density != rigid::not_given)
     throw Error(
         Problem{.key = key + "density", .what = "must be above 0", .value = std::to_string(body.density)});
+  if (!(body.mass >= 0))
+    throw Error(
+        Problem{.key = key + "mass", .what = "must not be below 0", .value = std::to_string(body.mass)});
+  if (!body.inertia.isZero(0) && !(body.inertia.minCoeff() > 0))
+    throw Error(Problem{.key = key + "inertia",
+                        .what = "has a moment that is not above 0",
+                        .value = std::to_string(body.inertia.minCoeff()),
+                        .allowed = "three moments above 0, or none"});
   if (!(body.orientation.norm() > Real(1e-6)))
     throw Error(Problem{.key = key + "orientation",
                         .what = "is no rotation: its length is zero or not a number",

@@ -17,7 +17,9 @@ void add_impulse(const Rigid::Model& model, Rigid::State& state, Index body, con
     throw Error(Problem{.key = "body",
                         .what = "names no body",
                         .value = std::to_string(body),
-                        .allowed = "0 to " + std::to_string(model.own_bodies() - 1)});
+                        .allowed = model.own_bodies() == 0
+                                       ? std::string("none, as there are no bodies")
+                                       : "0 to " + std::to_string(model.own_bodies() - 1)});
   const auto i = std::size_t(body);
   for (int c = 0; c < 3; ++c)
     if (!(model.locks[i] >> c & 1)) state.frames.v[i][c] += state.frames.inverse_mass[i] * impulse[c];
