@@ -84,6 +84,27 @@ TEST(Manifold, BoxRestingOnABoxHasFourCorners) {
       }
 }
 
+TEST(Manifold, ACardThatJutsOutOverACardLiesOnAllOfItsFace) {
+  // One lies on another, out over its border by 1 mm and 2 cm. Tilted by t and l, all of its lower face is
+  // within 0.24 t + 0.34 l = 2.5 mm of the other one, so four of its corners, or of where it passes the
+  // border, are contacts; yet along the normal of edges that cross at the border it may be less deep than on
+  // the face.
+  const Vec3 h(Real(0.17), Real(0.006), Real(0.12));
+  for (const bool hulls : {false, true})
+    for (const double tilt : {-3e-3, -1e-3, 1e-3, 3e-3})
+      for (const double lean : {-5e-3, -2e-3, 2e-3, 5e-3})
+        for (const double yaw : {-0.1, -0.03, 0.003, 0.05}) {
+          const Shape card = hulls ? box_hull(h) : Shape(BoxShape{h});
+          const Quat q = turn(tilt, {1, 0, 0}) * turn(lean, {0, 0, 1}) * turn(yaw, {0, 1, 0});
+          const Manifold m = once(card, card, {{Real(0.02), Real(0.0116), Real(0.001)}, q}, 0.005);
+          SCOPED_TRACE(std::to_string(tilt) + " " + std::to_string(lean) + " " + std::to_string(yaw));
+          EXPECT_EQ(m.count, 4);
+          EXPECT_GT(m.normal[1], 0.999);
+          // Most of half the overlap of the two, 0.32 by 0.239 m.
+          EXPECT_GT(spread(m), 0.8 * 0.5 * 0.32 * 0.239);
+        }
+}
+
 TEST(Manifold, EqualBoxesThatOverlapPartlyShareARectangle) {
   const Shape box = BoxShape{{Real(0.5), Real(0.5), Real(0.5)}},
               hull = box_hull({Real(0.5), Real(0.5), Real(0.5)});

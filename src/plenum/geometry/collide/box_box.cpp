@@ -173,14 +173,16 @@ bool collide_boxes(const Vec3& half_a, const Vec3& half_b, const Pose& b_in_a, R
     return best;
   };
   const int face_a = largest(0, 3), face_b = largest(4, 7), edge = largest(8, 19);
-  int choice = value[face_b] > value[face_a] + slop ? face_b : face_a;
+  const int face = value[face_b] > value[face_a] + slop ? face_b : face_a;
+  int choice = face;
   if (value[edge] > value[choice] + slop) choice = edge;
   cache.kind = 1;
   cache.a[0] = static_cast<std::uint8_t>(choice);
 
-  if (choice < 8) {
-    const bool on_a = choice < 4;
-    const int axis = on_a ? choice : choice - 4;
+  // Contact over a face of at least `fewest` points. Declines where none is as low as `enough`.
+  const auto on_face = [&](Real enough, int fewest) {
+    const bool on_a = face < 4;
+    const int axis = on_a ? face : face - 4;
     Seen seen;
     for (int i = 0; i < 3; ++i) {
       for (int j = 0; j < 3; ++j) seen.q[i][j] = on_a ? r(i, j) : r(j, i);
@@ -189,23 +191,30 @@ bool collide_boxes(const Vec3& half_a, const Vec3& half_b, const Pose& b_in_a, R
     seen.reference = on_a ? half_a.data() : half_b.data();
     seen.other = on_a ? half_b.data() : half_a.data();
     Manifold::Point points[24];
-    const int count = overlap_faces(seen, axis, margin, slop, static_cast<std::uint32_t>(choice + 1), points);
-    // Where the deepest corner is not over the face, the nearest features are others.
+    const int count = overlap_faces(seen, axis, margin, slop, static_cast<std::uint32_t>(face + 1), points);
     Real least = huge;
     for (int k = 0; k < count; ++k) least = std::min(least, points[k].separation);
-    if (least > (choice < 4 ? s[0] : s[1])[axis] + 2 * slop) return false;
+    if (count < fewest || least > enough) return false;
     const Real side = seen.p[axis] < 0 ? Real(-1) : Real(1);
     keep_four(points, count, side * Vec3::Unit(axis), 2 * slop, m);
     if (!on_a) {
       m.normal = -side * r.col(axis);
       for (int k = 0; k < m.count; ++k) m.points[k].x = r * m.points[k].x + t;
     }
+    cache.a[0] = static_cast<std::uint8_t>(face);
     return true;
-  }
+  };
+  const Real over = (face < 4 ? s[0] : s[1])[face % 4];
+  // Where the deepest corner is not over the face, the nearest features are others.
+  if (choice < 8) return on_face(over + 2 * slop, 1);
 
   const int i = (choice - 8) / 4, j = (choice - 8) % 4;
   Vec3 normal = Vec3::Unit(i).cross(r.col(j)).normalized();
   if (normal.dot(t) < 0) normal = -normal;
+  const Real apart = s[choice / 4][choice % 4],
+             along = std::abs(face < 4 ? normal[face] : normal.dot(r.col(face - 4)));
+  const Real flat = flat_preference * std::min(half_a.minCoeff(), half_b.minCoeff());
+  if (along > nearly_flat && apart - over < flat && on_face(apart + 2 * slop, 2)) return true;
   Vec3 pa = Vec3::Zero(), pb = t;
   std::uint32_t id = static_cast<std::uint32_t>(choice + 1) << 8;
   for (int k = 0; k < 3; ++k) {

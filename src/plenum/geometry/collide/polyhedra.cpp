@@ -379,22 +379,23 @@ bool collide_polyhedra(const Shape& shape_a, const Shape& shape_b, const Pose& b
   const Vec3& t = b_in_a.position;
   const Vec3 back = -(r.transpose() * t);
   const PlainPose a_to_b = motion_of(r.transpose(), back), b_to_a = motion_of(r, t);
-  const Real slop = preference * std::min(a.least, b.least);
+  const Real slop = preference * std::min(a.least, b.least),
+             flat = flat_preference * std::min(a.least, b.least);
   m.count = 0;
 
   // kind: 2 a face of A, 3 a face of B, 4 a pair of edges touched last; 5, 6, 7 they separated.
   const int last = cache.kind;
   const EdgeAxis last_edges{two_bytes(cache.a), two_bytes(cache.b), 0};
   Manifold::Point points[2 * most_corners];
-  // Writes the manifold of a face whose axis separates by `separation`. Declines where the deepest corner is
-  // not over the face, as the nearest features are then others, and where a point is deeper than `deepest`
-  // tells.
-  const auto on_face = [&](bool of_a, std::size_t face, Real separation, auto&& deepest) {
+  // Writes the manifold of a face, if it has at least `fewest` points. Declines where none is as low as
+  // `enough`, and where one is deeper than `deepest` tells.
+  const auto on_face = [&](bool of_a, std::size_t face, Real separation, Real enough, int fewest,
+                           auto&& deepest) {
     const int count = of_a ? face_points(a, face, b, r, t, margin, slop, 2, points)
                            : face_points(b, face, a, r.transpose(), back, margin, slop, 3, points);
     Real least = huge;
     for (int i = 0; i < count; ++i) least = std::min(least, points[i].separation);
-    if (least > separation + 2 * slop || separation < -deepest(count)) return false;
+    if (count < fewest || least > enough || separation < -deepest(count)) return false;
     cache = {};
     cache.kind = of_a ? 2 : 3;
     put_two_bytes(of_a ? cache.a : cache.b, static_cast<int>(face));
@@ -419,7 +420,8 @@ bool collide_polyhedra(const Shape& shape_a, const Shape& shape_b, const Pose& b
         return true;
       }
       if (last < 5 && separation > -steady_depth(3) * least &&
-          on_face(of_a, face, separation, [&](int count) { return steady_depth(count) * least; }))
+          on_face(of_a, face, separation, separation + 2 * slop, 1,
+                  [&](int count) { return steady_depth(count) * least; }))
         return true;
     }
   }
@@ -471,17 +473,27 @@ bool collide_polyhedra(const Shape& shape_a, const Shape& shape_b, const Pose& b
              value_e = edges.separation + credit(4);
   const bool on_a = value_b <= value_a + slop;
   const Real value_f = on_a ? value_a : value_b;
+  const FaceAxis& face = on_a ? face_a : face_b;
+  const auto on_best_face = [&](Real enough, int fewest) {
+    return on_face(on_a, static_cast<std::size_t>(face.face), face.separation, enough, fewest,
+                   [](int) { return huge; });
+  };
   cache = {};
   if (edges.a >= 0 && value_e > value_f + slop) {
-    cache.kind = 4;
-    put_two_bytes(cache.a, edges.a);
-    put_two_bytes(cache.b, edges.b);
     const ConvexHull::Edge& ea = a.topology->edges[static_cast<std::size_t>(edges.a)];
     const ConvexHull::Edge& eb = b.topology->edges[static_cast<std::size_t>(edges.b)];
     const Vec3 pa = a.vertex(ea.a), ua = a.vertex(ea.b) - pa, pb = r * b.vertex(eb.a) + t,
                ub = r * b.vertex(eb.b) + t - pb;
     Vec3 normal = ua.cross(ub).normalized();
     if (normal.dot(a.normal(ea.left) + a.normal(ea.right)) < 0) normal = -normal;
+    const Vec3 looks = on_a ? a.normal(static_cast<std::size_t>(face.face))
+                            : Vec3(-(r * b.normal(static_cast<std::size_t>(face.face))));
+    if (normal.dot(looks) > nearly_flat && edges.separation - face.separation < flat &&
+        on_best_face(edges.separation + 2 * slop, 2))
+      return true;
+    cache.kind = 4;
+    put_two_bytes(cache.a, edges.a);
+    put_two_bytes(cache.b, edges.b);
     const Vec3 d = pb - pa;
     const Real aa = ua.squaredNorm(), bb = ub.squaredNorm(), ab = ua.dot(ub), da = d.dot(ua), db = d.dot(ub);
     const Real determinant = aa * bb - ab * ab;
@@ -495,8 +507,8 @@ bool collide_polyhedra(const Shape& shape_a, const Shape& shape_b, const Pose& b
                    mix(mix(4, static_cast<std::uint32_t>(edges.a)), static_cast<std::uint32_t>(edges.b))};
     return true;
   }
-  const FaceAxis& face = on_a ? face_a : face_b;
-  return on_face(on_a, static_cast<std::size_t>(face.face), face.separation, [](int) { return huge; });
+  // Where the deepest corner is not over the face, the nearest features are others.
+  return on_best_face(face.separation + 2 * slop, 1);
 }
 
 }  // namespace plenum::inline PLENUM_ABI::detail

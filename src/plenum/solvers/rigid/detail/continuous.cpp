@@ -1,6 +1,7 @@
 #include "plenum/solvers/rigid/detail/continuous.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -104,6 +105,13 @@ Guard guard_of(const Shape& shape, const Vec3& touch) {
   return g;
 }
 
+/// Whether a point of a solid's surface, in its frame, is one, to a part of `size` [m]: beyond a face's
+/// border its plane goes on, but nothing is there.
+bool is_on(const Shape& shape, const Vec3& x, Real size) {
+  return !is_mesh(shape) && !is_height_field(shape) &&
+         std::abs(shape.signed_distance(x).distance) < Real(1e-3) * size;
+}
+
 }  // namespace
 
 Sweep sweep_of(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
@@ -176,9 +184,10 @@ Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid:
   for (const Manifold& contact : now)
     for (const Manifold::Point* p = contact.points; p != contact.points + contact.count; ++p)
       if (!nearest || p->separation < nearest_point->separation) nearest = &contact, nearest_point = p;
+  const Real size = std::min(a.size, b.size);
   std::optional<Impact> impact;
   if (!(nearest && nearest_point->separation <= 0))
-    impact = time_of_impact(shape_a, sweep_a, shape_b, sweep_b, 0, Real(0.01) * std::min(a.size, b.size));
+    impact = time_of_impact(shape_a, sweep_a, shape_b, sweep_b, 0, Real(0.01) * size);
   Real s = 0, slack = 0;
   Vec3 n, x;  // the plane, in the world, when it is touched
   const Guarded how = impact && impact->s > 0 ? Guarded::by_impact : Guarded::by_contact;
@@ -187,7 +196,7 @@ Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid:
   } else if (nearest) {
     // The contacts that there are have the first word.
     n = a0.rotation * nearest->normal, x = a0 * nearest_point->x;
-    slack = Real(0.25) * std::min(a.size, b.size);
+    slack = Real(0.25) * size;
   } else {
     return Guarded::no;
   }
@@ -195,7 +204,11 @@ Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid:
   const bool guards_a = state.frames.inverse_mass[a.body] > state.frames.inverse_mass[b.body];
   const Sweep &of_plane = guards_a ? sweep_b : sweep_a, &of_guard = guards_a ? sweep_a : sweep_b;
   const Pose plane = of_plane.at(s), guarded = of_guard.at(s);
+  const Shape& shape_of_plane = guards_a ? shape_b : shape_a;
   const Vec3 out = guards_a ? Vec3(-n) : n;  // towards the guarded one
+  // The plane in its body's frame, and where that and the guarded one end.
+  const Vec3 upright = plane.rotation.conjugate() * out, on_plane = plane.to_local(x);
+  const Pose plane_then = of_plane.at(1), guarded_then = of_guard.at(1);
   const Guard g = guard_of(guards_a ? shape_a : shape_b, guarded.to_local(x));
   for (int k = 0; k < g.count; ++k) {
     const auto [point, room] = g.points[k];
@@ -208,7 +221,13 @@ Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid:
     // Where the two that will be above each other are now.
     const Vec3 above = of_guard.start * point + inward,
                below = of_plane.start * plane.to_local(then - height * out);
-    const Real gap = std::max(out.dot(above - below) - keeps, Real(0)) + slack;
+    const Real way = std::max(out.dot(above - below) - keeps, Real(0));
+    // What is near is left to the contacts; what comes from afar is stopped by the surface, where that goes
+    // on as far as there.
+    const auto foot = [&](const Vec3& y) -> Vec3 { return y - upright.dot(y - on_plane) * upright; };
+    const bool lands = slack > 0 && way > slack && is_on(shape_of_plane, foot(plane.to_local(then)), size) &&
+                       is_on(shape_of_plane, foot(plane_then.to_local(guarded_then * point + inward)), size);
+    const Real gap = lands ? way : way + slack;
     Manifold& points = m[k / 4];
     points.normal = a0.rotation.conjugate() * n;
     points.points[k % 4] = {a0.to_local(Real(0.5) * (above + below)), gap, guard_id + std::uint32_t(k % 4)};

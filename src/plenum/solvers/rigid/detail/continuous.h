@@ -36,7 +36,8 @@ enum class Guarded {
 };
 /// What keeps two colliders apart that may go far, or turn fast, in a step: the plane in which they first
 /// touch, or that already is between them, and one's guard. Its points may come as near the plane as they are
-/// when it is touched, or as their room. now: the contacts that there are. m [num_guards()]: the guards,
+/// when it is touched, or as their room; by_contact a quarter of the size nearer, but for what comes down
+/// from farther off on the other's surface. now: the contacts that there are. m [num_guards()]: the guards,
 /// empty so far. apart [4 for each] m: from where their points are to meet on A, to where they are to on B,
 /// in the world now.
 Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid::Collider& a,
