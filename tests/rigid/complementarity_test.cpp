@@ -17,7 +17,7 @@ using Vec = Vector3<double>;
 /// A frictionless bin with balls of many sizes above it: such packings have as many contacts as degrees of
 /// freedom (Moukarzel 1998, "Isostatic phase transition and instability in stiff granular materials"), so
 /// that their impulses are unique.
-rigid::Spec balls_in_a_bin(int balls) {
+rigid::Spec balls_in_a_bin(int balls, unsigned seed) {
   rigid::Spec spec;
   const auto wall = [&](const Vec3& half_extents, const Vec3& position) {
     BodySpec body;
@@ -32,7 +32,7 @@ rigid::Spec balls_in_a_bin(int balls) {
     wall(Vec3(Real(0.5), 3, 2), Vec3(side * Real(1.05), 3, 0));
     wall(Vec3(2, 3, Real(0.5)), Vec3(0, 3, side * Real(1.05)));
   }
-  std::mt19937 random(7);
+  std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(-1, 1);
   for (int k = 0; k < balls; ++k) {
     BodySpec body;
@@ -46,8 +46,10 @@ rigid::Spec balls_in_a_bin(int balls) {
   return spec;
 }
 
-TEST(RigidComplementarity, AFrictionlessPileCarriesTheImpulsesOfTheDirectSolution) {
-  const rigid::Spec spec = balls_in_a_bin(14);
+/// Lets a pile of 14 balls come to rest and compares the impulses that hold it. false if there are many that
+/// would.
+bool compare_with_the_direct_solution(unsigned seed) {
+  const rigid::Spec spec = balls_in_a_bin(14, seed);
   Rigid::Model model;
   Rigid::State state;
   Rigid::Params params;
@@ -89,7 +91,7 @@ TEST(RigidComplementarity, AFrictionlessPileCarriesTheImpulsesOfTheDirectSolutio
     rows.push_back(row);
     impulse.push_back(double(state.contacts.impulse[k][0]));
   }
-  ASSERT_GE(rows.size(), 28u);
+  EXPECT_GE(rows.size(), 28u);
   const auto m = static_cast<Eigen::Index>(rows.size());
   Eigen::MatrixXd j(m, 3 * n);
   for (Eigen::Index r = 0; r < m; ++r) j.row(r) = rows[std::size_t(r)];
@@ -102,13 +104,33 @@ TEST(RigidComplementarity, AFrictionlessPileCarriesTheImpulsesOfTheDirectSolutio
     weight += 9.81 * dt / params.substeps / inverse_mass[3 * i];
   }
   Eigen::VectorXd expected;
-  ASSERT_TRUE(lemke(j * inverse_mass.asDiagonal() * j.transpose(), j * fall, expected).solved);
+  EXPECT_TRUE(lemke(j * inverse_mass.asDiagonal() * j.transpose(), j * fall, expected).solved);
+  // They are unique where the rows that press are independent (Cottle, Pang & Stone 1992, "The linear
+  // complementarity problem", theorem 3.1.7: the velocities are in any case).
+  Eigen::MatrixXd pressing(0, 3 * n);
+  for (Eigen::Index r = 0; r < m; ++r)
+    if (expected[r] > 1e-6 * weight || impulse[std::size_t(r)] > 1e-6 * weight) {
+      pressing.conservativeResize(pressing.rows() + 1, Eigen::NoChange);
+      pressing.row(pressing.rows() - 1) = j.row(r);
+    }
+  const Eigen::VectorXd singular = pressing.jacobiSvd().singularValues();
+  if (pressing.rows() > pressing.cols() || singular.minCoeff() < 1e-3 * singular.maxCoeff()) return false;
   double worst = 0;
   for (Eigen::Index r = 0; r < m; ++r)
     worst = std::max(worst, std::abs(expected[r] - impulse[std::size_t(r)]));
   // Impulses differ by what speeds are left, of which 1 % of g h would change a frame's picture by a
   // micrometre.
   EXPECT_LT(worst, 0.01 * weight);
+  return true;
+}
+
+TEST(RigidComplementarity, AFrictionlessPileCarriesTheImpulsesOfTheDirectSolution) {
+  int compared = 0;
+  for (unsigned seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE(seed);
+    compared += compare_with_the_direct_solution(seed);
+  }
+  EXPECT_GE(compared, 3);
 }
 
 }  // namespace

@@ -197,6 +197,7 @@ bool collide_boxes(const Vec3& half_a, const Vec3& half_b, const Pose& b_in_a, R
     if (count < fewest || least > enough) return false;
     const Real side = seen.p[axis] < 0 ? Real(-1) : Real(1);
     keep_four(points, count, side * Vec3::Unit(axis), 2 * slop, m);
+    m.turns = on_a ? Manifold::Turns::with_a : Manifold::Turns::with_b;
     if (!on_a) {
       m.normal = -side * r.col(axis);
       for (int k = 0; k < m.count; ++k) m.points[k].x = r * m.points[k].x + t;
@@ -235,6 +236,7 @@ bool collide_boxes(const Vec3& half_a, const Vec3& half_b, const Pose& b_in_a, R
   pa[i] += sa;
   pb += sb * ub;
   m.normal = normal;
+  m.set_edges(Vec3::Unit(i), ub);
   m.count = 1;
   m.points[0] = {Real(0.5) * (pa + pb), normal.dot(pb - pa), id << 8};
   return true;

@@ -2,6 +2,7 @@
 // other, clipped.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "plenum/geometry/collide/detail/clip_features.h"
 #include "plenum/geometry/collide/detail/core.h"
@@ -46,6 +47,20 @@ bool climb(const Core& a, const Core& b, double least, Axis& axis) {
     if (has_settled) return true;
   }
   return false;
+}
+
+/// Unit direction of the edge, or the line of a round side, that x is on at least `slop` [m] from its ends.
+/// A cone's lines are not those of its body: others touch as it tilts.
+std::optional<Point> line_through(const Core& core, const Feature& f, const Point& x, double slop) {
+  const bool is_round = core.kind() == Core::Kind::cylinder || core.kind() == Core::Kind::cone;
+  if (core.kind() == Core::Kind::cone || (is_round && f.count != 2)) return std::nullopt;
+  for (int i = 0; i < (f.count == 2 ? 1 : f.count); ++i) {
+    const Point from = f.x[i], side = f.x[(i + 1) % f.count] - from;
+    const double length = side.norm(), along = length > 0 ? side.dot(x - from) / length : 0;
+    if (along < slop || along > length - slop) continue;
+    if ((x - from).cross(side).norm() <= slop * length) return Point(side / length);
+  }
+  return std::nullopt;
 }
 
 // A direction as three 16-bit integers.
@@ -116,6 +131,9 @@ void collide_cores(const Shape& shape_a, const Shape& shape_b, const Pose& b_in_
       remember(n, cache);
     }
     keep_four(out.points, out.count, n.cast<Real>(), static_cast<Real>(2 * slop), m);
+    m.turns = kind == 2   ? Manifold::Turns::with_a
+              : kind == 3 ? Manifold::Turns::with_b
+                          : Manifold::Turns::with_neither;
   };
 
   if (cache.kind == 2 || cache.kind == 3) {
@@ -203,6 +221,10 @@ void collide_cores(const Shape& shape_a, const Shape& shape_b, const Pose& b_in_
                                mix(5, mix(fa.id, fb.id))};
   }
   finish(9, n);
+  // Two edges, or lines along which what is round touches.
+  const auto line_a = line_through(a, fa, on_a, slop), line_b = line_through(b, fb, on_b, slop);
+  if (m.count == 1 && line_a && line_b && line_a->cross(*line_b).squaredNorm() > 1e-3)
+    m.set_edges(line_a->cast<Real>(), line_b->cast<Real>());
 }
 
 }  // namespace plenum::inline PLENUM_ABI::detail

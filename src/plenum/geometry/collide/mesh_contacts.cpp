@@ -119,12 +119,13 @@ class MeshCollision {
       at_ = middle;
     }
     const std::uint32_t id = mix(sign > 0 ? 31 : 32, static_cast<std::uint32_t>(v));
+    const detail::Turning turning{sign > 0 ? Manifold::Turns::with_b : Manifold::Turns::with_a};
     const auto meets_along = [&](const Point& n) {  // n from `of`
       return detail::is_outermost_vertex(near.source, v,
                                          near.rotation.transpose().template cast<double>() * -n, loose);
     };
     if (meets_along(away)) {
-      clusters_.add(normal, middle, gap, id, Clusters::corner);
+      clusters_.add(normal, middle, gap, id, Clusters::corner, turning);
       return;
     }
     // Inside, beside an edge, the nearest face need not be the one that was passed: that lies the way back.
@@ -135,7 +136,7 @@ class MeshCollision {
     const Point n = (of.rotation * hit->normal).template cast<double>();
     const double depth = static_cast<double>(hit->t) * n.dot(back.template cast<double>());
     if (depth > 0 && depth <= static_cast<double>(deepest_edge_) && meets_along(n))
-      clusters_.add(-sign * n, x.cast<double>() + 0.5 * depth * n, -depth, id, Clusters::corner);
+      clusters_.add(-sign * n, x.cast<double>() + 0.5 * depth * n, -depth, id, Clusters::corner, turning);
   }
 
   /// Where an edge of `near` lies. False if it is too far from `of`.
@@ -203,7 +204,8 @@ class MeshCollision {
     };
     if (!is_within(s, aa) || !is_within(t, bb)) return;
     const Point middle = 0.5 * (a.p + s * a.along + b.p + t * b.along);
-    clusters_.add(n, middle, gap, mix(a.id, b.id), Clusters::other);
+    clusters_.add(n, middle, gap, mix(a.id, b.id), Clusters::other,
+                  {Manifold::Turns::with_edges, a.along, b.along});
   }
 
   Placed<SourceA> a_;
@@ -264,7 +266,8 @@ void collide_mesh_plane(const Shape& a, const Pose& b_in_a, Real margin, Surface
         const Real gap = height(x);
         if (gap > margin) return;
         clusters.add((-up).cast<double>(), (x - Real(0.5) * gap * up).cast<double>(),
-                     static_cast<double>(gap), mix(33, static_cast<std::uint32_t>(v)), Clusters::corner);
+                     static_cast<double>(gap), mix(33, static_cast<std::uint32_t>(v)), Clusters::corner,
+                     {Manifold::Turns::with_b});
       },
       [](const auto&...) {});
   clusters.write(out);

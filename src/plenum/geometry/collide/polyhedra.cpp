@@ -400,6 +400,7 @@ bool collide_polyhedra(const Shape& shape_a, const Shape& shape_b, const Pose& b
     cache.kind = of_a ? 2 : 3;
     put_two_bytes(of_a ? cache.a : cache.b, static_cast<int>(face));
     keep_four(points, count, of_a ? a.normal(face) : b.normal(face), 2 * slop, m);
+    m.turns = of_a ? Manifold::Turns::with_a : Manifold::Turns::with_b;
     if (!of_a) {
       m.normal = -(r * m.normal);
       for (int i = 0; i < m.count; ++i) m.points[i].x = r * m.points[i].x + t;
@@ -502,6 +503,7 @@ bool collide_polyhedra(const Shape& shape_a, const Shape& shape_b, const Pose& b
     if (s < -slack_a || s > 1 + slack_a || u < -slack_b || u > 1 + slack_b) return false;
     const Vec3 xa = pa + s * ua, xb = pb + u * ub;
     m.normal = normal;
+    m.set_edges(ua, ub);
     m.count = 1;
     m.points[0] = {Real(0.5) * (xa + xb), normal.dot(xb - xa),
                    mix(mix(4, static_cast<std::uint32_t>(edges.a)), static_cast<std::uint32_t>(edges.b))};

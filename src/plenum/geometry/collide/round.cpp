@@ -43,6 +43,8 @@ void collide_capsules(const CapsuleShape& a, const CapsuleShape& b, const Pose& 
     if (gap > margin) return;
     m.points[m.count++] = {Real(0.5) * (pa + pb + (a.radius - b.radius) * n), gap, id};
   };
+  const bool sides = std::abs(s) < ha && std::abs(t) < hb,
+             ends = !sides && std::abs(s) == ha && std::abs(t) == hb;
   // Nearly parallel: the ends of the stretch where they run beside each other.
   constexpr Real most_sine = Real(0.02);
   if (sine2 < most_sine * most_sine && std::abs(n[1]) < Real(0.1)) {
@@ -57,6 +59,10 @@ void collide_capsules(const CapsuleShape& a, const CapsuleShape& b, const Pose& 
     }
   }
   point(s, t, 1);
+  if (sides && sine2 > Real(1e-3))
+    m.set_edges(Vec3::UnitY(), u);
+  else if (ends)
+    m.set_centres();
 }
 
 void collide_plane(const Shape& shape, const Pose& pose, Real margin, Manifold& m) {
@@ -96,6 +102,7 @@ void collide_plane(const Shape& shape, const Pose& pose, Real margin, Manifold& 
                mix(f.id, static_cast<std::uint32_t>(i + 1)));
   }
   keep_four(points, count, Vec3::UnitY(), 2 * slop, m);
+  m.turns = Manifold::Turns::with_a;
 }
 
 }  // namespace plenum::inline PLENUM_ABI::detail

@@ -90,6 +90,7 @@ class Collision {
   // Angles [rad] up to which a corner belongs to the feature that looks along a direction: for directions
   // that come from iterations, and for exact ones.
   static constexpr double loose = 2e-3, tight = 1e-9;
+  inline static const Turning with_surface{Manifold::Turns::with_a};
   static constexpr double infinite = std::numeric_limits<double>::infinity();
 
   /// Whether a much shallower contact, once resolved, leaves B clear of the triangle.
@@ -159,7 +160,7 @@ class Collision {
     }
     // The ball keeps one id as it rolls over faces.
     clusters_.add(n, closest.point + 0.5 * gap * n, gap, corners == 7 ? 1 : id_of(t, corners),
-                  corners == 7 ? Clusters::face : Clusters::other);
+                  corners == 7 ? Clusters::face : Clusters::other, corners == 7 ? with_surface : Turning{});
   }
 
   void convex(Triangle& t) {
@@ -253,8 +254,13 @@ class Collision {
     const double deep = along - radius_;
     if (deep > margin_) return;
     if ((on_b - on_a - along * d).norm() > slop_) find_witnesses(t, d, along, on_a, on_b);
+    Turning turning;
+    if (std::popcount(corners) == 2 && scratch_.count == 2) {
+      const int side = corners == 3 ? 0 : corners == 6 ? 1 : 2;
+      turning = {Manifold::Turns::with_edges, t.x[(side + 1) % 3] - t.x[side], scratch_.x[1] - scratch_.x[0]};
+    }
     clusters_.add(d, 0.5 * (on_a + on_b - radius_ * d), deep, mix(id_of(t, corners), scratch_.id),
-                  Clusters::other);
+                  Clusters::other, turning);
   }
 
   /// Deep in the surface: the best direction between the faces of a convex side. True if it is better than
@@ -354,7 +360,7 @@ class Collision {
     if ((other - edge.dot(other) * edge).dot(from) > 0) return;  // over the neighbour
     const double height = t.normal.dot(from), gap = height - radius_;
     clusters_.add(t.normal, deepest_ + (0.5 * gap - height) * t.normal, gap,
-                  mix(24, mix(incident().id, 0xffffu)), Clusters::face);
+                  mix(24, mix(incident().id, 0xffffu)), Clusters::face, with_surface);
   }
 
   static unsigned corners_towards(const Triangle& t, const Point& d) {
@@ -394,7 +400,7 @@ class Collision {
       const std::uint32_t id =
           mix(is_corner ? 24 : mix(25, static_cast<std::uint32_t>(t.number)), mix(incident_.id, v.id));
       clusters_.add(t.normal, v.x + (0.5 * gap - height) * t.normal, gap, id,
-                    is_corner ? Clusters::corner : Clusters::face);
+                    is_corner ? Clusters::corner : Clusters::face, with_surface);
     }
     return true;
   }
@@ -420,7 +426,8 @@ class Collision {
       const bool is_corner = (v.id & 0x80008000u) == 0;
       const std::uint32_t id =
           is_corner ? id_of(t, 1u << corner_of[v.id & 0xffffu]) : mix(id_of(t, corners), v.id);
-      clusters_.add(n, v.x + 0.5 * gap * n, gap, mix(id, reference_.id), Clusters::other);
+      clusters_.add(n, v.x + 0.5 * gap * n, gap, mix(id, reference_.id), Clusters::other,
+                    {Manifold::Turns::with_b});
     }
     return true;
   }

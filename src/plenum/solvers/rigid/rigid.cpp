@@ -250,7 +250,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
     again = detail::wake_touched(model, state, w);
   }
   detail::wake_touch(model, state, w);
-  detail::make_contacts(model, state, w);
+  detail::make_contacts(model, state, dt, w);
   load_bodies(model, state, w);
   const bool softly = params.solver == Method::soft_steps;
   const int substeps = softly ? detail::count_substeps(model, params, w, dt) : 1;
@@ -284,6 +284,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
       hold_axes(model, w);
       move_bodies(model, state, h, w);
       w.solver.hold(w.bodies);
+      w.solver.turn(w.bodies);
       if (joints) w.joints.update(scene);
       w.solver.restitute(w.bodies);
       w.solver.solve(w.bodies, false);

@@ -10,6 +10,12 @@
 
 namespace plenum::inline PLENUM_ABI::detail {
 
+/// With what the normal of a point turns: see Manifold.
+struct Turning {
+  Manifold::Turns by = Manifold::Turns::with_neither;
+  Point edge_a = {0, 0, 0}, edge_b = {0, 0, 0};
+};
+
 class Clusters {
  public:
   enum Rank { other, face, corner };  // of a point, by what it lies on
@@ -25,7 +31,8 @@ class Clusters {
 
   /// A point over a corner of B is known by its id and kept while there is room; of the others only those
   /// that are outermost in one of eight directions, and the deepest.
-  void add(const Point& normal, const Point& x, double gap, std::uint32_t id, Rank rank) {
+  void add(const Point& normal, const Point& x, double gap, std::uint32_t id, Rank rank,
+           const Turning& turning = {}) {
     Cluster* c = find(normal, gap);
     if (!c) return;
     // Directions touched at once may share a corner of B: the normal makes the difference.
@@ -36,6 +43,7 @@ class Clusters {
     if (gap < c->deepest) {
       c->deepest = gap;
       c->normal = normal;
+      c->turning = turning;
     }
     if (rank == corner) {
       for (int i = 0; i < c->corners; ++i) {
@@ -84,8 +92,12 @@ class Clusters {
         }
       Manifold::Point points[outermost + most_corners];
       for (int k = 0; k < count; ++k) points[k] = unique[k].point;
-      keep_four(points, count, c.normal.cast<Real>(), static_cast<Real>(2 * slop_),
-                out.manifolds[out.count++], true);
+      keep_four(points, count, c.normal.cast<Real>(), static_cast<Real>(2 * slop_), out.manifolds[out.count],
+                true);
+      Manifold& m = out.manifolds[out.count++];
+      m.turns = c.turning.by;
+      if (m.turns == Manifold::Turns::with_edges)
+        m.set_edges(c.turning.edge_a.cast<Real>(), c.turning.edge_b.cast<Real>());
     }
   }
 
@@ -99,6 +111,7 @@ class Clusters {
   };
   struct Cluster {
     Point normal;
+    Turning turning;
     double deepest;
     Vec3 direction[4];
     Real score[outermost];
@@ -123,7 +136,7 @@ class Clusters {
       if (best->deepest <= gap) return nullptr;
     }
     best->normal = normal;
-    best->deepest = gap;
+    best->deepest = std::numeric_limits<double>::infinity();  // none yet
     best->corners = 0;
     for (Real& s : best->score) s = lowest;
     const Vec3 u = normal.unitOrthogonal().cast<Real>(), v = normal.cast<Real>().cross(u);

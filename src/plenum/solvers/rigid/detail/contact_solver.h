@@ -56,6 +56,8 @@ struct ContactInput {
   bool hard;     ///< whether nothing may be overlapped at the end of a sub-step: see hold()
   bool booked;   ///< whether ContactSolver::given() is to be asked of it
   bool bounced;  ///< in the step, out
+  Manifold::Turns turns;  ///< with what the normal turns in the step
+  Vec3 edge_a, edge_b;    ///< as in Manifold
 };
 
 /// What a contact gave its second body in a whole step, in the world.
@@ -94,6 +96,11 @@ class ContactSolver {
   /// Kaufman, Vouga, Tamstorf & Grinspun 2012, "Reflections on simultaneous impact", sections 3 and 4;
   /// friction as of hard spheres, Walton & Braun 1986, with no tangential restitution.
   void restitute(SolverBodies& bodies);
+  /// After the bodies have moved: turns the normals that turn (ContactInput::turns) with what they belong to,
+  /// and takes the contacts to where they have slid. A normal of the start of the step would push a little
+  /// along the way that the contact turns: a frame that swings on a peg would be driven by that to over and
+  /// over, by as much as explicit Euler steps drive a pendulum.
+  void turn(const SolverBodies& bodies);
   /// Moves what overlaps at hard contacts straight apart, after the bodies have moved. Bodies that turn by
   /// radians in a sub-step would not be held by velocities alone.
   void hold(SolverBodies& bodies) const;
@@ -108,12 +115,20 @@ class ContactSolver {
   std::size_t num_batches() const { return batches_.size(); }
 
  private:
+  static constexpr std::uint32_t never = ~0u;
+  /// What a contact answers to impulses: inverses of the matrices of velocities that they give.
+  struct alignas(sizeof(Wide)) Response {
+    Wide block[10];      ///< [kg] of the points' normal 4x4 matrix, lower triangle by rows
+    Wide k11, k12, k22;  ///< [kg] of the tangential 2x2 matrix
+    Wide twist;          ///< [kg m^2]
+  };
   /// Eight or sixteen contacts of one colour.
   struct alignas(sizeof(Wide)) Batch {
     Index a[wide], b[wide];                   ///< bodies; empty lanes have the world's
     Index contact[wide];                      ///< -1 for an empty lane
     unsigned writes_a, writes_b;              ///< bits of the lanes whose body moves
     std::uint32_t first_point;                ///< in points_
+    std::uint32_t turning;                    ///< in turning_; never: no lane's normal turns, or is hard
     int count;                                ///< most points of any lane
     bool booked, bounces, hard;               ///< whether any lane is, or does if it is struck
     bool strained;                            ///< whether a light body of a lane carries a heavy one
@@ -126,15 +141,9 @@ class ContactSolver {
     Wide round_a, round_b;      ///< [m]
     Wide3 ra, rb;               ///< [m] anchors of the friction patch
     Wide slide, slide_across;   ///< [m/s] wanted along the tangents
-    Wide block[10];             ///< [kg] inverse of the points' normal 4x4 matrix, lower triangle by rows
-    Wide k11, k12, k22;         ///< [kg] inverse of the tangential 2x2 matrix
-    Wide twist_mass;            ///< [kg m^2]
+    Response response;          ///< at the start of the step
     Wide along, across, twist;  ///< impulses [N s], [N m s]
     Wide3 roll;                 ///< [N m s]
-
-    /// The second tangent, as long as friction across is a part of that along: measured in it, an ellipse of
-    /// friction is the same round cone.
-    Wide3 across_axis() const { return across_part * cross(normal, tangent); }
   };
   /// One point of each of a batch's contacts.
   struct alignas(sizeof(Wide)) Points {
@@ -147,16 +156,17 @@ class ContactSolver {
                    ///< and spinning friction
     Wide start;    ///< [N s] impulse at the start of the sub-step
   };
-  /// Where hard contacts push: anchors turn with their bodies and masses are those of the inertia there, as
-  /// fast bodies may turn by radians in a step. Of the others those of the step's start.
-  struct Arms {
-    Wide3 ra[4], rb[4];
-    Wide mass[4];
-    Wide3 patch_a, patch_b;
-    Wide k11, k12, k22;
+  /// Of a batch of which some normals turn or contacts are hard, how it stands now. Anchors turn with their
+  /// bodies, and masses are those of the inertia there; of its other lanes as at the step's start.
+  struct alignas(sizeof(Wide)) Turning {
+    Wide with_a, with_b, with_edges, with_centres;  ///< 1 or 0
+    Wide is_new;                                    ///< 1 or 0: see respond()
+    Wide3 edge_a, edge_b;                           ///< unit, at the start of the step
+    Wide reach;                                     ///< [m] that a contact may slide and be followed
 
-    Arms(const Batch& batch, const Points* points, const SolverBodies& bodies, const WideInertia& ia,
-         const WideInertia& ib);
+    Wide3 normal, tangent, ra[4], rb[4], patch_a, patch_b;
+    Wide mass[4], separation[4];
+    Response response;
   };
   /// Sums of what a batch gave over the sub-steps, of each of its points and of its patch.
   struct alignas(sizeof(Wide)) Sums {
@@ -167,17 +177,33 @@ class ContactSolver {
     std::size_t first, end;  ///< of batches
     bool serial;
   };
+  struct Still;  ///< views of a batch, see contact_batch.h
+  struct Moved;
+  template <class Visit>
+  void view(const Batch& batch, Visit&& visit) const;
   template <class F>
   void each_batch(F&& f) const;
+  /// The second tangent, as long as friction across is a part of that along: measured in it, an ellipse of
+  /// friction is the same round cone.
+  template <class View>
+  static Wide3 across_axis(const Batch& batch, const View& at) {
+    return batch.across_part * cross(at.normal(), at.tangent());
+  }
+  template <class View>
+  void respond(const Batch& batch, const View& at, const Wide& is_new, const SolverBodies& bodies, Wide* mass,
+               Response& out) const;
+  void turn_batch(const Batch& batch, const SolverBodies& bodies);
   template <bool with_bias>
   void solve_batches(SolverBodies& bodies);
-  template <bool with_bias, bool hard>
-  void solve_batch(SolverBodies& bodies, Batch& batch);
+  template <bool with_bias, class View>
+  void solve_batch(SolverBodies& bodies, Batch& batch, const View& at);
 
   ContactSettings settings_;
   AlignedVector<Batch> batches_;
   AlignedVector<Points> points_;
-  AlignedVector<Sums> sums_;  ///< [batches], or none if no contact is booked
+  AlignedVector<Turning> turning_;
+  std::vector<std::uint32_t> turned_;  ///< batches that these are of
+  AlignedVector<Sums> sums_;           ///< [batches], or none if no contact is booked
   std::vector<Colour> colours_;
   std::vector<std::uint32_t> used_;      ///< [N + 1] colours of each body
   std::vector<Real> load_;               ///< [N + 1] mass of the heaviest body that one touches, over its own

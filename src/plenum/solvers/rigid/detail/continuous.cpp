@@ -141,6 +141,7 @@ bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collide
   const Vec3 x = centre - d.distance * (at.rotation * d.normal);
   // The plane's place in A does not change; what of the body is nearest to it at the start.
   m.normal = d.normal;
+  m.turns = Manifold::Turns::with_neither;
   const Vec3 start = a0.to_local(b0.position), on_plane = at.to_local(x);
   const Quat upright = Quat::FromTwoVectors(d.normal, Vec3::UnitY()) * a0.rotation.conjugate() * b0.rotation;
   const Real reach = reach_down(shape_b, upright.normalized());

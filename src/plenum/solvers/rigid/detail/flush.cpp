@@ -6,6 +6,7 @@
 
 #include "plenum/base/parallel.h"
 #include "plenum/solvers/rigid/detail/broad.h"
+#include "plenum/solvers/rigid/detail/continuous.h"
 #include "plenum/solvers/rigid/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
@@ -134,6 +135,7 @@ class Mover {
         }
         // All of a face comes down on both at once, and must not fall between: it is felt along m.
         const Index2& pair = w_.pairs[w_.pair_of[c.slot]];
+        found.turns = Manifold::Turns::with_neither;
         found.normal = w_.poses[pair[0]].rotation.conjugate() * (mover_ == pair[0] ? Vec3(-p.m) : p.m);
         for (int k = 0; k < found.count; ++k) found.points[k].separation *= cosine;
         c.normal = p.m;

@@ -85,6 +85,8 @@ Eigen::Matrix<Real, 8, 1> kept_as(const ManifoldSeen& seen) {
 
 /// A contact's manifold as it was last found, and how the pair stood.
 ManifoldSeen seen_of(const Rigid::Contacts& old, Index contact, Manifold& m) {
+  // A and B barely move against each other then: whatever touches, the normal turns with both.
+  m.turns = Manifold::Turns::with_a;
   m.normal = old.normal[contact];
   m.count = old.count[contact];
   for (int q = 0; q < m.count; ++q)
@@ -124,8 +126,40 @@ void match(const Rigid::Contacts& old, Index first, Index end, const Manifold* m
 
 /// A manifold in the other collider's frame, seen from there; other: the pose of the frame it is in.
 void turn_over(const Pose& other, Manifold& m) {
-  m.normal = -(other.rotation * m.normal);
+  m.turn_over(other.rotation);
   for (int q = 0; q < m.count; ++q) m.points[q].x = other * m.points[q].x;
+}
+
+/// [rad] by which a normal may turn in a step and count as standing still. What is lost or won of the energy
+/// with it is this part of what the contact passes on in the step.
+constexpr Real least_turn = Real(1e-3);
+
+/// With what the normal turns, if it does so notably. Sets the edges, too.
+Manifold::Turns turns_in(const Frames& frames, Index a, Index b, Real dt, const Quat& rotation_a,
+                         const Manifold& m, ContactInput& c) {
+  const auto turns = [&](Index body) {
+    return dt * dt * frames.w[body].squaredNorm() > least_turn * least_turn;
+  };
+  const auto if_so = [&](bool so) { return so ? m.turns : Manifold::Turns::with_neither; };
+  switch (m.turns) {
+    case Manifold::Turns::with_a:
+      return if_so(turns(a));
+    case Manifold::Turns::with_b:
+      return if_so(turns(b));
+    case Manifold::Turns::with_edges:
+      if (!(turns(a) || turns(b))) return Manifold::Turns::with_neither;
+      c.edge_a = rotation_a * m.edge_a, c.edge_b = rotation_a * m.edge_b;
+      return m.turns;
+    case Manifold::Turns::with_centres: {
+      const Vec3 past = frames.v[b] - frames.v[a];
+      const Vec3 across = past - c.normal.dot(past) * c.normal;
+      c.edge_a = rotation_a * m.edge_a, c.edge_b = rotation_a * m.edge_b;
+      const Real apart = c.round_a + c.round_b + c.points[0].separation;
+      return if_so(dt * dt * across.squaredNorm() > least_turn * least_turn * apart * apart);
+    }
+    default:
+      return Manifold::Turns::with_neither;
+  }
 }
 
 }  // namespace
@@ -277,7 +311,7 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
     if (w.manifolds[s].count > 0) w.contact_slot.push_back(static_cast<Index>(s));
 }
 
-void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w) {
+void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt, RigidWorkspace& w) {
   const Rigid::Contacts& old = state.contacts;
   w.sensed.clear();
   std::erase_if(w.contact_slot, [&](Index s) {
@@ -342,6 +376,8 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWo
       c.hard = guards;
       c.jointed = model.jointed[ca.body] || model.jointed[cb.body];
       c.booked = static_cast<std::size_t>(j) >= model.own_colliders();
+      c.turns = guards || c.booked ? Manifold::Turns::with_neither
+                                   : turns_in(state.frames, ca.body, cb.body, dt, a.rotation, m, c);
     }
   });
 }

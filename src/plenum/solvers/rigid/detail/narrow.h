@@ -11,7 +11,7 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
 
 /// The contacts to solve, of all manifolds with points between bodies that are not asleep, with last step's
 /// impulses.
-void make_contacts(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w);
+void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt, RigidWorkspace& w);
 
 /// The solved contacts, kept for the next step; `old`: those of the last one.
 void keep_contacts(const Rigid::Contacts& old, const RigidWorkspace& w, Rigid::Contacts& kept);
