@@ -283,6 +283,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
       if (joints) w.joints.solve(scene, w.bodies);
       hold_axes(model, w);
       move_bodies(model, state, h, w);
+      w.solver.take_back(w.bodies);
       w.solver.hold(w.bodies);
       w.solver.turn(w.bodies);
       if (joints) w.joints.update(scene);

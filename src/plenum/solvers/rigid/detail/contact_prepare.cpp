@@ -129,7 +129,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       Batch& batch = batches_[b];
       Points* points = points_.data() + batch.first_point;
       const Wide zero{};
-      batch.writes_a = batch.writes_b = batch.bounced = 0;
+      batch.writes_a = batch.writes_b = batch.bounced = batch.pushed = 0;
       batch.bounces = false;
       batch.normal = {zero, fill(1), zero};
       batch.tangent = {fill(1), zero, zero};

@@ -13,6 +13,10 @@ constexpr int strained_rounds = 4;
 constexpr Real released = Real(1e-3);
 
 constexpr int hard_rounds = 4;
+
+/// What overlaps is pushed apart by velocities of its own where they take more than the load once more.
+/// Less is needed to find a load that grows (tall stacks of small boxes: tests/rigid/size_test.cpp).
+constexpr Real pushed_hard = 1;
 /// Part of the difference that carried impulses follow in a step. A tenth of a second's memory lets tall
 /// stacks swing; several seconds do not (twenty and forty boxes, tests/rigid).
 constexpr Real carry_rate = Real(0.003);
@@ -126,11 +130,12 @@ template <bool with_bias, class View>
   }
 
   const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
-  Wide bias[4], scale[4], keep[4], change[4], speed[4];
+  Wide bias[4], scale[4], keep[4], change[4], speed[4], deepest = zero;
   for (int p = 0; p < batch.count; ++p) {
     speed[p] = dot(n, velocity_at(vb, at.rb(p)) - velocity_at(va, at.ra(p)));
     const Wide separation = at.separation(p, ma, mb);
     const auto open = separation > zero;
+    deepest = min(deepest, separation + batch.slop);
     scale[p] = one, keep[p] = zero;
     bias[p] = open ? separation * rate : zero;
     if constexpr (with_bias) {
@@ -192,6 +197,15 @@ template <bool with_bias, class View>
       push<-1>(va, ia, at.ra(p), push_by);
       push<1>(vb, ib, at.rb(p), push_by);
     }
+  if constexpr (with_bias) {
+    Wide began{}, now{};
+    for (int p = 0; p < batch.count; ++p) began += points[p].start, now += points[p].impulse;
+    const auto pushed =
+        (deepest < zero) & (now > fill(1 + pushed_hard) * began) & (batch.soft_impulse > zero);
+    batch.pushed = 0;
+    if (any(pushed))
+      for (int l = 0; l < wide; ++l) batch.pushed |= unsigned(pushed[l] != 0) << l;
+  }
   scatter_velocity(bodies, batch.a, batch.writes_a, va);
   scatter_velocity(bodies, batch.b, batch.writes_b, vb);
 }
@@ -211,6 +225,27 @@ void ContactSolver::solve(SolverBodies& bodies, bool with_bias) {
     solve_batches<true>(bodies);
   else
     solve_batches<false>(bodies);
+}
+
+void ContactSolver::take_back(SolverBodies& bodies) {
+  each_batch([&](std::size_t b) {
+    Batch& batch = batches_[b];
+    if (batch.pushed == 0) return;
+    Points* points = points_.data() + batch.first_point;
+    WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
+    const WideInertia ia = gather_inertia(bodies, batch.a), ib = gather_inertia(bodies, batch.b);
+    view(batch, [&](const auto& at) {
+      for (int p = 0; p < batch.count; ++p) {
+        const Wide3 given = (points[p].impulse - points[p].start) * at.normal();
+        push<1>(va, ia, at.ra(p), given);
+        push<-1>(vb, ib, at.rb(p), given);
+        for (int l = 0; l < wide; ++l)
+          if (batch.pushed >> l & 1) points[p].impulse[l] = points[p].start[l];
+      }
+    });
+    scatter_velocity(bodies, batch.a, batch.writes_a & batch.pushed, va);
+    scatter_velocity(bodies, batch.b, batch.writes_b & batch.pushed, vb);
+  });
 }
 
 void ContactSolver::hold(SolverBodies& bodies) const {

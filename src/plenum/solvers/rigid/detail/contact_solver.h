@@ -88,6 +88,12 @@ class ContactSolver {
   void warm_start(SolverBodies& bodies);
   /// One pass over all contacts; `with_bias` pushes overlap apart, and relaxation is without.
   void solve(SolverBodies& bodies, bool with_bias);
+  /// After the bodies have moved: where the pass with bias gave much more than the load to what overlaps,
+  /// takes that back. It was to move them apart, not to set them going; relaxation alone, one pass against
+  /// another, leaves a row of bodies about half of the speed at which it is pushed apart. So the velocities
+  /// of the pass are the second, "split" ones of Guendelman, Bridson & Fedkiw 2003, "Nonconvex rigid bodies
+  /// with stacking" (section 4: what moves bodies out of contact is not kept as velocity).
+  void take_back(SolverBodies& bodies);
   /// Before a sub-step: what would strike within it bounces, v' = -e v along the normal, with Coulomb's bound
   /// on what rubs. Blows are taken one after the other, colour by colour, until nothing closes any more
   /// faster than the threshold: so they go through rows of touching bodies as through rows with small gaps
@@ -133,6 +139,7 @@ class ContactSolver {
     bool booked, bounces, hard;               ///< whether any lane is, or does if it is struck
     bool strained;                            ///< whether a light body of a lane carries a heavy one
     unsigned bounced;                         ///< bits of the lanes that have, in this step
+    unsigned pushed;                          ///< bits of the lanes of which take_back() speaks
     Wide3 normal, tangent;                    ///< from a to b; the other tangent is across_axis()
     Wide across_part;                         ///< part of friction that acts across the tangent
     Wide soft_bias, soft_mass, soft_impulse;  ///< of overlap: [1/s], and parts of 1
