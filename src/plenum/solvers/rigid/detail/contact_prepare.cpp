@@ -237,7 +237,10 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       const Wide is_new = (pressed == zero) & (present[0] > zero) ? fill(1) : zero;
       respond(batch, Still(*this, batch), is_new, bodies, mass, batch.response);
       for (int p = 0; p < batch.count; ++p) points[p].mass = mass[p];
-      if (turning) turning->is_new = is_new;
+      if (turning) {
+        turning->is_new = is_new, turning->response = batch.response;
+        for (int p = 0; p < batch.count; ++p) turning->mass[p] = mass[p];
+      }
     }
   });
   turn(bodies);

@@ -198,7 +198,10 @@ void ContactSolver::turn_batch(const Batch& batch, const SolverBodies& bodies) {
     arms(points[p].ra, points[p].rb, separation, now.ra[p], now.rb[p]);
   }
   arms(batch.ra, batch.rb, zero, now.patch_a, now.patch_b);
-  respond(batch, Moved(*this, batch), now.is_new, bodies, now.mass, now.response);
+  // Until a body has turned by 0.06 rad, what a contact answers to impulses is what it was within as much.
+  const Wide least = fill(Real(0.9995));
+  const auto is_other = follows & ((ma.w < least) | (mb.w < least));
+  if (any(is_other)) respond(batch, Moved(*this, batch), now.is_new, bodies, now.mass, now.response);
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail
