@@ -1,6 +1,7 @@
 #pragma once
 // What the passes over batches of contacts share. Only the contact solver's own files include this.
 #include <limits>
+#include <utility>
 
 #include "plenum/base/parallel.h"
 #include "plenum/solvers/rigid/detail/contact_solver.h"
@@ -55,6 +56,25 @@ template <class Batch, class Points>
                                                   const WideMotion& a, const WideMotion& b) {
   return b.dx - a.dx + rotate(b.u, b.w, point.rb + batch.round_b * batch.normal) -
          rotate(a.u, a.w, point.ra - batch.round_a * batch.normal);
+}
+
+/// Square of the sine below which two edges count as parallel.
+inline constexpr Real least_sine2 = Real(1e-4);
+
+/// Where two edges cross, when B has slid past A by `slid` [m] in the plane of both edges, whose normal is n:
+/// the place has gone on A by the first result times edge_a, on B by the second times -edge_b [m], for slid =
+/// first edge_a + second edge_b. Edges are unit vectors. The flatter they cross the farther it goes, so each
+/// is at most `reach` [m], and 0 where the edges are parallel.
+[[gnu::always_inline]] inline std::pair<Wide, Wide> follow_crossing(const Wide3& n, const Wide3& edge_a,
+                                                                    const Wide3& edge_b, const Wide3& slid,
+                                                                    const Wide& reach) {
+  const Wide zero{};
+  const Wide3 past_a = cross(n, edge_a), past_b = cross(n, edge_b);
+  const Wide sine = dot(past_a, edge_b), sine2 = sine * sine;
+  const auto crosses = sine2 > fill(least_sine2);
+  const Wide inverse = crosses ? sine / (crosses ? sine2 : fill(1)) : zero;
+  return {max(-reach, min(reach, -inverse * dot(slid, past_b))),
+          max(-reach, min(reach, inverse * dot(slid, past_a)))};
 }
 
 /// How a batch stands whose normals do not turn: as at the start of the step.

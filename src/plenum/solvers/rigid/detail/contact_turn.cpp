@@ -151,11 +151,10 @@ void ContactSolver::turn_batch(const Batch& batch, const SolverBodies& bodies) {
   const Wide3 edge_a = rotate(ma.u, ma.w, now.edge_a), edge_b = rotate(mb.u, mb.w, now.edge_b);
   {
     const Wide3 across = cross(edge_a, edge_b);
-    const Wide length2 = dot(across, across);
-    constexpr Real least_sine2 = Real(1e-4);
+    const Wide sine2 = dot(across, across);
     const Wide sign = dot(across, n0) < zero ? -one : one;
-    const auto crosses = (now.with_edges > zero) & (length2 > fill(least_sine2));
-    n = choose(crosses, (sign / sqrt(length2 + tiny)) * across, n);
+    const auto crosses = (now.with_edges > zero) & (sine2 > fill(least_sine2));
+    n = choose(crosses, (sign / sqrt(sine2 + tiny)) * across, n);
   }
   {
     const Wide apart = separation0 + rounds;
@@ -182,10 +181,7 @@ void ContactSolver::turn_batch(const Batch& batch, const SolverBodies& bodies) {
     const Wide3 between = max(gap, zero) * n0 + (mb.dx - ma.dx) + (rb - b) - (ra - a);
     Wide3 slid = between - dot(between, n) * n;
     slid = min(one, now.reach / sqrt(dot(slid, slid) + tiny)) * slid;
-    // Where edges cross: what has been slid along each of them.
-    const Wide3 past_a = cross(n, edge_a), past_b = cross(n, edge_b);
-    const Wide part_a = dot(slid, past_b) * inverse_or_zero(dot(edge_a, past_b)),
-               part_b = dot(slid, past_a) * inverse_or_zero(dot(edge_b, past_a));
+    const auto [part_a, part_b] = follow_crossing(n, edge_a, edge_b, slid, now.reach);
     const Wide along_a = now.with_edges * part_a + now.with_centres * dot(slid, edge_a),
                along_b = now.with_edges * part_b + now.with_centres * dot(slid, edge_b);
     ra += now.with_a * slid + along_a * edge_a;
