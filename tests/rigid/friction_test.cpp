@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "../../validation/rigid_scenes.h"
 
@@ -30,6 +31,41 @@ BodySpec slab(double friction) {
   BodySpec body = validation::box(Vec3(Real(0.5), Real(0.05), Real(0.5)), Vec3(0, Real(0.05), 0));
   body.friction = Real(friction * friction / 0.5);  // so that with the floor's 0.5 the mean is this
   return body;
+}
+
+// A capsule that lies along x is thrown along (1, 0, 1) and slides while it begins to roll: friction acts
+// against the slip of the surface, (v_x, v_z - w r) by v_x' = -mu g s_x, (v_z - w r)' = -(1 + m r^2/I) mu g
+// s_z, s being the unit vector of the slip.
+TEST(RigidFriction, IsOpposedToTheSlipOfWhatAlsoRolls) {
+  const double mu = 0.2, r = 0.1, length = 2;
+  BodySpec body = validation::box(Vec3::Ones(), Vec3(0, Real(r), 0));
+  body.shapes[0].shape = rigid::Form::capsule, body.shapes[0].radius = Real(r);
+  body.shapes[0].half_height = Real(length / 2), body.rotation = Vec3(0, 0, 90);
+  body.velocity = Vec3(3, 0, 3);
+  body.friction = Real(mu * mu / 0.5);
+  RigidScene scene({.bodies = {validation::floor_box(), body}});
+  const double m = 1 / double(scene.state.frames.inverse_mass[1]);
+  const double inertia = double(scene.model.inertia[1].minCoeff());
+  double slip_x = 3, slip_z = 3, vz = 3;
+  constexpr int parts = 100;
+  for (int step = 0; step < 60; ++step) {
+    for (int k = 0; k < parts; ++k) {
+      // The midpoint rule.
+      const double h = 1 / (60.0 * parts), gain = 1 + m * r * r / inertia;
+      const auto rates = [&](double x, double z) {
+        const double rate = -mu * g / std::hypot(x, z);
+        return std::pair(rate * x, rate * z);
+      };
+      const auto [x1, z1] = rates(slip_x, slip_z);
+      const auto [x2, z2] = rates(slip_x + h / 2 * x1, slip_z + h / 2 * gain * z1);
+      slip_x += h * x2, slip_z += h * gain * z2, vz += h * z2;
+    }
+    scene.step();
+    // To first order in the sub-step, of 2 ms.
+    const double t = (step + 1) / 60.0, bound = mu * g * (0.01 * t + 1.0 / 480);
+    EXPECT_NEAR(scene.state.frames.v[1].x(), slip_x, bound) << t;
+    EXPECT_NEAR(scene.state.frames.v[1].z(), vz, bound) << t;
+  }
 }
 
 TEST(RigidFriction, AcrossTheAxisIsAnother) {

@@ -36,7 +36,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
   };
   std::array<std::array<std::size_t, kinds>, num_colours> histogram{};
   constexpr std::uint32_t all = (1u << (num_colours - 1)) - 1;
-  any_restitution_ = any_rolling_ = any_grain_ = any_strained_ = false;
+  any_restitution_ = any_rolling_ = any_strained_ = false;
   bool any_booked = false;
   for (std::size_t i = 0; i < n; ++i) {
     const ContactInput& c = contacts[i];
@@ -58,7 +58,6 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
     ++histogram[colour][kind_of(c)];
     any_restitution_ |= c.restitution > 0;
     any_rolling_ |= c.rolling > 0;
-    any_grain_ |= c.friction_ratio < 1;
     any_booked |= c.booked;
   }
   // Contacts of a colour in order of their number of points, so that those of a batch have about as many.

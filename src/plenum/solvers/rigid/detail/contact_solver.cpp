@@ -111,18 +111,15 @@ template <bool with_bias, class View>
     const Wide length = sqrt(wanted1 * wanted1 + wanted2 * wanted2 + tiny);
     const auto sticks = length <= batch.static_friction * pressed;
     const Wide limit = batch.friction * pressed;
-    const Wide scale = sticks ? one : min(one, limit / length);
-    Wide along = scale * wanted1, across = scale * wanted2;
-    if (any_grain_) {
-      // Along an ellipse force and slip are not parallel: a step against the slip, at most as long as the
-      // stiffest direction allows, and back onto the cone, ends where the slip is normal to it.
-      const Wide step =
-          (answer.k11 * answer.k22 - answer.k12 * answer.k12) * inverse_or_zero(answer.k11 + answer.k22);
-      const Wide slide1 = batch.along - step * s1, slide2 = batch.across - step * s2;
-      const Wide part = min(one, limit / sqrt(slide1 * slide1 + slide2 * slide2 + tiny));
-      const auto slides = (batch.across_part < one) & (length > batch.static_friction * pressed);
-      along = slides ? part * slide1 : along, across = slides ? part * slide2 : across;
-    }
+    // What slides is rubbed against its slip: a step that way, at most as long as the stiffest direction
+    // allows, and back onto the cone, ends where the slip is normal to that. What stops the slip at once and
+    // is then cut to the cone points elsewhere where the body answers in one direction more than in the
+    // other, as a crate that slides corner first does.
+    const Wide step =
+        (answer.k11 * answer.k22 - answer.k12 * answer.k12) * inverse_or_zero(answer.k11 + answer.k22);
+    const Wide slide1 = batch.along - step * s1, slide2 = batch.across - step * s2;
+    const Wide part = min(one, limit / sqrt(slide1 * slide1 + slide2 * slide2 + tiny));
+    const Wide along = sticks ? wanted1 : part * slide1, across = sticks ? wanted2 : part * slide2;
     const Wide3 change = (along - batch.along) * t1 + (across - batch.across) * t2;
     batch.along = along, batch.across = across;
     push<-1>(va, ia, at.patch_a(), change);

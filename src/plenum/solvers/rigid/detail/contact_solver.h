@@ -216,7 +216,7 @@ class ContactSolver {
   std::vector<Real> load_;               ///< [N + 1] mass of the heaviest body that one touches, over its own
   std::vector<std::uint8_t> colour_of_;  ///< [C]
   std::vector<Index> order_;             ///< contacts by colour and number of points
-  bool any_restitution_ = false, any_rolling_ = false, any_grain_ = false, any_strained_ = false;
+  bool any_restitution_ = false, any_rolling_ = false, any_strained_ = false;
 };
 
 }}  // namespace plenum::PLENUM_ABI::detail
