@@ -70,6 +70,54 @@ TEST(Parallel, DenormalsAreFlushedOnEveryThreadAndTheCallerGetsItsOwnModeBack) {
   EXPECT_NE(tiny * 0.5f, 0.f);
 }
 
+TEST(Parallel, ReadyThreadsVisitEveryItemOnceInLoopAfterLoop) {
+  for (const int threads : {1, 2, 3, 8})
+    with_threads(threads, [&] {
+      std::vector<int> count(1000, 0);
+      for (int repeat = 0; repeat < 20; ++repeat) {
+        with_ready_threads([&] {
+          EXPECT_EQ(num_threads(), threads);
+          for (std::size_t n = 1; n < 100; ++n)
+            parallel_for(10 * n, n % 7 + 1, [&](std::size_t begin, std::size_t end) {
+              // Loops within blocks stay on their thread, and so do teams.
+              with_ready_threads([&] {
+                parallel_for(end - begin, 1, [&](std::size_t i, std::size_t) { ++count[begin + i]; });
+              });
+            });
+        });
+        for (std::size_t i = 0; i < count.size(); ++i) ASSERT_EQ(count[i], (repeat + 1) * (99 - int(i) / 10));
+      }
+    });
+}
+
+TEST(Parallel, ReadyThreadsAreLetGoByWhatIsThrown) {
+  with_threads(3, [] {
+    EXPECT_THROW(with_ready_threads([] { throw 1; }), int);
+    int sum = 0;
+    for (int i = 0; i < 3; ++i)
+      sum +=
+          static_cast<int>(ordered_sum(100, 10, [](std::size_t a, std::size_t b) { return double(b - a); }));
+    EXPECT_EQ(sum, 300);
+  });
+}
+
+TEST(Parallel, ReadyThreadsWorkWithinOtherCountsOfThreads) {
+  with_threads(2, [] {
+    with_ready_threads([] {
+      with_threads(3, [] {
+        EXPECT_EQ(num_threads(), 3);
+        std::vector<int> count(100, 0);
+        parallel_for(count.size(), 1, [&](std::size_t i, std::size_t) { ++count[i]; });
+        for (const int c : count) EXPECT_EQ(c, 1);
+      });
+      EXPECT_EQ(num_threads(), 2);
+      std::vector<int> count(100, 0);
+      parallel_for(count.size(), 1, [&](std::size_t i, std::size_t) { ++count[i]; });
+      for (const int c : count) EXPECT_EQ(c, 1);
+    });
+  });
+}
+
 TEST(Parallel, NestedLoopsRun) {
   with_threads(2, [] {
     std::vector<int> count(64 * 64, 0);

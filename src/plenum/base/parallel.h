@@ -41,6 +41,11 @@ class FunctionRef<R(Args...)> {
 /// with_threads, loops run on the calling thread.
 void with_threads(int threads, FunctionRef<void()> f);
 
+/// Runs `f` while the threads of its parallel loops stand by between them, so that loops of a few
+/// microseconds pay: for what is full of these and takes no longer than a frame, since each thread takes a
+/// processor meanwhile. Nested calls are one.
+void with_ready_threads(FunctionRef<void()> f);
+
 /// Threads that loops of the calling thread run on.
 int num_threads();
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "plenum/base/parallel.h"
+#include "plenum/base/parallel_team.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -94,11 +95,12 @@ Pool& pool_of(int threads) {
 void with_threads(int threads, FunctionRef<void()> f) {
   if (threads <= 0) threads = num_cores();
   const FlushDenormals flush;
-  const int saved = std::exchange(current_threads, threads);
   struct Restore {
-    int value;
-    ~Restore() { current_threads = value; }
-  } restore{saved};
+    int threads = current_threads;
+    detail::Team* team = detail::current_team;
+    ~Restore() { current_threads = threads, detail::current_team = team; }
+  } restore;
+  current_threads = threads, detail::current_team = nullptr;
   f();
 }
 
@@ -111,7 +113,29 @@ void parallel_blocks(std::size_t num_blocks, FunctionRef<void(std::size_t)> f) {
     for (std::size_t b = 0; b < num_blocks; ++b) f(b);
     return;
   }
+  if (detail::current_team && num_blocks <= detail::Team::most_blocks) {
+    const int saved = std::exchange(current_threads, 1);
+    detail::current_team->run(num_blocks, f);
+    current_threads = saved;
+    return;
+  }
   pool_of(current_threads).run(num_blocks, f);
+}
+
+void with_ready_threads(FunctionRef<void()> f) {
+  const int threads = current_threads;
+  if (threads == 1 || threads > detail::Team::most_threads || detail::current_team) return f();
+  detail::Team team(threads);
+  const std::thread::id leader = std::this_thread::get_id();
+  bool led = false;
+  // The leader takes a block as soon as it can, and finds the team dismissed in all others that it takes.
+  pool_of(threads).run(static_cast<std::size_t>(threads), [&](std::size_t) {
+    if (std::this_thread::get_id() != leader || led) return team.work();
+    led = true;
+    current_threads = threads;
+    detail::lead(team, f);
+    current_threads = 1;
+  });
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -3,6 +3,7 @@
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_group.h>
 #include <tbb/task_scheduler_observer.h>
 
 #include <map>
@@ -11,6 +12,7 @@
 #include <optional>
 
 #include "plenum/base/parallel.h"
+#include "plenum/base/parallel_team.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -56,11 +58,12 @@ Arena& arena_of(int threads) {
 void with_threads(int threads, FunctionRef<void()> f) {
   if (threads <= 0) threads = num_cores();
   const FlushDenormals flush;
-  const int saved = std::exchange(current_threads, threads);
   struct Restore {
-    int value;
-    ~Restore() { current_threads = value; }
-  } restore{saved};
+    int threads = current_threads;
+    detail::Team* team = detail::current_team;
+    ~Restore() { current_threads = threads, detail::current_team = team; }
+  } restore;
+  current_threads = threads, detail::current_team = nullptr;
   if (threads == 1)
     f();
   else
@@ -76,6 +79,12 @@ void parallel_blocks(std::size_t num_blocks, FunctionRef<void(std::size_t)> f) {
     for (std::size_t b = 0; b < num_blocks; ++b) f(b);
     return;
   }
+  if (detail::current_team && num_blocks <= detail::Team::most_blocks) {
+    const int saved = std::exchange(current_threads, 1);
+    detail::current_team->run(num_blocks, f);
+    current_threads = saved;
+    return;
+  }
   tbb::parallel_for(
       tbb::blocked_range<std::size_t>(0, num_blocks, 1),
       [&](const tbb::blocked_range<std::size_t>& range) {
@@ -85,6 +94,20 @@ void parallel_blocks(std::size_t num_blocks, FunctionRef<void(std::size_t)> f) {
         current_threads = saved;
       },
       tbb::simple_partitioner());
+}
+
+void with_ready_threads(FunctionRef<void()> f) {
+  if (current_threads == 1 || current_threads > detail::Team::most_threads || detail::current_team)
+    return f();
+  detail::Team team(current_threads);
+  tbb::task_group others;
+  // Those that come late, or not at all, find the team dismissed.
+  struct Wait {
+    tbb::task_group& group;
+    ~Wait() { group.wait(); }
+  } wait{others};
+  for (int t = 1; t < current_threads; ++t) others.run([&] { team.work(); });
+  detail::lead(team, f);
 }
 
 }  // namespace plenum::inline PLENUM_ABI
