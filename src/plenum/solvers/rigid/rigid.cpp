@@ -103,12 +103,22 @@ void take_free(const Rigid::Model& model, const Rigid::State& state, Index i, co
 
 void move_bodies(const Rigid::Model& model, const Rigid::State& state, Real h, RigidWorkspace& w) {
   parallel_for(w.active.size(), bodies_per_block, [&](std::size_t begin, std::size_t end) {
-    detail::TurningBatch even, uneven;
-    const auto take = [&](detail::TurningBatch& batch) {
-      for (std::size_t l = 0; l < batch.size(); ++l)
-        take_free(model, state, batch.body(l), batch.attitude(l), batch.velocity(l), w);
+    detail::TurningBatch even, about_axes, uneven;
+    const auto take = [&](detail::TurningBatch& batch, bool is_even) {
+      for (std::size_t l = 0; l < batch.size(); ++l) {
+        const Index i = batch.body(l);
+        const Vec4 q = batch.attitude(l), turned = batch.turned(l);
+        const Vec3 spin = batch.velocity(l);
+        w.q[i] = q;
+        for (int c = 0; c < 4; ++c) w.bodies.motion[i].dq[c] = turned[c];
+        for (int c = 0; c < 3; ++c) w.bodies.velocity[i].w[c] = spin[c];
+        if (!is_even) std::ranges::copy(batch.inverse_inertia(l), w.bodies.inertia[i].inverse);
+      }
       batch.clear();
     };
+    const auto take_even = [&] { even.turn_evenly(h), take(even, true); };
+    const auto take_about_axes = [&] { about_axes.turn_about_axes(h), take(about_axes, false); };
+    const auto take_uneven = [&] { uneven.turn(h), take(uneven, false); };
     for (std::size_t k = begin; k < end; ++k) {
       const Index i = w.active[k];
       if (model.motion[i] == Rigid::Motion::fixed) continue;
@@ -133,22 +143,15 @@ void move_bodies(const Rigid::Model& model, const Rigid::State& state, Real h, R
       const Real largest = inertia.maxCoeff();
       const int same = alike(inertia.x(), inertia.y(), largest) + alike(inertia.y(), inertia.z(), largest) +
                        alike(inertia.z(), inertia.x(), largest);
-      if (same == 3) {
-        even.add(i, w.q[i], inertia, spin);
-        if (even.full()) even.turn_evenly(h), take(even);
-      } else if (same == 0) {
-        uneven.add(i, w.q[i], inertia, spin);
-        if (uneven.full()) uneven.turn(h), take(uneven);
-      } else {
-        // In double, see TurningBatch.
-        Quaternion<double> fine = q.cast<double>();
-        Vector3<double> rate = spin.cast<double>();
-        rotate_freely<double>(fine, inertia.cast<double>(), rate, static_cast<double>(h));
-        take_free(model, state, i, fine.cast<Real>().coeffs(), rate.cast<Real>(), w);
-      }
+      detail::TurningBatch& batch = same == 3 ? even : same > 0 ? about_axes : uneven;
+      batch.add(i, w.q[i], state.frames.q[i], inertia, spin);
+      if (even.full()) take_even();
+      if (about_axes.full()) take_about_axes();
+      if (uneven.full()) take_uneven();
     }
-    if (even.size() > 0) even.turn_evenly(h), take(even);
-    if (uneven.size() > 0) uneven.turn(h), take(uneven);
+    if (even.size() > 0) take_even();
+    if (about_axes.size() > 0) take_about_axes();
+    if (uneven.size() > 0) take_uneven();
   });
 }
 
@@ -229,9 +232,10 @@ Real Rigid::max_dt(const Model&, const State&, const Params&) {
   return Real(1.0001) / 30;
 }
 
-Report Rigid::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
-  Report report;
-  report.substeps = 1;
+namespace {
+
+void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& params,
+               Rigid::Workspace& workspace, Real dt, Report& report) {
   if (!workspace.data) workspace.data = std::make_shared<RigidWorkspace>();
   RigidWorkspace& w = *workspace.data;
   {
@@ -252,7 +256,7 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   detail::wake_touch(model, state, w);
   detail::make_contacts(model, state, dt, w);
   load_bodies(model, state, w);
-  const bool softly = params.solver == Method::soft_steps;
+  const bool softly = params.solver == Rigid::Method::soft_steps;
   const int substeps = softly ? detail::count_substeps(model, params, w, dt) : 1;
   const Real h = dt / static_cast<Real>(substeps);
   const detail::JointScene scene{model, state, w.bodies, w.q, w.stirs, static_cast<double>(h)};
@@ -328,6 +332,15 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   report.measure("awake", static_cast<double>(w.active.size()));
   report.measure("pairs", static_cast<double>(w.pairs.size()));
   report.measure("sub-steps", substeps);
+}
+
+}  // namespace
+
+Report Rigid::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
+  Report report;
+  report.substeps = 1;
+  // A pass over the contacts of a colour takes microseconds.
+  with_ready_threads([&] { take_step(model, state, params, workspace, dt, report); });
   return report;
 }
 
