@@ -89,6 +89,18 @@ TEST(RigidFriction, AcrossTheAxisIsAnother) {
   }
 }
 
+TEST(RigidFriction, ThatIsAlongAnAxisAloneStopsHeavyBodiesToo) {
+  // A block of 27 t on runners: friction along the axis brakes it, and across there is none.
+  for (const bool along : {true, false}) {
+    BodySpec body = validation::box(Vec3::Constant(Real(1.5)), Vec3(0, Real(1.5), 0));
+    body.friction = Real(0.5), body.friction_axis = Vec3::UnitX(), body.friction_across = 0;
+    body.velocity = along ? Vec3(4, 0, 0) : Vec3(0, 0, 4);
+    RigidScene scene({.bodies = {validation::floor_box(), body}});
+    for (int k = 0; k < 30; ++k) scene.step();
+    EXPECT_NEAR(scene.state.frames.v[1].norm(), along ? 4 - 0.5 * g * 0.5 : 4, 0.01) << along;
+  }
+}
+
 TEST(RigidFriction, SlipIsNormalToTheEllipse) {
   // Between the axes, the force (cos, sin of t times mu1, mu2) goes with slip along (cos t / mu1, sin t /
   // mu2): maximum dissipation. Drawn at a constant speed, 45 degrees from the axis, as a conveyor does.

@@ -143,10 +143,8 @@ Grip grip_of(const rigid::Material& m, const BodySpec& b) {
   const Real most = std::max(m.friction, b.friction_across);
   const Real at_rest = m.friction > 0 ? m.static_friction * (most / m.friction) : m.static_friction;
   if (!(most > 0)) return {0, at_rest};
-  // No ellipse is quite flat: what is left is nothing to see.
-  const auto part = [&](Real friction) { return std::max(friction / most, Real(1e-4)); };
-  return {most, std::max(most, at_rest), b.friction_axis.normalized(), part(m.friction),
-          part(b.friction_across)};
+  return {most, std::max(most, at_rest), b.friction_axis.normalized(), m.friction / most,
+          b.friction_across / most};
 }
 
 }  // namespace

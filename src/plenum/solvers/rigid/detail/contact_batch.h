@@ -8,7 +8,7 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
-inline constexpr Index batches_per_block = 8;
+inline constexpr Index batches_per_block = 2;
 
 [[gnu::always_inline]] inline Wide3 velocity_at(const WideVelocity& body, const Wide3& r) {
   return body.v + cross(body.w, r);

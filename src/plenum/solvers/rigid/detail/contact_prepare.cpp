@@ -35,19 +35,19 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
     return c.count + (c.hard || c.turns != Manifold::Turns::with_neither ? 4 : 0);
   };
   std::array<std::array<std::size_t, kinds>, num_colours> histogram{};
-  constexpr std::uint32_t all = (1u << (num_colours - 1)) - 1;
+  constexpr std::uint64_t one_colour = 1, all = (one_colour << (num_colours - 1)) - 1;
   any_restitution_ = any_rolling_ = any_strained_ = false;
   bool any_booked = false;
   for (std::size_t i = 0; i < n; ++i) {
     const ContactInput& c = contacts[i];
     const bool moves_a = bodies.is_movable(c.body_a), moves_b = bodies.is_movable(c.body_b);
-    const std::uint32_t taken = (moves_a ? used_[c.body_a] : 0) | (moves_b ? used_[c.body_b] : 0);
-    const std::uint32_t free = all & ~taken;
+    const std::uint64_t taken = (moves_a ? used_[c.body_a] : 0) | (moves_b ? used_[c.body_b] : 0);
+    const std::uint64_t free = all & ~taken;
     int colour = num_colours - 1;
     if (free != 0) {
       colour = moves_a && moves_b ? std::countr_zero(free) : std::bit_width(free) - 1;
-      if (moves_a) used_[c.body_a] |= 1u << colour;
-      if (moves_b) used_[c.body_b] |= 1u << colour;
+      if (moves_a) used_[c.body_a] |= one_colour << colour;
+      if (moves_b) used_[c.body_b] |= one_colour << colour;
     }
     if (moves_a && moves_b) {
       const Real ka = bodies.inertia[c.body_a].inverse_mass, kb = bodies.inertia[c.body_b].inverse_mass;

@@ -111,12 +111,12 @@ template <bool with_bias, class View>
     const Wide length = sqrt(wanted1 * wanted1 + wanted2 * wanted2 + tiny);
     const auto sticks = length <= batch.static_friction * pressed;
     const Wide limit = batch.friction * pressed;
-    // What slides is rubbed against its slip: a step that way, at most as long as the stiffest direction
-    // allows, and back onto the cone, ends where the slip is normal to that. What stops the slip at once and
-    // is then cut to the cone points elsewhere where the body answers in one direction more than in the
-    // other, as a crate that slides corner first does.
-    const Wide step =
-        (answer.k11 * answer.k22 - answer.k12 * answer.k12) * inverse_or_zero(answer.k11 + answer.k22);
+    // What slides is rubbed against its slip: a step that way, as long as the stiffest direction allows (the
+    // lesser eigenvalue), and back onto the cone, ends where the slip is normal to that. What stops the slip
+    // at once and is then cut to the cone points elsewhere where the body answers in one direction more than
+    // in the other, as a capsule does that rolls while it slides.
+    const Wide apart = answer.k11 - answer.k22, twice = answer.k12 + answer.k12;
+    const Wide step = fill(Real(0.5)) * (answer.k11 + answer.k22 - sqrt(apart * apart + twice * twice));
     const Wide slide1 = batch.along - step * s1, slide2 = batch.across - step * s2;
     const Wide part = min(one, limit / sqrt(slide1 * slide1 + slide2 * slide2 + tiny));
     const Wide along = sticks ? wanted1 : part * slide1, across = sticks ? wanted2 : part * slide2;
@@ -200,8 +200,10 @@ template <bool with_bias, class View>
     const auto pushed =
         (deepest < zero) & (now > fill(1 + pushed_hard) * began) & (batch.soft_impulse > zero);
     batch.pushed = 0;
-    if (any(pushed))
+    if (any(pushed)) {
       for (int l = 0; l < wide; ++l) batch.pushed |= unsigned(pushed[l] != 0) << l;
+      any_pushed_.store(true, std::memory_order_relaxed);
+    }
   }
   scatter_velocity(bodies, batch.a, batch.writes_a, va);
   scatter_velocity(bodies, batch.b, batch.writes_b, vb);
@@ -219,12 +221,13 @@ void ContactSolver::solve_batches(SolverBodies& bodies) {
 
 void ContactSolver::solve(SolverBodies& bodies, bool with_bias) {
   if (with_bias)
-    solve_batches<true>(bodies);
+    any_pushed_ = false, solve_batches<true>(bodies);
   else
     solve_batches<false>(bodies);
 }
 
 void ContactSolver::take_back(SolverBodies& bodies) {
+  if (!any_pushed_) return;
   each_batch([&](std::size_t b) {
     Batch& batch = batches_[b];
     if (batch.pushed == 0) return;

@@ -17,6 +17,7 @@
 // one colour share no movable body, and eight of one colour make a batch: a batch is solved by vector
 // instructions, the batches of a colour in parallel.
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -117,7 +118,7 @@ class ContactSolver {
   /// Writes impulses back.
   void store(std::span<ContactInput> contacts) const;
 
-  static constexpr int num_colours = 24;  ///< the last holds what found no colour, solved one by one
+  static constexpr int num_colours = 64;  ///< the last holds what found no colour, solved one by one
   std::size_t num_batches() const { return batches_.size(); }
 
  private:
@@ -212,11 +213,12 @@ class ContactSolver {
   std::vector<std::uint32_t> turned_;  ///< batches that these are of
   AlignedVector<Sums> sums_;           ///< [batches], or none if no contact is booked
   std::vector<Colour> colours_;
-  std::vector<std::uint32_t> used_;      ///< [N + 1] colours of each body
+  std::vector<std::uint64_t> used_;      ///< [N + 1] colours of each body
   std::vector<Real> load_;               ///< [N + 1] mass of the heaviest body that one touches, over its own
   std::vector<std::uint8_t> colour_of_;  ///< [C]
   std::vector<Index> order_;             ///< contacts by colour and number of points
   bool any_restitution_ = false, any_rolling_ = false, any_strained_ = false;
+  std::atomic<bool> any_pushed_ = false;  ///< whether any batch is in the last pass with bias
 };
 
 }}  // namespace plenum::PLENUM_ABI::detail

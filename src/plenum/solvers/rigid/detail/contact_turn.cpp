@@ -47,7 +47,7 @@ namespace {
   const Wide m = ia.inverse_mass + ib.inverse_mass, length2 = dot(t2, t2);
   k11 = m + dot(a1, ia1) + dot(b1, ib1);
   // Where t2 is 0 nothing acts along it, and nothing is asked for.
-  k22 = m * length2 + dot(a2, ia.inverse * a2) + dot(b2, ib.inverse * b2) + (length2 > zero ? zero : fill(1));
+  k22 = m * length2 + dot(a2, ia.inverse * a2) + dot(b2, ib.inverse * b2) + (length2 > zero ? zero : k11);
   k12 = dot(a2, ia1) + dot(b2, ib1);
 }
 /// Inverts a symmetric 2x2 matrix.

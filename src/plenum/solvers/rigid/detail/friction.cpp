@@ -24,12 +24,17 @@ Vec3 grain(const Rigid::State& state, const Rigid::Collider& c, const Vec3& n) {
   return length > Real(1e-3) ? Vec3(along / length) : Vec3(Vec3::Zero());
 }
 
-/// Part of a surface's friction that acts in the tangential direction t: the radius of its ellipse.
+/// Part of a surface's friction that acts in the tangential direction t: the radius of its ellipse, which may
+/// be flat. What is along its axes but for rounding is along them.
 Real friction_part(const Rigid::Collider& c, const Vec3& grain, const Vec3& t) {
+  constexpr Real aligned = Real(1e-3);  // sine
   if (grain.isZero(0)) return 1;
-  const Real along = grain.dot(t), across = std::sqrt(std::max(Real(0), 1 - along * along));
-  const Real length = std::hypot(c.friction_across * along, c.friction_along * across);
-  return c.friction_along * c.friction_across / std::max(length, std::numeric_limits<Real>::min());
+  const Real along = std::abs(grain.dot(t)), across = grain.cross(t).norm();
+  if (across < aligned) return c.friction_along;
+  if (along < aligned) return c.friction_across;
+  return c.friction_along * c.friction_across /
+         std::max(std::hypot(c.friction_across * along, c.friction_along * across),
+                  std::numeric_limits<Real>::min());
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ void make_problem(const JointScene& scene, std::span<const ContactInput> contact
         row.impulse =
             length2 > 0 ? warm * part * c.friction_impulse.cast<double>().dot(row.n) / length2 : 0.0;
       }
-      add_cone(rows, first + p, 1, double(c.friction));
+      add_cone({rows, c.friction_ratio > 0 ? 2u : 1u}, first + p, 1, double(c.friction));
     }
     if (c.rolling > 0) {
       const VelocityRow rows[2] = {about(along), about(n.cross(along))};
