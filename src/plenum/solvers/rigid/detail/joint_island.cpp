@@ -219,7 +219,9 @@ double JointIsland<D>::predict(double h) {
   double fastest = 0;
   for (Body& body : bodies_) {
     body.turn = h * body.w;
-    if (body.gyrates) {
+    // Of what turns by less than 1e-6 rad it is less than a millionth of that: nothing in Real.
+    constexpr double slow = 1e-12;
+    if (body.gyrates && body.turn.squaredNorm() > slow) {
       // dw/dt of a free body, Euler's equations, in its frame.
       const D3 w = body.rotation.transpose() * body.w, l = body.inertia.cwiseProduct(w);
       const D3 change = l.cross(w).cwiseProduct(body.inverse_moments);
