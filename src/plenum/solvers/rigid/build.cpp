@@ -88,9 +88,13 @@ void check_body(const BodySpec& body, const std::string& key) {
   if (!(body.density > 0) && body.density != rigid::not_given)
     throw Error(
         Problem{.key = key + "density", .what = "must be above 0", .value = std::to_string(body.density)});
-  if (!(body.mass >= 0))
-    throw Error(
-        Problem{.key = key + "mass", .what = "must not be below 0", .value = std::to_string(body.mass)});
+  if (!(body.mass > 0 && std::isfinite(body.mass)) && body.mass != rigid::not_given)
+    throw Error(Problem{
+        .key = key + "mass", .what = "must be above 0 and finite", .value = std::to_string(body.mass)});
+  for (const auto& [name, vector] :
+       {std::pair("position", &body.position), std::pair("rotation", &body.rotation),
+        std::pair("velocity", &body.velocity), std::pair("angular_velocity", &body.angular_velocity)})
+    if (!vector->allFinite()) throw Error(Problem{.key = key + name, .what = "is not finite"});
   if (!body.inertia.isZero(0) && !(body.inertia.minCoeff() > 0))
     throw Error(Problem{.key = key + "inertia",
                         .what = "has a moment that is not above 0",

@@ -279,7 +279,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     w.solver.restitute(w.bodies);
     for (int k = 0; k < substeps; ++k) {
       push_bodies(model, params, h, w);
-      if (k > 0) w.solver.collect();
+      if (k > 0) w.solver.collect(w.bodies);
       w.solver.warm_start(w.bodies);
       hold_axes(model, w);
       if (joints) w.joints.begin(scene, w.bodies, contacts);
@@ -299,7 +299,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
       }
       hold_axes(model, w);
     }
-    w.solver.collect();
+    w.solver.collect(w.bodies);
     if (joints && contacts) w.joints.relax(scene, w.bodies, true);
     hold_axes(model, w);
   }

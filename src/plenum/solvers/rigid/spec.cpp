@@ -127,7 +127,11 @@ void BodySpec::describe(Describer& d) {
      .doc = "of its shapes, if given, in place of their materials'",
      .logarithmic = true});
   d("mass", mass,
-    {.unit = "kg", .min = 0, .max = 1e12, .doc = "of the whole, in place of `density`; 0: by that"});
+    {.unit = "kg",
+     .min = 1e-12,
+     .max = 1e12,
+     .doc = "of the whole, if given, in place of `density`; what does not move has a `motion`",
+     .logarithmic = true});
   d("inertia", inertia,
     {.unit = "kg m^2",
      .min = 1e-12,

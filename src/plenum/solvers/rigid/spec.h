@@ -87,7 +87,7 @@ struct BodySpec {
   Vec3 angular_velocity = Vec3::Zero();
   std::string material = {};
   Real density = not_given;
-  Real mass = 0;
+  Real mass = not_given;
   Vec3 inertia = Vec3::Zero();
   std::vector<PointMass> point_masses = {};
   bool lock_x = false, lock_y = false, lock_z = false;

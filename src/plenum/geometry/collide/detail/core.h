@@ -247,7 +247,7 @@ class Core {
   }
 
   Point hull_support(const Point& d) const {
-    const Vec3* best = nullptr;
+    const Vec3* best = &hull_->vertices.front();  // of no direction, too: NaN
     double most = -std::numeric_limits<double>::infinity();
     for (const Vec3& v : hull_->vertices) {
       const double along = d[0] * static_cast<double>(v[0]) + d[1] * static_cast<double>(v[1]) +

@@ -122,6 +122,29 @@ JointAxis axis_of(const AxisSpec& spec, double unit, const std::string& key) {
   return axis;
 }
 
+/// The three turns of six axes are one after the other, x, y and z (Cardan angles): at 90 degrees about y the
+/// other two are the same, and those end at half a turn. Throws Error for what asks for more.
+void check_turns(const JointSpec& s, const std::string& key) {
+  const auto within = [&](const AxisSpec& axis, const char* name, Real most) {
+    if (axis.mode == AxisMode::limited && (axis.lower < -most || axis.upper > most))
+      throw Error(Problem{.key = key + name,
+                          .what = "is limited beyond what the turns of six axes can tell apart",
+                          .value = std::to_string(axis.lower < -most ? axis.lower : axis.upper),
+                          .allowed = "-" + std::to_string(int(most)) + " to " + std::to_string(int(most)) +
+                                     " degrees; a hinge or universal joint turns farther"});
+  };
+  const auto is_used = [](const AxisSpec& axis) {
+    return axis.mode != AxisMode::free || axis.drive != rigid::Drive::none;
+  };
+  within(s.turn_x, "turn_x", 180), within(s.turn_y, "turn_y", 80), within(s.turn_z, "turn_z", 180);
+  if (s.turn_y.mode == AxisMode::free && (is_used(s.turn_x) || is_used(s.turn_y) || is_used(s.turn_z)))
+    throw Error(Problem{.key = key + "turn_y",
+                        .what = "is free while another of the three turns is not, or it is driven",
+                        .allowed =
+                            "locked, or limited to within -80 to 80 degrees; for a turn without limits a "
+                            "hinge, or this joint's `axis` along it with turn_x free"});
+}
+
 Pose local(const Rigid::State& state, Index body, const D3& x, const Q& q) {
   if (body < 0) return {x.cast<Real>(), q.cast<Real>()};
   const Q of = state.frames.rotation(std::size_t(body)).cast<double>().normalized();
@@ -180,6 +203,7 @@ void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& st
         joint.axes[5] = axis_of(s.turn_y, degree, key + "turn_y");
         break;
       case JointType::six_axes:
+        check_turns(s, key);
         joint.axes = {axis_of(s.x, 1, key + "x"),
                       axis_of(s.y, 1, key + "y"),
                       axis_of(s.z, 1, key + "z"),

@@ -72,10 +72,9 @@ void ContactSolver::restitute(SolverBodies& bodies) {
         scatter_velocity(bodies, batch.a, batch.writes_a & lanes, va);
         scatter_velocity(bodies, batch.b, batch.writes_b & lanes, vb);
         if (!batch.booked) return;
-        Sums& sums = sums_[b];
-        for (int p = 0; p < batch.count; ++p) sums.normal[p] += scale * share[p];
-        sums.along += dot(friction, t1), sums.across += whole * dot(friction, t2);
-        sums.turn += cross(ra - batch.ra, friction);
+        const Wide3 given = impulse * n + friction;
+        sums_[b].impulse += given;
+        sums_[b].couple += cross(ma.dx + ra, given);
       });
     });
   }

@@ -242,7 +242,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       }
     }
   });
-  turn(bodies);
+  turn_batches(bodies);
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -271,16 +271,26 @@ void ContactSolver::hold(SolverBodies& bodies) const {
   }
 }
 
-void ContactSolver::collect() {
+void ContactSolver::book(std::size_t b, const SolverBodies& bodies, Real sign) {
+  const Batch& batch = batches_[b];
+  if (!batch.booked) return;
+  const Points* points = points_.data() + batch.first_point;
+  const Wide3 centre = gather_motion(bodies, batch.a).dx;
+  Sums& sums = sums_[b];
+  view(batch, [&](const auto& at) {
+    const auto add = [&](const Wide3& arm, const Wide3& impulse) {
+      sums.impulse += fill(sign) * impulse;
+      sums.couple += fill(sign) * cross(centre + arm, impulse);
+    };
+    for (int p = 0; p < batch.count; ++p) add(at.ra(p), points[p].impulse * at.normal());
+    add(at.patch_a(), batch.along * at.tangent() + batch.across * across_axis(batch, at));
+    sums.couple += fill(sign) * (batch.twist * at.normal() + batch.roll);
+  });
+}
+
+void ContactSolver::collect(const SolverBodies& bodies) {
   parallel_for(sums_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b) {
-      const Batch& batch = batches_[b];
-      if (!batch.booked) continue;
-      Sums& sums = sums_[b];
-      for (int p = 0; p < batch.count; ++p) sums.normal[p] += points_[batch.first_point + p].impulse;
-      sums.along += batch.along, sums.across += batch.across;
-      sums.turn += batch.twist * batch.normal + batch.roll;
-    }
+    for (std::size_t b = begin; b < end; ++b) book(b, bodies, 1);
   });
 }
 
@@ -288,20 +298,12 @@ void ContactSolver::given(std::span<ContactGift> out) const {
   for (std::size_t b = 0; b < sums_.size(); ++b) {
     const Batch& batch = batches_[b];
     if (!batch.booked) continue;
-    const Sums& sums = sums_[b];
     for (int l = 0; l < wide; ++l) {
       if (batch.contact[l] < 0) continue;
-      const Vec3 t = get(batch.tangent, l), n = get(batch.normal, l);
-      const Vec3 other = batch.across_part[l] * n.cross(t);
       ContactGift& gift = out[batch.contact[l]];
       gift.arm = get(batch.ra, l);
-      gift.impulse = sums.along[l] * t + sums.across[l] * other;
-      gift.couple = get(sums.turn, l);
-      for (int p = 0; p < batch.count; ++p) {
-        const Vec3 push = sums.normal[p][l] * n;
-        gift.impulse += push;
-        gift.couple += (get(points_[batch.first_point + p].ra, l) - gift.arm).cross(push);
-      }
+      gift.impulse = get(sums_[b].impulse, l);
+      gift.couple = get(sums_[b].couple, l) - gift.arm.cross(gift.impulse);
     }
   }
 }

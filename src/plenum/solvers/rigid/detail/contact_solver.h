@@ -112,7 +112,7 @@ class ContactSolver {
   /// radians in a sub-step would not be held by velocities alone.
   void hold(SolverBodies& bodies) const;
   /// Ends a sub-step for given(): adds up what the booked contacts have given in it.
-  void collect();
+  void collect(const SolverBodies& bodies);
   /// out [C]; only that of booked contacts means anything.
   void given(std::span<ContactGift> out) const;
   /// Writes impulses back.
@@ -176,10 +176,10 @@ class ContactSolver {
     Wide mass[4], separation[4];
     Response response;
   };
-  /// Sums of what a batch gave over the sub-steps, of each of its points and of its patch.
+  /// Sums of what a batch gave over the sub-steps, as an impulse [N s] at the first body's centre of mass at
+  /// the start of the step and a couple [N m s].
   struct alignas(sizeof(Wide)) Sums {
-    Wide normal[4], along, across;
-    Wide3 turn;
+    Wide3 impulse, couple;
   };
   struct Colour {
     std::size_t first, end;  ///< of batches
@@ -200,7 +200,10 @@ class ContactSolver {
   template <class View>
   void respond(const Batch& batch, const View& at, const Wide& is_new, const SolverBodies& bodies, Wide* mass,
                Response& out) const;
+  void turn_batches(const SolverBodies& bodies);
   void turn_batch(const Batch& batch, const SolverBodies& bodies);
+  /// Adds the impulses that batch b holds, where it now is, to its sums; sign: 1 or -1.
+  void book(std::size_t b, const SolverBodies& bodies, Real sign);
   template <bool with_bias>
   void solve_batches(SolverBodies& bodies);
   template <bool with_bias, class View>

@@ -95,8 +95,17 @@ void ContactSolver::respond(const Batch& batch, const View& at, const Wide& is_n
 
     // Friction that has not been felt yet is to stop at once what slides while all points hold it from
     // tilting (a Schur complement). If it were left to tilt, and were put right by the points, 0.6 of the
-    // slip of a cube would be left over, which on a slope that just holds it slides on for seconds.
-    if (const auto fresh = is_new > zero; any(fresh)) {
+    // slip of a cube would be left over, which on a slope that just holds it slides on for seconds. Points
+    // can hold it only as far out as the lever of friction asks, which tips what is high over a small base.
+    Wide spread2{};
+    for (int p = 0; p < batch.count; ++p) {
+      const Wide3 off = at.ra(p) - at.patch_a();
+      spread2 = max(spread2, present[p] * dot(off, off));
+    }
+    const Wide high_a = batch.friction * dot(at.patch_a(), n), high_b = batch.friction * dot(at.patch_b(), n);
+    const auto holds = ((ia.inverse_mass == zero) | (high_a * high_a <= spread2)) &
+                       ((ib.inverse_mass == zero) | (high_b * high_b <= spread2));
+    if (const auto fresh = (is_new > zero) & holds; any(fresh)) {
       const Wide3 a1 = cross(at.patch_a(), t1), a2 = cross(at.patch_a(), t2), b1 = cross(at.patch_b(), t1),
                   b2 = cross(at.patch_b(), t2);
       Wide tilt1[4], tilt2[4], h11 = k11, h12 = k12, h22 = k22;
@@ -112,7 +121,12 @@ void ContactSolver::respond(const Batch& batch, const View& at, const Wide& is_n
         }
         h11 -= tilt1[p] * held1, h12 -= tilt1[p] * held2, h22 -= tilt2[p] * held2;
       }
-      k11 = fresh ? h11 : k11, k12 = fresh ? h12 : k12, k22 = fresh ? h22 : k22;
+      // All that the points hold is turning, so no less than the masses is left; in Real that may be all that
+      // is known, where bodies of very different size are inside each other.
+      const Wide m = ia.inverse_mass + ib.inverse_mass, m2 = m * dot(t2, t2);
+      const Wide more1 = max(h11 - m, zero), more2 = max(h22 - m2, zero), most = sqrt(more1 * more2);
+      k11 = fresh ? m + more1 : k11, k22 = fresh ? m2 + more2 : k22;
+      k12 = fresh ? max(-most, min(most, h12)) : k12;
     }
   }
   invert(k11, k12, k22);
@@ -124,6 +138,16 @@ template void ContactSolver::respond(const Batch&, const Still&, const Wide&, co
                                      Response&) const;
 
 void ContactSolver::turn(const SolverBodies& bodies) {
+  // What has been given so far was along the normals as they were; collect() takes all as along new ones.
+  const bool books = !sums_.empty();
+  if (books)
+    for (const std::uint32_t b : turned_) book(b, bodies, 1);
+  turn_batches(bodies);
+  if (books)
+    for (const std::uint32_t b : turned_) book(b, bodies, -1);
+}
+
+void ContactSolver::turn_batches(const SolverBodies& bodies) {
   parallel_for(turned_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) turn_batch(batches_[turned_[k]], bodies);
   });

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "plenum/geometry/collide/mesh_contacts.h"
+#include "plenum/geometry/convex_hull.h"
 #include "plenum/geometry/solid_mesh.h"
 #include "plenum/integrate/free_rotation.h"
 #include "plenum/solvers/rigid/detail/broad.h"
@@ -81,9 +82,20 @@ void add_spread(const MeshShape& mesh, const Vec3& touch, Guard& g) {
   }
 }
 
-/// What stands for a shape where contacts at its features do not reach: the middle of a ball, the ends of a
-/// capsule, else the corners of the middle of its box, between its largest sides. A mesh need not come near
-/// these, as a ring does not, and has more. touch [m]: where it is touched.
+/// The point of a cone that is farthest along d.
+Vec3 support(const ConeShape& cone, const Vec3& d) {
+  const Vec3 across(d.x(), 0, d.z());
+  const Real length = across.norm();
+  if (d.y() * cone.half_height >= cone.radius * length - d.y() * cone.half_height)
+    return cone.half_height * Vec3::UnitY();
+  return (cone.radius / std::max(length, std::numeric_limits<Real>::min())) * across -
+         cone.half_height * Vec3::UnitY();
+}
+
+/// What stands for a shape where contacts at its features do not reach: the middle of a ball, the ends of the
+/// axis of a capsule or cylinder, the corners of the middle of a box, between its largest sides, and of what
+/// is within its box that which reaches farthest towards those. A mesh need not come near these, as a ring
+/// does not, and has more. touch [m]: where it is touched.
 Guard guard_of(const Shape& shape, const Vec3& touch) {
   Guard g;
   if (const auto* ball = std::get_if<SphereShape>(&shape.variant())) {
@@ -91,6 +103,9 @@ Guard guard_of(const Shape& shape, const Vec3& touch) {
   } else if (const auto* capsule = std::get_if<CapsuleShape>(&shape.variant())) {
     for (const Real end : {capsule->half_height, -capsule->half_height})
       g.add(Vec3(0, end, 0), capsule->radius);
+  } else if (const auto* cylinder = std::get_if<CylinderShape>(&shape.variant())) {
+    for (const Real end : {cylinder->half_height, -cylinder->half_height})
+      g.add(Vec3(0, end, 0), cylinder->radius);
   } else {
     const Aabb box = shape.bounds();
     const Vec3 centre = box.centre(), half = box.size() / 2;
@@ -99,7 +114,12 @@ Guard guard_of(const Shape& shape, const Vec3& touch) {
     const Vec3 u = half[(thin + 1) % 3] * Vec3::Unit((thin + 1) % 3),
                v = half[(thin + 2) % 3] * Vec3::Unit((thin + 2) % 3);
     for (const Vec3& corner : {Vec3(u + v), Vec3(v - u), Vec3(-u - v), Vec3(u - v)})
-      g.add(centre + corner, half[thin]);
+      if (const auto* hull = std::get_if<ConvexHullShape>(&shape.variant()))
+        g.add(hull->hull->vertices[hull->hull->support(corner)], 0);
+      else if (const auto* cone = std::get_if<ConeShape>(&shape.variant()))
+        g.add(support(*cone, corner), 0);
+      else
+        g.add(centre + corner, half[thin]);
   }
   if (const auto* mesh = std::get_if<MeshShape>(&shape.variant())) add_spread(*mesh, touch, g);
   return g;
@@ -177,7 +197,7 @@ int num_guards(const Shape& a, const Shape& b) {
 
 Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid::Collider& a,
               const Rigid::Collider& b, const Sweep& sweep_a, const Sweep& sweep_b,
-              std::span<const Manifold> now, Manifold* m, Vec3* apart) {
+              std::span<const Manifold> now, Manifold* m, Vec3* apart, Vec2* round) {
   const Shape &shape_a = model.shapes[a.shape], &shape_b = model.shapes[b.shape];
   const Pose& a0 = sweep_a.start;
   const Manifold* nearest = nullptr;
@@ -210,11 +230,17 @@ Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid:
   // The plane in its body's frame, and where that and the guarded one end.
   const Vec3 upright = plane.rotation.conjugate() * out, on_plane = plane.to_local(x);
   const Pose plane_then = of_plane.at(1), guarded_then = of_guard.at(1);
-  const Guard g = guard_of(guards_a ? shape_a : shape_b, guarded.to_local(x));
+  const Shape& shape_of_guard = guards_a ? shape_a : shape_b;
+  const Guard g = guard_of(shape_of_guard, guarded.to_local(x));
+  // What is round touches with its surface, wherever that is then; the rest with the points themselves. A
+  // cylinder reaches as far beyond the ends of its axis as that leans over; as it does at the end.
+  const bool is_cylinder = std::holds_alternative<CylinderShape>(shape_of_guard.variant());
+  const bool is_round = is_cylinder || (guards_a ? a : b).round > 0;
+  const Real along = is_cylinder ? out.dot(guarded_then.rotation * Vec3::UnitY()) : Real(0);
+  const Real lean = std::sqrt(std::max(1 - along * along, Real(0)));
   for (int k = 0; k < g.count; ++k) {
-    const auto [point, room] = g.points[k];
-    // What is round touches with its surface, wherever that is then; the rest with the points themselves.
-    const bool is_round = (guards_a ? a : b).round > 0;
+    const Vec3& point = g.points[k].x;
+    const Real room = lean * g.points[k].room;
     const Vec3 inward = is_round ? Vec3(-room * out) : Vec3(Vec3::Zero());
     const Vec3 then = guarded * point + inward;
     const Real height = out.dot(then - x),
@@ -234,6 +260,8 @@ Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid:
     points.points[k % 4] = {a0.to_local(Real(0.5) * (above + below)), gap, guard_id + std::uint32_t(k % 4)};
     points.count = k % 4 + 1;
     apart[k] = guards_a ? Vec3(below - above) : Vec3(above - below);
+    round[k / 4] = Vec2(a.round, b.round);
+    if (is_cylinder) round[k / 4][guards_a ? 0 : 1] = room;
   }
   return how;
 }

@@ -39,9 +39,9 @@ enum class Guarded {
 /// when it is touched, or as their room; by_contact a quarter of the size nearer, but for what comes down
 /// from farther off on the other's surface. now: the contacts that there are. m [num_guards()]: the guards,
 /// empty so far. apart [4 for each] m: from where their points are to meet on A, to where they are to on B,
-/// in the world now.
+/// in the world now. round [num_guards()] m: radii of A and B about what stands for them.
 Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid::Collider& a,
               const Rigid::Collider& b, const Sweep& sweep_a, const Sweep& sweep_b,
-              std::span<const Manifold> now, Manifold* m, Vec3* apart);
+              std::span<const Manifold> now, Manifold* m, Vec3* apart, Vec2* round);
 
 }}  // namespace plenum::PLENUM_ABI::detail

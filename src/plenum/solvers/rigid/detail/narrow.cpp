@@ -133,21 +133,26 @@ void turn_over(const Pose& other, Manifold& m) {
 /// [rad] by which a normal may turn in a step and count as standing still. What is lost or won of the energy
 /// with it is this part of what the contact passes on in the step.
 constexpr Real least_turn = Real(1e-3);
+/// The same of the arms of a contact whose normal stays.
+constexpr Real least_turn_of_arms = Real(0.02);
 
-/// With what the normal turns, if it does so notably. Sets the edges, too.
+/// With what the normal turns, if it or the arms of the contact do so notably. Where arms stayed behind that
+/// the body's moments of inertia go on with, a slender body that spins on a floor would be driven ever
+/// faster. Sets the edges, too.
 Manifold::Turns turns_in(const Frames& frames, Index a, Index b, Real dt, const Quat& rotation_a,
                          const Manifold& m, ContactInput& c) {
-  const auto turns = [&](Index body) {
-    return dt * dt * frames.w[body].squaredNorm() > least_turn * least_turn;
+  const auto turns = [&](Index body, Real least) {
+    return dt * dt * frames.w[body].squaredNorm() > least * least;
   };
+  const auto either_turns = [&](Real least) { return turns(a, least) || turns(b, least); };
   const auto if_so = [&](bool so) { return so ? m.turns : Manifold::Turns::with_neither; };
   switch (m.turns) {
     case Manifold::Turns::with_a:
-      return if_so(turns(a));
+      return if_so(turns(a, least_turn) || turns(b, least_turn_of_arms));
     case Manifold::Turns::with_b:
-      return if_so(turns(b));
+      return if_so(turns(b, least_turn) || turns(a, least_turn_of_arms));
     case Manifold::Turns::with_edges:
-      if (!(turns(a) || turns(b))) return Manifold::Turns::with_neither;
+      if (!either_turns(least_turn)) return Manifold::Turns::with_neither;
       c.edge_a = rotation_a * m.edge_a, c.edge_b = rotation_a * m.edge_b;
       return m.turns;
     case Manifold::Turns::with_centres: {
@@ -155,7 +160,8 @@ Manifold::Turns turns_in(const Frames& frames, Index a, Index b, Real dt, const 
       const Vec3 across = past - c.normal.dot(past) * c.normal;
       c.edge_a = rotation_a * m.edge_a, c.edge_b = rotation_a * m.edge_b;
       const Real apart = c.round_a + c.round_b + c.points[0].separation;
-      return if_so(dt * dt * across.squaredNorm() > least_turn * least_turn * apart * apart);
+      return if_so(dt * dt * across.squaredNorm() > least_turn * least_turn * apart * apart ||
+                   either_turns(least_turn_of_arms));
     }
     default:
       return Manifold::Turns::with_neither;
@@ -187,7 +193,7 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
   }
   w.first_slot[n] = static_cast<Index>(slots);
   w.manifolds.resize(slots), w.caches.resize(slots), w.previous.resize(slots), w.pair_of.resize(slots);
-  w.apart.resize(4 * slots), w.seen.resize(slots), w.carried_over.resize(slots);
+  w.apart.resize(4 * slots), w.guard_round.resize(slots), w.seen.resize(slots), w.carried_over.resize(slots);
   parallel_for(n, 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
       const Index i = w.pairs[p][0], j = w.pairs[p][1];
@@ -218,7 +224,8 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
       const auto make_guard = [&](int contacts) {
         for (Index s = slot + room; s < w.first_slot[p + 1]; ++s) w.manifolds[s].count = 0;
         return guard(model, state, ci, cj, sweep(ci), sweep(cj), {out, static_cast<std::size_t>(contacts)},
-                     out + room, &w.apart[4 * static_cast<std::size_t>(slot + room)]);
+                     out + room, &w.apart[4 * static_cast<std::size_t>(slot + room)],
+                     &w.guard_round[static_cast<std::size_t>(slot + room)]);
       };
       if (with_surface) {
         // First the mesh, else the height field.
@@ -371,13 +378,13 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
         c.surface_velocity += state.frames.rotation(ca.body) * ca.surface_velocity;
       if (!cb.surface_velocity.isZero())
         c.surface_velocity -= state.frames.rotation(cb.body) * cb.surface_velocity;
-      c.round_a = guards ? ca.round : round_at(model, ca, a, c.normal);
-      c.round_b = guards ? cb.round : round_at(model, cb, w.poses[j], c.normal);
+      c.round_a = guards ? w.guard_round[s][0] : round_at(model, ca, a, c.normal);
+      c.round_b = guards ? w.guard_round[s][1] : round_at(model, cb, w.poses[j], c.normal);
       c.hard = guards;
       c.jointed = model.jointed[ca.body] || model.jointed[cb.body];
       c.booked = static_cast<std::size_t>(j) >= model.own_colliders();
-      c.turns = guards || c.booked ? Manifold::Turns::with_neither
-                                   : turns_in(state.frames, ca.body, cb.body, dt, a.rotation, m, c);
+      c.turns = guards ? Manifold::Turns::with_neither
+                       : turns_in(state.frames, ca.body, cb.body, dt, a.rotation, m, c);
     }
   });
 }

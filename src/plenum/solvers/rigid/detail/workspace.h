@@ -47,6 +47,7 @@ struct RigidWorkspace {
   std::vector<ManifoldSeen> seen;          ///< [slots] how pairs stood when manifolds were found
   std::vector<std::uint8_t> carried_over;  ///< [slots] whether that was before this step
   std::vector<Vec3> apart;                 ///< [4 slots] m, of points of guards: see narrow.cpp
+  std::vector<Vec2> guard_round;           ///< [slots] m, of guards: radii about what stands for A and for B
   std::vector<Index> previous;             ///< [slots] contact of the last step, -1
   std::vector<Index> old_starts;           ///< [K + 1] contacts of the last step by their first collider
   std::vector<Index> contact_slot;         ///< [C] manifold of each contact
