@@ -402,6 +402,36 @@ TEST(Surface, IsOneSidedAndPushesOutWhatIsInside) {
   }
 }
 
+TEST(Surface, HoldsBothEndsOfWhatIsSlender) {
+  // A cone that lies on a side has its middle half a radius above the ground. Deeper, and tilted a little, it
+  // must still be held at both ends, or it turns about one of them and sinks.
+  const double r = 0.03, h = 0.35;
+  const Shape block = solid(box_mesh({2, 1, 2}, Index3(5, 1, 5))),
+              field = ground(11, 0.4, [](double, double) { return 0.0; });
+  for (const double depth : {0.01, 0.04, 0.3})
+    for (const double tilt : {-0.02, 0.0, 0.02}) {
+      const Pose at{{Real(0.13), Real(-depth), Real(0.21)},
+                    Quat(Eigen::AngleAxis<Real>(Real(M_PI / 2 + tilt), Vec3::UnitZ()))};
+      const Shape cone = ConeShape{Real(r), Real(h)};
+      for (const bool closed : {true, false}) {
+        Pose pose = at;
+        if (closed) pose.position[1] += 1;
+        const SurfaceManifolds s = touch(closed ? block : field, cone, pose, 0.001);
+        SCOPED_TRACE(depth);
+        ASSERT_EQ(s.count, 1);
+        const Manifold& m = s.manifolds[0];
+        EXPECT_LT((m.normal - Vec3::UnitY()).norm(), 1e-4);
+        EXPECT_NEAR(deepest_of(s).separation, solid_of(cone, at).support(-Point::UnitY())[1], 1e-5);
+        double low = infinity, high = -infinity;
+        for (int k = 0; k < m.count; ++k) {
+          low = std::min(low, static_cast<double>(m.points[k].x[0]));
+          high = std::max(high, static_cast<double>(m.points[k].x[0]));
+        }
+        EXPECT_GT(high - low, 1.9 * h);
+      }
+    }
+}
+
 double hills(double x, double z) {
   return 0.3 * std::sin(2.1 * x) * std::cos(1.7 * z) + 0.05 * std::sin(9 * x + 5 * z);
 }

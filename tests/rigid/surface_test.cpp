@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "../../validation/rigid_scenes.h"
 #include "plenum/base/error.h"
@@ -135,6 +136,35 @@ TEST(RigidSurface, NothingFallsThroughAtSpeed) {
         }
       }
     }
+  }
+}
+
+TEST(RigidSurface, WhatIsSlenderStaysAboveWhatItFallsOn) {
+  // Blows carry the middle of a cone in, which lies half a radius above what it lies on.
+  BodySpec block = mesh_body(box_mesh(Vec3(5, 1, 5), Index3(6, 1, 6)));
+  block.position = Vec3(0, -1, 0);
+  for (const BodySpec& floor : {block, ground(14, 0.8, [](double, double) { return 0.0; })}) {
+    std::vector<BodySpec> bodies = {floor};
+    std::mt19937 generator(7);
+    std::uniform_real_distribution<double> angle(0, 360);
+    for (int i = 0; i < 64; ++i) {
+      BodySpec body;
+      rigid::ShapeSpec& shape = body.shapes[0];
+      shape.shape = i % 2 ? Form::cone : Form::hull;
+      shape.radius = Real(0.029), shape.half_height = Real(0.354);
+      if (i % 2 == 0) {
+        shape.points = {Vec3(0, Real(0.354), 0)};
+        for (int k = 0; k < 5; ++k)
+          shape.points.push_back(
+              Vec3(Real(0.029 * std::cos(1.2566 * k)), Real(-0.354), Real(0.029 * std::sin(1.2566 * k))));
+      }
+      body.position = Vec3(i % 8 - Real(3.5), Real(0.9 + i / 16 * 0.5), i / 8 - Real(3.5));
+      body.rotation = Vec3(Real(angle(generator)), Real(angle(generator)), Real(angle(generator)));
+      bodies.push_back(body);
+    }
+    RigidScene scene({.bodies = bodies});
+    for (int k = 0; k < 180; ++k) scene.step();
+    for (std::size_t i = 1; i < bodies.size(); ++i) EXPECT_GT(scene.state.frames.x[i].y(), -0.01) << i;
   }
 }
 

@@ -70,7 +70,7 @@ class Collision {
       const double area = triangle.normal.norm();
       if (!(area > 0)) return;  // its sides are those of its neighbours
       triangle.normal /= area;
-      if (triangle.normal.dot(centre_ - x[0]) < 0) return;
+      if (!is_before(triangle)) return;
       if (b_.kind() == Core::Kind::point)
         ball(triangle);
       else
@@ -92,6 +92,24 @@ class Collision {
   static constexpr double loose = 2e-3, tight = 1e-9;
   inline static const Turning with_surface{Manifold::Turns::with_a};
   static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+  /// Whether B touches the triangle from its front. It comes from where its centre is; from the nearest place
+  /// outside, where that is inside: what is slender has its centre so near its own surface that a blow
+  /// carries it in, and must be held by all that it lies on, not in one point.
+  bool is_before(const Triangle& t) {
+    if (t.normal.dot(centre_ - t.x[0]) >= 0) return true;
+    return b_.kind() != Core::Kind::point && is_inside() && t.normal.dot(outside_ - t.x[0]) >= 0;
+  }
+
+  /// Whether B's centre is inside; then the way out of there is known. Asked only where it may be, as exact
+  /// distances take their time.
+  bool is_inside() {
+    if (asked_) return inside_;
+    asked_ = true;
+    inside_ = source_.way_out(centre_, surface_, way_out_);
+    if (inside_) outside_ = centre_ + (way_out_.dot(surface_ - centre_) + slop_) * way_out_;
+    return inside_;
+  }
 
   /// Whether a much shallower contact, once resolved, leaves B clear of the triangle.
   bool is_resolved(const Triangle& t) {
@@ -439,12 +457,17 @@ class Collision {
     }
   }
 
+  /// In the deepest points on all sides: something long turns about a single one while it is lifted, and its
+  /// other end falls deeper.
   void push_out() {
-    Point surface, n;
-    if (!source_.way_out(centre_, surface, n)) return;
-    const Point s = b_.support(-n);
-    const double gap = n.dot(s - surface) - radius_;
-    clusters_.add(n, s - (0.5 * gap + radius_) * n, gap, 28, Clusters::other);
+    if (!is_inside()) return;
+    const Point n = way_out_, u = n.unitOrthogonal(), v = n.cross(u);
+    const Point towards[5] = {-n, u - n, -u - n, v - n, -v - n};
+    for (std::uint32_t k = 0; k < 5; ++k) {
+      const Point s = b_.support(towards[k]);
+      const double gap = n.dot(s - surface_) - radius_;
+      if (gap <= margin_) clusters_.add(n, s - (0.5 * gap + radius_) * n, gap, mix(28, k), Clusters::other);
+    }
   }
 
   const Source& source_;
@@ -452,6 +475,8 @@ class Collision {
   Point centre_;
   double radius_, margin_, slop_;
   Clusters clusters_;
+  bool asked_ = false, inside_ = false;
+  Point surface_, way_out_, outside_;
   bool looked_ = false, has_incident_ = false;
   Point looked_along_, deepest_;
   static constexpr int most_deferred = 32;

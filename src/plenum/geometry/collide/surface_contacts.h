@@ -20,8 +20,8 @@ struct SurfaceManifolds {
 ///
 /// Surfaces are one-sided: solid behind their faces. A triangle does not touch a shape whose centre is behind
 /// its plane, so the far side of a thin plate does not pull. A shape whose centre is inside a closed mesh or
-/// below a height field is pushed out the shortest way, or up along the normal of the ground above it; open
-/// meshes let it pass.
+/// below a height field touches what it would with its centre moved out the shortest way, or up along the
+/// normal of the ground above it; where that is nothing it is pushed out there. Open meshes let it pass.
 ///
 /// Inner edges are not felt: a direction is a contact's normal only if the surface around the triangle's
 /// feature lies behind it, which is to say in the feature's normal cone. Where the triangle alone would

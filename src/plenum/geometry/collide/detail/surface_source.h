@@ -160,10 +160,9 @@ struct MeshSource {
 
   /// Surface point and normal towards which a point inside is pushed out.
   bool way_out(const Point& x, Point& surface, Point& normal) const {
-    const Vec3 at = back * x.cast<Real>();
-    if (!solid.features.is_closed || !solid.exact.bounds().contains(at) || solid.field.distance(at) > 0)
-      return false;
-    const SignedDistance<Real> d = solid.exact.signed_distance(at);
+    const Vec3 here = x.cast<Real>(), at = back * here;
+    if (!solid.features.is_closed || !solid.exact.bounds().contains(at) || is_far(here, 0)) return false;
+    const SignedDistance<Real> d = solid.exact_distance(at);
     if (!(d.distance < 0)) return false;
     normal = d.normal.cast<double>();
     surface = x - static_cast<double>(scale * d.distance) * normal;
