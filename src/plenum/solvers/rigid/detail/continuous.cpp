@@ -82,21 +82,39 @@ void add_spread(const MeshShape& mesh, const Vec3& touch, Guard& g) {
   }
 }
 
-/// The point of a cone that is farthest along d.
-Vec3 support(const ConeShape& cone, const Vec3& d) {
-  const Vec3 across(d.x(), 0, d.z());
+/// Of a hull's corners that which reaches farthest `down`, and those that leave the others farthest.
+void add_corners(const ConvexHull& hull, const Vec3& down, Guard& g) {
+  g.add(hull.vertices[hull.support(down)], 0);
+  while (g.count < 4) {
+    const Vec3* farthest = nullptr;
+    Real most = 0;
+    for (const Vec3& v : hull.vertices) {
+      Real least = std::numeric_limits<Real>::max();
+      for (int k = 0; k < g.count; ++k) least = std::min(least, (v - g.points[k].x).squaredNorm());
+      if (least > most) most = least, farthest = &v;
+    }
+    if (!farthest) return;
+    g.add(*farthest, 0);
+  }
+}
+
+/// Apex and three places of the rim, one of them where it reaches farthest `down`.
+void add_corners(const ConeShape& cone, const Vec3& down, Guard& g) {
+  const Vec3 across(down.x(), 0, down.z());
   const Real length = across.norm();
-  if (d.y() * cone.half_height >= cone.radius * length - d.y() * cone.half_height)
-    return cone.half_height * Vec3::UnitY();
-  return (cone.radius / std::max(length, std::numeric_limits<Real>::min())) * across -
-         cone.half_height * Vec3::UnitY();
+  const Vec3 e = length > Real(1e-6) ? Vec3(across / length) : Vec3(Vec3::UnitX()),
+             f = e.cross(Vec3::UnitY());
+  constexpr Real cosine = Real(-0.5), sine = Real(0.866025403784438647);
+  g.add(cone.half_height * Vec3::UnitY(), 0);
+  for (const Vec3& x : {e, Vec3(cosine * e + sine * f), Vec3(cosine * e - sine * f)})
+    g.add(cone.radius * x - cone.half_height * Vec3::UnitY(), 0);
 }
 
 /// What stands for a shape where contacts at its features do not reach: the middle of a ball, the ends of the
-/// axis of a capsule or cylinder, the corners of the middle of a box, between its largest sides, and of what
-/// is within its box that which reaches farthest towards those. A mesh need not come near these, as a ring
-/// does not, and has more. touch [m]: where it is touched.
-Guard guard_of(const Shape& shape, const Vec3& touch) {
+/// axis of a capsule or cylinder, corners of hulls, places of a cone, of boxes and meshes the corners of the
+/// middle of the box, between its largest sides. A mesh need not come near these, as a ring does not, and has
+/// more. touch [m]: where it is touched; down: towards the plane at the end of the step.
+Guard guard_of(const Shape& shape, const Vec3& touch, const Vec3& down) {
   Guard g;
   if (const auto* ball = std::get_if<SphereShape>(&shape.variant())) {
     g.add(Vec3::Zero(), ball->radius);
@@ -106,6 +124,10 @@ Guard guard_of(const Shape& shape, const Vec3& touch) {
   } else if (const auto* cylinder = std::get_if<CylinderShape>(&shape.variant())) {
     for (const Real end : {cylinder->half_height, -cylinder->half_height})
       g.add(Vec3(0, end, 0), cylinder->radius);
+  } else if (const auto* hull = std::get_if<ConvexHullShape>(&shape.variant())) {
+    add_corners(*hull->hull, down, g);
+  } else if (const auto* cone = std::get_if<ConeShape>(&shape.variant())) {
+    add_corners(*cone, down, g);
   } else {
     const Aabb box = shape.bounds();
     const Vec3 centre = box.centre(), half = box.size() / 2;
@@ -114,12 +136,7 @@ Guard guard_of(const Shape& shape, const Vec3& touch) {
     const Vec3 u = half[(thin + 1) % 3] * Vec3::Unit((thin + 1) % 3),
                v = half[(thin + 2) % 3] * Vec3::Unit((thin + 2) % 3);
     for (const Vec3& corner : {Vec3(u + v), Vec3(v - u), Vec3(-u - v), Vec3(u - v)})
-      if (const auto* hull = std::get_if<ConvexHullShape>(&shape.variant()))
-        g.add(hull->hull->vertices[hull->hull->support(corner)], 0);
-      else if (const auto* cone = std::get_if<ConeShape>(&shape.variant()))
-        g.add(support(*cone, corner), 0);
-      else
-        g.add(centre + corner, half[thin]);
+      g.add(centre + corner, half[thin]);
   }
   if (const auto* mesh = std::get_if<MeshShape>(&shape.variant())) add_spread(*mesh, touch, g);
   return g;
@@ -168,6 +185,28 @@ bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collide
   const Real gap = d.normal.dot(start - on_plane) - reach;
   m.count = 1;
   m.points[0] = {start - (reach + Real(0.5) * gap) * d.normal, gap, core_touch_id};
+  // What is touched at one end turns about that, and would swing its other end and then its middle through:
+  // so what else of it comes down on the surface is stopped there, too.
+  if (!is_mesh(shape_b)) {
+    const Guard g = guard_of(shape_b, Vec3::Zero(), -(b1.rotation.conjugate() * (at.rotation * d.normal)));
+    const auto place = [&](int k) { return a0.to_local(b0 * g.points[k].x); };
+    int nearest = -1;  // which the first point stands for
+    Real least = std::numeric_limits<Real>::max();
+    for (int k = 0; g.count == 4 && k < 4; ++k)
+      if (const Real apart = (place(k) - m.points[0].x).squaredNorm(); apart < least)
+        least = apart, nearest = k;
+    for (int k = 0; k < g.count; ++k) {
+      const Real height = d.normal.dot(place(k) - on_plane), room = std::min(g.points[k].room, height);
+      const Vec3 end = at.to_local(b1 * g.points[k].x);
+      const Vec3 foot = end - d.normal.dot(end - on_plane) * d.normal;
+      if (k == nearest || height < 0 || std::abs(shape_a.exact_distance(foot).distance) > Real(0.05) * b.size)
+        continue;
+      const Real way = height - room;
+      m.points[m.count] = {place(k) - (room + Real(0.5) * way) * d.normal, way,
+                           core_touch_id + std::uint32_t(m.count)};
+      ++m.count;
+    }
+  }
   return d.normal.dot(a0.to_local(b0 * core) - on_plane) > 0;
 }
 
@@ -231,7 +270,7 @@ Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid:
   const Vec3 upright = plane.rotation.conjugate() * out, on_plane = plane.to_local(x);
   const Pose plane_then = of_plane.at(1), guarded_then = of_guard.at(1);
   const Shape& shape_of_guard = guards_a ? shape_a : shape_b;
-  const Guard g = guard_of(shape_of_guard, guarded.to_local(x));
+  const Guard g = guard_of(shape_of_guard, guarded.to_local(x), -(guarded_then.rotation.conjugate() * out));
   // What is round touches with its surface, wherever that is then; the rest with the points themselves. A
   // cylinder reaches as far beyond the ends of its axis as that leans over; as it does at the end.
   const bool is_cylinder = std::holds_alternative<CylinderShape>(shape_of_guard.variant());
