@@ -126,8 +126,13 @@ TEST(RigidMass, ThatNoBodyHasIsRefused) {
   body = validation::unit_box(0, 0, 0);
   body.density = 0;
   EXPECT_NE(message(body).find("density"), std::string::npos) << message(body);
-  body.density = rigid::not_given, body.mass = -1;
-  EXPECT_NE(message(body).find("mass"), std::string::npos) << message(body);
+  body.density = rigid::not_given;
+  for (const Real mass : {Real(0), Real(-2), std::numeric_limits<Real>::infinity()}) {
+    body.mass = mass;
+    EXPECT_NE(message(body).find("mass"), std::string::npos) << message(body);
+  }
+  body.mass = 1, body.position.x() = std::numeric_limits<Real>::quiet_NaN();
+  EXPECT_NE(message(body).find("position"), std::string::npos) << message(body);
   body.shapes.clear();
   EXPECT_NE(message(body).find("shapes"), std::string::npos) << message(body);
 }

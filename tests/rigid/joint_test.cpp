@@ -397,6 +397,21 @@ TEST(RigidJoints, CloseTheirGapsAlikeWhereverTheyAre) {
   EXPECT_NEAR(way(64), way(0), 4 * std::ldexp(1, -18));
 }
 
+TEST(RigidJoints, TurnsOfSixAxesThatCannotBeToldApartAreRefused) {
+  const auto refused = [](AxisSpec JointSpec::*axis, const AxisSpec& as, const char* what) {
+    JointSpec six = joint(JointType::six_axes, "left", "right", Vec3(Real(0.5), 0, 0));
+    six.turn_x.mode = six.turn_y.mode = six.turn_z.mode = AxisMode::locked;
+    six.*axis = as;
+    EXPECT_NE(test::message(pair(six)).find(what), std::string::npos) << test::message(pair(six));
+  };
+  refused(&JointSpec::turn_y, {}, "turn_y: is free while another");
+  refused(&JointSpec::turn_y, within(-170, 170), "-80 to 80");
+  refused(&JointSpec::turn_x, within(-300, 300), "-180 to 180");
+  JointSpec fine = joint(JointType::six_axes, "left", "right", Vec3(Real(0.5), 0, 0));
+  fine.turn_x = within(-170, 170), fine.turn_y = within(-75, 75);
+  EXPECT_EQ(test::message(pair(fine)), "");
+}
+
 TEST(RigidJoints, AFreeSixAxesJointDoesNothingAndALockedOneIsFixed) {
   JointSpec six = joint(JointType::six_axes, "left", "right", Vec3(Real(0.5), 0, 0));
   RigidScene free(pair(six)), none(pair(six));

@@ -73,7 +73,7 @@ TEST(RigidMaterials, PartsOfACompoundWeighWhatTheirMaterialDoes) {
   expect(body, 917, 11340);
   body.mass = 10;  // of the whole: shares stay
   expect(body, 10 * 917.0 / 12257, 10 * 11340.0 / 12257);
-  body.mass = 0, body.density = 2;
+  body.mass = rigid::not_given, body.density = 2;
   expect(body, 2, 2);
 }
 

@@ -1,0 +1,71 @@
+// Slender bodies that spin on floors, wheels that roll, and small bodies that begin deep in large ones.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rigid/scene_laws.h"
+
+namespace plenum { namespace {
+
+using rigid::BodySpec;
+using rigid::Form;
+using validation::RigidScene;
+
+// Its arms turn with it as its moments of inertia do. A stick of 1 m that lies flat keeps its spin.
+TEST(RigidSpin, OfWhatLiesFlatIsKept) {
+  for (const bool capsule : {false, true})
+    for (const double spin : {5.0, 20.0, 40.0}) {
+      BodySpec floor = validation::floor_box(),
+               stick = validation::box(Vec3(Real(0.5), Real(0.02), Real(0.02)), Vec3(0, Real(0.02), 0));
+      if (capsule) {
+        stick.shapes[0].shape = Form::capsule, stick.shapes[0].radius = Real(0.02);
+        stick.shapes[0].half_height = Real(0.48), stick.rotation = Vec3(0, 0, 90);
+      }
+      floor.friction = stick.friction = 0;
+      stick.angular_velocity = Vec3(0, Real(spin), 0);
+      RigidScene scene({.bodies = {floor, stick}});
+      for (int k = 0; k < 120; ++k) {
+        scene.step();
+        ASSERT_NEAR(scene.state.frames.w[1].norm(), spin, 0.01 * spin) << capsule << " " << k;
+        ASSERT_LT(scene.state.frames.x[1].y(), 0.021) << capsule << " " << spin << " " << k;
+      }
+    }
+}
+
+TEST(RigidRolling, WheelsAndCoinsKeepTheirSpeed) {
+  for (const Form floor_form : {Form::plane, Form::box})
+    for (const double half_width : {0.1, 0.02})
+      for (const double speed : {1.0, 5.0, 20.0}) {
+        BodySpec floor = validation::fixed_box(Vec3(500, 1, 50), Vec3(0, -1, 0)), wheel;
+        if (floor_form == Form::plane) floor.shapes[0].shape = Form::plane, floor.position.setZero();
+        wheel.shapes[0].shape = Form::cylinder, wheel.shapes[0].radius = Real(0.3);
+        wheel.shapes[0].half_height = Real(half_width);
+        wheel.rotation = Vec3(90, 0, 0), wheel.position = Vec3(0, Real(0.3), 0);
+        wheel.velocity = Vec3(Real(speed), 0, 0), wheel.angular_velocity = Vec3(0, 0, Real(-speed / 0.3));
+        wheel.friction = floor.friction = 1;
+        RigidScene scene({.bodies = {floor, wheel}});
+        for (int k = 0; k < 120; ++k) scene.step();
+        EXPECT_NEAR(scene.state.frames.v[1].x(), speed, 0.002 * speed) << half_width;
+      }
+}
+
+// Where all is known of a small body's friction but for rounding, no speed is made of that.
+TEST(RigidOverlap, OfSmallBodiesDeepInLargeOnesIsNoExplosion) {
+  for (const rigid::Motion motion : {rigid::Motion::dynamic, rigid::Motion::fixed})
+    for (const double ratio : {20.0, 50.0, 200.0, 1000.0})
+      for (const bool centred : {true, false}) {
+        const Vec3 half(Real(0.3), Real(0.4), Real(0.2));
+        BodySpec large = validation::box(half, Vec3::Zero());
+        large.motion = motion;
+        const BodySpec small =
+            validation::box(half / Real(ratio), centred ? Vec3(0, 0, 0) : Vec3(Real(0.05), Real(0.02), 0));
+        RigidScene scene({.bodies = {large, small}});
+        scene.params.gravity.setZero();
+        for (int k = 0; k < 60; ++k) {
+          scene.step();
+          ASSERT_LT(scene.state.frames.v[1].norm(), 10) << ratio << " " << k;
+        }
+      }
+}
+
+}}  // namespace plenum
