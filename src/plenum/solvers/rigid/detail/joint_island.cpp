@@ -382,32 +382,35 @@ void JointIsland<D>::factorize(const JointScene& scene) {
 
 template <int D>
 void JointIsland<D>::begin(const JointScene& scene, SolverBodies& bodies, bool contacts) {
-  bool pushes = false;
-  for (Joint& joint : joints_) {
-    joint.impulse.setZero();
-    if constexpr (general)
-      pushes |= std::any_of(std::begin(joint.status), std::end(joint.status), pushes_fully);
-  }
-  if (!pushes && !contacts) return;
+  for (Joint& joint : joints_) joint.impulse.setZero();
+  has_pushed_ = false;
+  if (!contacts) return;
   load(bodies);
-  if constexpr (general)
-    if (pushes) {
-      for (std::size_t k = 0; k < joints_.size(); ++k) {
-        Joint& joint = joints_[k];
-        const auto& axes = scene.model.joints[std::size_t(joint.joint)].axes;
-        if (joint.is_mouse) {
-          pull_fully(k, axes[0], scene.h);
-          continue;
-        }
-        for (int r = 0; r < 6; ++r)
-          if (pushes_fully(joint.status[r]))
-            joint.impulse[r] = (joint.status[r] == RowStatus::strongest ? scene.h : -scene.h) *
-                               double(axes[std::size_t(r)].strength);
-      }
-      for (std::size_t k = 0; k < joints_.size(); ++k) push(full_[k], joints_[k].impulse);
-    }
-  if (contacts) project(scene);
+  push_drives(scene);
+  project(scene);
   save(bodies);
+}
+
+/// Once in a sub-step, the impulses of drives that push with all their strength.
+template <int D>
+void JointIsland<D>::push_drives(const JointScene& scene) {
+  if constexpr (general) {
+    if (has_pushed_ || !has_drives_) return;
+    has_pushed_ = true;
+    for (std::size_t k = 0; k < joints_.size(); ++k) {
+      Joint& joint = joints_[k];
+      const auto& axes = scene.model.joints[std::size_t(joint.joint)].axes;
+      if (joint.is_mouse) {
+        pull_fully(k, axes[0], scene.h);
+        continue;
+      }
+      for (int r = 0; r < 6; ++r)
+        if (pushes_fully(joint.status[r]))
+          joint.impulse[r] = (joint.status[r] == RowStatus::strongest ? scene.h : -scene.h) *
+                             double(axes[std::size_t(r)].strength);
+    }
+    for (std::size_t k = 0; k < joints_.size(); ++k) push(full_[k], joints_[k].impulse);
+  }
 }
 
 /// One Newton step towards joints that are right at the end of the sub-step, or towards rates of zero.
@@ -415,8 +418,8 @@ template <int D>
 template <bool with_bias>
 void JointIsland<D>::solve_rows(const JointScene& scene) {
   const double h = scene.h;
+  if constexpr (with_bias) predict(h);
   for (int revisions = 0;; ++revisions) {
-    if constexpr (with_bias) predict(h);
     for (std::size_t k = 0; k < joints_.size(); ++k) {
       const Joint& j = joints_[k];
       const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
@@ -427,8 +430,13 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
           change_[k] = -rate(j);
       } else {
         const Rigid::Joint& of = scene.model.joints[std::size_t(j.joint)];
-        rate_[k] = rate(full_[k]);
-        if constexpr (with_bias) {
+        const Vector now = rate(full_[k]);
+        // Where rows have changed, from there on by rates: one linear problem with bounds, about one set of
+        // poses. A drive's impulse alone, over a long arm, turns bodies anywhere, and what joints would be
+        // there says nothing of where they will be once locked rows have answered.
+        if (with_bias && revisions > 0) value_[k] += h * (now - rate_[k]);
+        rate_[k] = now;
+        if (with_bias && revisions == 0) {
           JointPose to_a{a.pose.x + h * a.v, turned<double>(a.pose.q, a.turn)},
               to_b{b.pose.x + h * b.v, turned<double>(b.pose.q, b.turn)};
           double value[6];
@@ -582,6 +590,9 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   const bool passive = is_heavier_ && !has_drives_;
   const double before = passive ? kinetic_energy() : 0;
   damp(h), limit(h);
+  // Not before: over a long arm a drive's impulse alone turns a body by any angle, which locked rows take
+  // back to the last bit. What damping took of it would be missing, and turn both bodies out of nothing.
+  push_drives(scene);
   // Where blows or the impulses of the last sub-step turn a body far, where it would lead says nothing:
   // Newton's method starts from rates that the joints allow.
   const bool far = predict(h) > fast;

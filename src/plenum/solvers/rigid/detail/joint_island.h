@@ -145,6 +145,7 @@ class JointIsland {
   double kinetic_energy() const;
   double work_of_springs();
   // The rest in joint_island.cpp.
+  void push_drives(const JointScene& scene);
   void project(const JointScene& scene);
   void factorize(const JointScene& scene);
   void find_softness(const JointScene& scene, Joint& joint) const;
@@ -172,6 +173,7 @@ class JointIsland {
   bool has_bounds_ = false, has_drives_ = false, has_springs_ = false;
   bool is_heavier_ = false;  ///< a body, by find_stiffness()
   bool sleeps_ = false;
+  bool has_pushed_ = false;  ///< push_drives(), in this sub-step
   bool has_loops_ = false;  ///< perhaps through the world
 };
 
