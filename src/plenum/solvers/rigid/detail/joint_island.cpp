@@ -16,7 +16,8 @@ using JointAxis = Rigid::JointAxis;
 /// Part of the diagonal added to it, for loops whose rows depend on each other: of the impulses that do the
 /// same the smallest act. What joints give for it is this part of their load's free fall in a sub-step.
 constexpr double regularization = 1e-7;
-constexpr int most_revisions = 6;
+constexpr int most_revisions = 6;  ///< of all rows at once
+constexpr int most_single = 20;    ///< and then of one row each
 
 /// Where a body turns by more than this [rad] in a sub-step, Newton's method takes two steps.
 constexpr double fast_turn = 0.05;
@@ -37,12 +38,19 @@ bool has_drive(const JointAxis& axis) {
   return axis.drive == Drive::velocity ||
          (axis.drive == Drive::spring && (axis.stiffness > 0 || axis.damping > 0));
 }
-/// [N s] or [N m s] that the drive gives in h [s] where a limit holds the value at `aim`.
-double drive_at(const JointAxis& axis, double aim, double h) {
+/// The value at which a limit is by the end of a sub-step that began at `value`: an error is closed in part,
+/// a free way to it may be longer.
+double limit_after(double limit, bool is_lower, double value, double most) {
+  return is_lower ? std::min(limit, value + most) : std::max(limit, value - most);
+}
+/// [N s] or [N m s] that the drive gives in h [s] where a limit leads the value to `end`, at this rate.
+double drive_at(const JointAxis& axis, double end, double rate, double h) {
   const double most = h * double(axis.strength);
-  if (axis.drive == Drive::velocity) return axis.speed > 0 ? most : axis.speed < 0 ? -most : 0;
+  if (axis.drive == Drive::velocity)
+    return double(axis.speed) > rate ? most : double(axis.speed) < rate ? -most : 0;
   if (axis.drive == Drive::spring)
-    return std::clamp(h * double(axis.stiffness) * (double(axis.target) - aim), -most, most);
+    return std::clamp(
+        h * (double(axis.stiffness) * (double(axis.target) - end) - double(axis.damping) * rate), -most, most);
   return 0;
 }
 RowStatus at_rest(const JointAxis& axis) {
@@ -452,12 +460,15 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
             case RowStatus::at_lower:
             case RowStatus::at_upper:
               if (with_bias) {
-                const double aim = double(j.status[r] == RowStatus::at_upper ? axis.upper : axis.lower),
-                             error = j.value[r] - aim, most = r < 3 ? j.most : turn_closed;
-                wrong = (value_[k][r] - j.value[r] + std::clamp(error, -most, most)) / h;
-                // A free way to a limit may be longer.
-                if (j.status[r] != RowStatus::held && (j.status[r] == RowStatus::at_upper) == (error < 0))
-                  wrong = (value_[k][r] - aim) / h;
+                const double most = r < 3 ? j.most : turn_closed;
+                double end = 0;
+                if (j.status[r] == RowStatus::held)
+                  end = std::clamp(double(axis.lower), j.value[r] - most, j.value[r] + most);
+                else if (j.status[r] == RowStatus::at_lower)
+                  end = limit_after(double(axis.lower), true, j.value[r], most);
+                else
+                  end = limit_after(double(axis.upper), false, j.value[r], most);
+                wrong = (value_[k][r] - end) / h;
               } else {
                 wrong = rate_[k][r];
               }
@@ -486,7 +497,8 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
         for (std::size_t i = 0; i < bodies_.size(); ++i) start_[i] << bodies_[i].v, bodies_[i].w;
     for (std::size_t k = 0; k < joints_.size(); ++k) push(joints_[k], change_[k]);
     if constexpr (general)
-      if (has_bounds_ && revisions < most_revisions && revise<with_bias>(scene)) {
+      if (has_bounds_ && revisions < most_revisions + most_single && revise<with_bias>(scene)) {
+        if (revisions >= most_revisions) change_one();
         for (std::size_t i = 0; i < bodies_.size(); ++i)
           bodies_[i].v = start_[i].template head<3>(), bodies_[i].w = start_[i].template tail<3>();
         adopt(scene);
@@ -529,12 +541,30 @@ bool JointIsland<D>::revise(const JointScene& scene) {
       const double impulse = j.impulse[r] + change_[k][r], most = h * double(axis.strength);
       // Where the value will be, by the change of its rate.
       const double value = value_[k][r] + h * (now[r] - rate_[k][r]);
+      const double closes = r < 3 ? j.most : turn_closed;
+      const double lower = limit_after(double(axis.lower), true, j.value[r], closes),
+                   upper = limit_after(double(axis.upper), false, j.value[r], closes);
+      const auto drive = [&](double limit) {
+        return drive_at(axis, limit, with_bias ? (limit - j.value[r]) / h : 0, h);
+      };
+      // Impulses fall as values rise: a lower limit, the drive's full strength, the drive, its full strength
+      // down, an upper limit. What leaves one of these goes to the next, lest it come back at once.
+      const auto released = [&](double impulse_there) {
+        return !has_drive(axis)         ? RowStatus::idle
+               : impulse_there >= most  ? RowStatus::strongest
+               : impulse_there <= -most ? RowStatus::weakest
+                                        : RowStatus::driven;
+      };
+      const bool above = value > upper, below = value < lower;
+      bool over = false;
       // A limit gives what its drive does not, and only pushes.
-      if ((j.status[r] == RowStatus::at_lower && impulse < drive_at(axis, double(axis.lower), h)) ||
-          (j.status[r] == RowStatus::at_upper && impulse > drive_at(axis, double(axis.upper), h))) {
-        next = at_rest(axis);
+      if (j.status[r] == RowStatus::at_lower) {
+        if (const double there = drive(lower); impulse < there) next = released(there);
+      } else if (j.status[r] == RowStatus::at_upper) {
+        if (const double there = drive(upper); impulse > there) next = released(there);
       } else if (j.status[r] == RowStatus::driven && std::abs(impulse) > most) {
         next = impulse > 0 ? RowStatus::strongest : RowStatus::weakest;
+        over = impulse > 0 ? above : below;
       } else if (pushes_fully(j.status[r])) {
         double wrong = now[r] - double(axis.speed);
         if (axis.drive == Drive::spring)
@@ -544,14 +574,32 @@ bool JointIsland<D>::revise(const JointScene& scene) {
         if (j.status[r] == RowStatus::strongest ? wrong > 0 : wrong < 0) next = RowStatus::driven;
       }
       const bool limit = j.status[r] == RowStatus::at_lower || j.status[r] == RowStatus::at_upper;
-      if (with_bias && axis.mode == AxisMode::limited && !limit) {
-        if (value < double(axis.lower)) next = RowStatus::at_lower;
-        if (value > double(axis.upper)) next = RowStatus::at_upper;
+      if (with_bias && axis.mode == AxisMode::limited && !limit && !over) {
+        if (below) next = RowStatus::at_lower;
+        if (above) next = RowStatus::at_upper;
       }
       any |= next != j.status[r];
     }
   }
   return any;
+}
+
+/// Of what revise() found lets only the first stand: Murty's method, which cannot cycle.
+template <int D>
+void JointIsland<D>::change_one() {
+  bool any = false;
+  for (Joint& j : joints_) {
+    if (!j.has_bounds) continue;
+    if (j.is_mouse) {
+      if (any) std::copy(j.status, j.status + 6, j.next);
+      any |= j.next[0] != j.status[0];
+      continue;
+    }
+    for (int r = 0; r < 6; ++r) {
+      if (any) j.next[r] = j.status[r];
+      any |= j.next[r] != j.status[r];
+    }
+  }
 }
 
 /// Takes over what revise() found; impulses that no longer act are taken back.

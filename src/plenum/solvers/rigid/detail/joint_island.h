@@ -153,6 +153,7 @@ class JointIsland {
   void solve_rows(const JointScene& scene);
   template <bool with_bias>
   bool revise(const JointScene& scene);
+  void change_one();
   void adopt(const JointScene& scene);
   // In joint_island_mouse.cpp.
   void pull_fully(std::size_t k, const Rigid::JointAxis& axis, double h);
