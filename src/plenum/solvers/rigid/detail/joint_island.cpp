@@ -168,7 +168,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
                          later_b == earlier_b ? 1.0 : -1.0, later_b, earlier_b});
     }
   change_.assign(std::size_t(n), Vector::Zero());
-  value_ = rate_ = change_;
+  value_ = rate_ = before_ = change_;
   start_.resize(bodies_.size()), kept_.resize(bodies_.size());
   has_loops_ = n > std::count_if(bodies_.begin(), bodies_.end(), [](const Body& b) { return b.moves; });
   if constexpr (general) full_ = joints_;
@@ -556,7 +556,7 @@ bool JointIsland<D>::revise(const JointScene& scene) {
                                         : RowStatus::driven;
       };
       const bool above = value > upper, below = value < lower;
-      bool over = false;
+      bool over = false;  // to one that comes before the limit that is passed too
       // A limit gives what its drive does not, and only pushes.
       if (j.status[r] == RowStatus::at_lower) {
         if (const double there = drive(lower); impulse < there) next = released(there);
@@ -571,7 +571,8 @@ bool JointIsland<D>::revise(const JointScene& scene) {
           wrong = with_bias ? double(axis.stiffness) * (value - double(axis.target)) +
                                   double(axis.damping) * (value - j.value[r]) / h + impulse / h
                             : 0;
-        if (j.status[r] == RowStatus::strongest ? wrong > 0 : wrong < 0) next = RowStatus::driven;
+        over = j.status[r] == RowStatus::strongest ? wrong > 0 : wrong < 0;
+        if (over) next = RowStatus::driven;
       }
       const bool limit = j.status[r] == RowStatus::at_lower || j.status[r] == RowStatus::at_upper;
       if (with_bias && axis.mode == AxisMode::limited && !limit && !over) {
@@ -633,10 +634,10 @@ template <int D>
 void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   const double h = scene.h, fast = fast_turn * fast_turn;
   load(bodies);
-  // Bodies that turn faster than a sub-step can follow are where joints would do work; without drives they do
-  // none.
-  const bool passive = is_heavier_ && !has_drives_;
-  const double before = passive ? kinetic_energy() : 0;
+  const bool may_work = is_heavier_ || has_drives_;
+  const double before = may_work ? kinetic_energy() : 0;
+  if (may_work)
+    for (std::size_t k = 0; k < joints_.size(); ++k) before_[k] = rate(general ? full_[k] : joints_[k]);
   damp(h), limit(h);
   // Not before: over a long arm a drive's impulse alone turns a body by any angle, which locked rows take
   // back to the last bit. What damping took of it would be missing, and turn both bodies out of nothing.
@@ -647,13 +648,15 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   if (far) project(scene);
   keep();
   solve_rows<true>(scene);
-  if (far || predict(h) > fast) {
+  const bool turns_far = far || predict(h) > fast;
+  if (turns_far) {
     solve_rows<true>(scene);
     limit(h);
   }
   // What has not been projected still holds rates that the joints take away.
   bound_work(far ? work_most : 1 + work_most);
-  if (passive) slow_down(before);
+  // Bodies that turn faster than a sub-step can follow are where joints would do work of their own.
+  if (is_heavier_ || (has_drives_ && turns_far)) bound_energy(before);
   if constexpr (general)
     for (std::size_t k = 0; k < joints_.size(); ++k) {
       Joint& j = joints_[k];

@@ -141,7 +141,8 @@ class JointIsland {
   void limit(double h);
   void keep();
   void bound_work(double part_of_energy);
-  void slow_down(double most);
+  void slow_down(double most, double more = 0);
+  void bound_energy(double before);
   double kinetic_energy() const;
   double work_of_springs();
   // The rest in joint_island.cpp.
@@ -170,6 +171,7 @@ class JointIsland {
   BlockPattern pattern_;
   BlockLdlt<D> factors_;
   std::vector<Vector> change_, value_, rate_;
+  std::vector<Vector> before_;  ///< rates at the start of solve()
   std::vector<Eigen::Matrix<double, 6, 1>> start_, kept_;  ///< [bodies] velocities
   bool has_bounds_ = false, has_drives_ = false, has_springs_ = false;
   bool is_heavier_ = false;  ///< a body, by find_stiffness()
