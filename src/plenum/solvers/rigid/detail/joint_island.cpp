@@ -395,7 +395,7 @@ void JointIsland<D>::begin(const JointScene& scene, SolverBodies& bodies, bool c
   if (!contacts) return;
   load(bodies);
   push_drives(scene);
-  project(scene);
+  project(scene, true);
   save(bodies);
 }
 
@@ -421,10 +421,11 @@ void JointIsland<D>::push_drives(const JointScene& scene) {
   }
 }
 
-/// One Newton step towards joints that are right at the end of the sub-step, or towards rates of zero.
+/// One Newton step towards joints that are right at the end of the sub-step, or towards rates of zero. Springs
+/// act too, or only keep what they have done.
 template <int D>
 template <bool with_bias>
-void JointIsland<D>::solve_rows(const JointScene& scene) {
+void JointIsland<D>::solve_rows(const JointScene& scene, bool springs) {
   const double h = scene.h;
   if constexpr (with_bias) predict(h);
   for (int revisions = 0;; ++revisions) {
@@ -443,6 +444,7 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
         // poses. A drive's impulse alone, over a long arm, turns bodies anywhere, and what joints would be
         // there says nothing of where they will be once locked rows have answered.
         if (with_bias && revisions > 0) value_[k] += h * (now - rate_[k]);
+        if (!with_bias) value_[k] = Eigen::Map<const Vector>(j.value) + h * now;
         rate_[k] = now;
         if (with_bias && revisions == 0) {
           JointPose to_a{a.pose.x + h * a.v, turned<double>(a.pose.q, a.turn)},
@@ -476,7 +478,7 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
             case RowStatus::driven:
               if (axis.drive == Drive::velocity)
                 wrong = rate_[k][r] - double(axis.speed);
-              else if (with_bias)  // in relaxation it answers changes as it did before
+              else if (springs)  // in relaxation it answers changes as it did before
                 wrong = (double(axis.stiffness) * (value_[k][r] - double(axis.target)) +
                          double(axis.damping) * (value_[k][r] - j.value[r]) / h) *
                             h * j.soft[r] +
@@ -497,7 +499,7 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
         for (std::size_t i = 0; i < bodies_.size(); ++i) start_[i] << bodies_[i].v, bodies_[i].w;
     for (std::size_t k = 0; k < joints_.size(); ++k) push(joints_[k], change_[k]);
     if constexpr (general)
-      if (has_bounds_ && revisions < most_revisions + most_single && revise<with_bias>(scene)) {
+      if (has_bounds_ && revisions < most_revisions + most_single && revise<with_bias>(scene, springs)) {
         if (revisions >= most_revisions) change_one();
         for (std::size_t i = 0; i < bodies_.size(); ++i)
           bodies_[i].v = start_[i].template head<3>(), bodies_[i].w = start_[i].template tail<3>();
@@ -513,15 +515,15 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
 /// Takes from the bodies the rates that their joints do not allow. With their own moments of inertia this
 /// takes energy; with those of find_stiffness() it might give some.
 template <int D>
-void JointIsland<D>::project(const JointScene& scene) {
+void JointIsland<D>::project(const JointScene& scene, bool springs) {
   const double before = is_heavier_ ? kinetic_energy() : 0;
-  solve_rows<false>(scene);
+  solve_rows<false>(scene, springs);
   if (is_heavier_) slow_down(before);
 }
 
 template <int D>
 template <bool with_bias>
-bool JointIsland<D>::revise(const JointScene& scene) {
+bool JointIsland<D>::revise(const JointScene& scene, bool springs) {
   bool any = false;
   const double h = scene.h;
   for (std::size_t k = 0; k < joints_.size(); ++k) {
@@ -530,7 +532,7 @@ bool JointIsland<D>::revise(const JointScene& scene) {
     const Rigid::Joint& of = scene.model.joints[std::size_t(j.joint)];
     const Vector now = rate(full_[k]);
     if (j.is_mouse) {
-      any |= revise_mouse(k, of.axes[0], h, with_bias);
+      any |= revise_mouse(k, of.axes[0], h, springs);
       continue;
     }
     for (int r = 0; r < D; ++r) {
@@ -568,7 +570,7 @@ bool JointIsland<D>::revise(const JointScene& scene) {
       } else if (pushes_fully(j.status[r])) {
         double wrong = now[r] - double(axis.speed);
         if (axis.drive == Drive::spring)
-          wrong = with_bias ? double(axis.stiffness) * (value - double(axis.target)) +
+          wrong = springs ? double(axis.stiffness) * (value - double(axis.target)) +
                                   double(axis.damping) * (value - j.value[r]) / h + impulse / h
                             : 0;
         over = j.status[r] == RowStatus::strongest ? wrong > 0 : wrong < 0;
@@ -645,12 +647,12 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   // Where blows or the impulses of the last sub-step turn a body far, where it would lead says nothing:
   // Newton's method starts from rates that the joints allow.
   const bool far = predict(h) > fast;
-  if (far) project(scene);
+  if (far) project(scene, true);
   keep();
-  solve_rows<true>(scene);
+  solve_rows<true>(scene, true);
   const bool turns_far = far || predict(h) > fast;
   if (turns_far) {
-    solve_rows<true>(scene);
+    solve_rows<true>(scene, true);
     limit(h);
   }
   // What has not been projected still holds rates that the joints take away.
@@ -669,7 +671,7 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
 template <int D>
 void JointIsland<D>::relax(const JointScene& scene, SolverBodies& bodies) {
   load(bodies);
-  project(scene);
+  project(scene, false);
   save(bodies);
 }
 

@@ -147,13 +147,13 @@ class JointIsland {
   double work_of_springs();
   // The rest in joint_island.cpp.
   void push_drives(const JointScene& scene);
-  void project(const JointScene& scene);
+  void project(const JointScene& scene, bool springs);
   void factorize(const JointScene& scene);
   void find_softness(const JointScene& scene, Joint& joint) const;
   template <bool with_bias>
-  void solve_rows(const JointScene& scene);
+  void solve_rows(const JointScene& scene, bool springs);
   template <bool with_bias>
-  bool revise(const JointScene& scene);
+  bool revise(const JointScene& scene, bool springs);
   void change_one();
   void adopt(const JointScene& scene);
   // In joint_island_mouse.cpp.
