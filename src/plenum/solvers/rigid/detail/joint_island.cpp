@@ -22,6 +22,10 @@ constexpr int most_single = 20;    ///< and then of one row each
 /// Where a body turns by more than this [rad] in a sub-step, Newton's method takes two steps.
 constexpr double fast_turn = 0.05;
 
+/// Likewise where a rod or a taut rope does; from the second on four. Rows pull along the rod as it was: where
+/// it turns by x, a step leaves x^2 / 2 of what it corrects, always of one sign, and that gave energy.
+constexpr double span_fast = 0.01, span_faster = 0.03;
+
 /// Of the energy of bodies that turn far, what keeping them in their joints may take: a chord of a turn by
 /// one radian has it.
 constexpr double work_most = 0.25;
@@ -138,13 +142,15 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
   };
   std::vector<Index> at(std::size_t(n), 0);
   for (Index k = 0; k < n; ++k) at[std::size_t(place[std::size_t(k)])] = joints[std::size_t(k)];
-  has_bounds_ = has_drives_ = has_springs_ = false;
+  has_bounds_ = has_drives_ = has_springs_ = has_spans_ = false;
   for (Index k = 0; k < n; ++k) {
     Joint& joint = joints_[std::size_t(k)];
     joint.joint = at[std::size_t(k)];
     const Rigid::Joint& of = model.joints[std::size_t(joint.joint)];
     joint.a = body_of(of.a), joint.b = body_of(of.b);
     joint.winds = first_to_wind(of);
+    joint.is_span = of.type == rigid::JointType::distance || of.type == rigid::JointType::rope;
+    has_spans_ |= joint.is_span;
     joint.is_mouse = of.type == rigid::JointType::mouse && has_drive(of.axes[0]);
     for (std::size_t r = 0; r < 6; ++r) {
       const JointAxis& axis = of.axes[r];
@@ -256,6 +262,19 @@ template <int D>
 auto JointIsland<D>::ahead(const Body& body, const D3& arm) const -> D3 {
   const D3 across = body.turn.cross(arm);
   return body.sine * across + body.cosine * body.turn.cross(across);
+}
+
+/// [rad] at most by which a rod, which has no mass to be followed by, turns in a sub-step.
+template <int D>
+double JointIsland<D>::span_turn(double h) const {
+  double most = 0;
+  for (const Joint& j : joints_) {
+    if (!j.is_span || j.status[0] == RowStatus::idle) continue;
+    const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+    const D3 way = h * (b.v - a.v + b.w.cross(j.arm_b) - a.w.cross(j.arm_a));
+    most = std::max(most, way.cross(j.gap).squaredNorm() / std::max(std::pow(j.gap.squaredNorm(), 2), 1e-24));
+  }
+  return std::sqrt(most);
 }
 
 template <int D>
@@ -651,10 +670,10 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   keep();
   solve_rows<true>(scene, true);
   const bool turns_far = far || predict(h) > fast;
-  if (turns_far) {
-    solve_rows<true>(scene, true);
-    limit(h);
-  }
+  const double rods = has_spans_ ? span_turn(h) : 0;
+  const int more = rods > span_faster ? 3 : turns_far || rods > span_fast ? 1 : 0;
+  for (int k = 0; k < more; ++k) solve_rows<true>(scene, true);
+  if (more > 0) limit(h);
   // What has not been projected still holds rates that the joints take away.
   bound_work(far ? work_most : 1 + work_most);
   // Bodies that turn faster than a sub-step can follow are where joints would do work of their own.

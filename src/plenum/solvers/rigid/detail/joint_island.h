@@ -119,7 +119,7 @@ class JointIsland {
     int winds = 6;        ///< from this row on
     double turn[2] = {};  ///< [rad] what rows 4 and 5 are to be near, of those that wind
     bool has_bounds = false;
-    bool is_mouse = false;
+    bool is_mouse = false, is_span = false;
     bool has_springs = false, is_spring[6] = {};
   };
   struct Shared {
@@ -160,6 +160,7 @@ class JointIsland {
   void pull_fully(std::size_t k, const Rigid::JointAxis& axis, double h);
   bool revise_mouse(std::size_t k, const Rigid::JointAxis& axis, double h, bool with_bias);
   void adopt_mouse(std::size_t k, const Rigid::JointAxis& axis, double h);
+  double span_turn(double h) const;
   Vector rate(const Joint& joint) const;
   void push(const Joint& joint, const Vector& impulse);
   D3 ahead(const Body& body, const D3& arm) const;
@@ -176,6 +177,7 @@ class JointIsland {
   bool has_bounds_ = false, has_drives_ = false, has_springs_ = false;
   bool is_heavier_ = false;  ///< a body, by find_stiffness()
   bool sleeps_ = false;
+  bool has_spans_ = false;   ///< rods or ropes
   bool has_pushed_ = false;  ///< push_drives(), in this sub-step
   bool has_loops_ = false;  ///< perhaps through the world
 };
