@@ -22,8 +22,8 @@ constexpr int most_single = 20;    ///< and then of one row each
 /// Where a body turns by more than this [rad] in a sub-step, Newton's method takes two steps.
 constexpr double fast_turn = 0.05;
 
-/// Likewise where a rod or a taut rope does; from the second on four. Rows pull along the rod as it was: where
-/// it turns by x, a step leaves x^2 / 2 of what it corrects, always of one sign, and that gave energy.
+/// Likewise where a rod or a taut rope does; from the second on four. Rows pull along the rod as it was:
+/// where it turns by x, a step leaves x^2 / 2 of what it corrects, always of one sign, and that gave energy.
 constexpr double span_fast = 0.01, span_faster = 0.03;
 
 /// Of the energy of bodies that turn far, what keeping them in their joints may take: a chord of a turn by
@@ -54,7 +54,8 @@ double drive_at(const JointAxis& axis, double end, double rate, double h) {
     return double(axis.speed) > rate ? most : double(axis.speed) < rate ? -most : 0;
   if (axis.drive == Drive::spring)
     return std::clamp(
-        h * (double(axis.stiffness) * (double(axis.target) - end) - double(axis.damping) * rate), -most, most);
+        h * (double(axis.stiffness) * (double(axis.target) - end) - double(axis.damping) * rate), -most,
+        most);
   return 0;
 }
 RowStatus at_rest(const JointAxis& axis) {
@@ -440,8 +441,8 @@ void JointIsland<D>::push_drives(const JointScene& scene) {
   }
 }
 
-/// One Newton step towards joints that are right at the end of the sub-step, or towards rates of zero. Springs
-/// act too, or only keep what they have done.
+/// One Newton step towards joints that are right at the end of the sub-step, or towards rates of zero.
+/// Springs act too, or only keep what they have done.
 template <int D>
 template <bool with_bias>
 void JointIsland<D>::solve_rows(const JointScene& scene, bool springs) {
@@ -590,8 +591,8 @@ bool JointIsland<D>::revise(const JointScene& scene, bool springs) {
         double wrong = now[r] - double(axis.speed);
         if (axis.drive == Drive::spring)
           wrong = springs ? double(axis.stiffness) * (value - double(axis.target)) +
-                                  double(axis.damping) * (value - j.value[r]) / h + impulse / h
-                            : 0;
+                                double(axis.damping) * (value - j.value[r]) / h + impulse / h
+                          : 0;
         over = j.status[r] == RowStatus::strongest ? wrong > 0 : wrong < 0;
         if (over) next = RowStatus::driven;
       }

@@ -172,14 +172,14 @@ class JointIsland {
   BlockPattern pattern_;
   BlockLdlt<D> factors_;
   std::vector<Vector> change_, value_, rate_;
-  std::vector<Vector> before_;  ///< rates at the start of solve()
+  std::vector<Vector> before_;                             ///< rates at the start of solve()
   std::vector<Eigen::Matrix<double, 6, 1>> start_, kept_;  ///< [bodies] velocities
   bool has_bounds_ = false, has_drives_ = false, has_springs_ = false;
   bool is_heavier_ = false;  ///< a body, by find_stiffness()
   bool sleeps_ = false;
   bool has_spans_ = false;   ///< rods or ropes
   bool has_pushed_ = false;  ///< push_drives(), in this sub-step
-  bool has_loops_ = false;  ///< perhaps through the world
+  bool has_loops_ = false;   ///< perhaps through the world
 };
 
 extern template class JointIsland<3>;

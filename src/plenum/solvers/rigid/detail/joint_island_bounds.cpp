@@ -151,8 +151,8 @@ void JointIsland<D>::bound_work(double part_of_energy) {
   for (Joint& joint : joints_) joint.impulse = joint.kept + part * (joint.impulse - joint.kept);
 }
 
-/// Slows the bodies, about what they have in common if they are free, to this energy if they have more; `more`
-/// comes on top, and falls with their speed as the work of an impulse does.
+/// Slows the bodies, about what they have in common if they are free, to this energy if they have more;
+/// `more` comes on top, and falls with their speed as the work of an impulse does.
 template <int D>
 void JointIsland<D>::slow_down(double most, double more) {
   const double now = kinetic_energy();
