@@ -175,7 +175,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
                          later_b == earlier_b ? 1.0 : -1.0, later_b, earlier_b});
     }
   change_.assign(std::size_t(n), Vector::Zero());
-  value_ = rate_ = before_ = change_;
+  value_ = rate_ = before_ = given_ = change_;
   start_.resize(bodies_.size()), kept_.resize(bodies_.size());
   has_loops_ = n > std::count_if(bodies_.begin(), bodies_.end(), [](const Body& b) { return b.moves; });
   if constexpr (general) full_ = joints_;
@@ -607,7 +607,8 @@ bool JointIsland<D>::revise(const JointScene& scene, bool springs) {
   return any;
 }
 
-/// Of what revise() found lets only the first stand: Murty's method, which cannot cycle.
+/// Of what revise() found lets only the first stand: the method of Murty (1974, "Note on a Bard-type scheme
+/// for solving the complementarity problem"), which cannot cycle.
 template <int D>
 void JointIsland<D>::change_one() {
   bool any = false;
@@ -659,7 +660,8 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   const bool may_work = is_heavier_ || has_drives_;
   const double before = may_work ? kinetic_energy() : 0;
   if (may_work)
-    for (std::size_t k = 0; k < joints_.size(); ++k) before_[k] = rate(general ? full_[k] : joints_[k]);
+    for (std::size_t k = 0; k < joints_.size(); ++k)
+      before_[k] = rate(general ? full_[k] : joints_[k]), given_[k] = joints_[k].impulse;
   damp(h), limit(h);
   // Not before: over a long arm a drive's impulse alone turns a body by any angle, which locked rows take
   // back to the last bit. What damping took of it would be missing, and turn both bodies out of nothing.

@@ -23,7 +23,10 @@
 //
 // Limits and bounded drives are an active set: a row is held, driven or let go; where a solve contradicts
 // that (a limit would pull, a drive exceed its strength, a value pass its limit) the row changes and the
-// factors are made anew, as in block principal pivoting (Judice & Pires 1994), at most a few times.
+// factors are made anew, as in block principal pivoting (Judice & Pires 1994), at most a few times, and then
+// row by row (Murty 1974). All this is one linear problem about the poses to which the velocities led at
+// first: where a drive's impulse alone would lead before locked rows answer says nothing. Where driven bodies
+// turn far, drives' work along their ways bounds the energy.
 //
 // Angles that are followed over turns are those nearest to where the rates lead, from what they were before.
 #include <cstdint>
@@ -172,7 +175,7 @@ class JointIsland {
   BlockPattern pattern_;
   BlockLdlt<D> factors_;
   std::vector<Vector> change_, value_, rate_;
-  std::vector<Vector> before_;                             ///< rates at the start of solve()
+  std::vector<Vector> before_, given_;                     ///< rates and impulses at the start of solve()
   std::vector<Eigen::Matrix<double, 6, 1>> start_, kept_;  ///< [bodies] velocities
   bool has_bounds_ = false, has_drives_ = false, has_springs_ = false;
   bool is_heavier_ = false;  ///< a body, by find_stiffness()

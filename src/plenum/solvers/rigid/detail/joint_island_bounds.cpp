@@ -189,17 +189,18 @@ void JointIsland<D>::bound_energy(double before) {
     const Joint& j = joints_[k];
     const Joint& full = general ? full_[k] : j;
     const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+    const Vector impulse = j.impulse - given_[k];
     if constexpr (general) {
       const Vector now = rate(full);
       for (int r = 0; r < D; ++r)
         if (j.status[r] == RowStatus::driven || j.status[r] == RowStatus::weakest ||
             j.status[r] == RowStatus::strongest)
-          first += j.impulse[r] * before_[k][r] / 2, last += j.impulse[r] * now[r] / 2;
-      if (!a.moves) led += j.impulse.dot(full.n.transpose() * a.v + full.on_a.transpose() * a.w);
-      if (!b.moves) led -= j.impulse.dot(full.n.transpose() * b.v + full.on_b.transpose() * b.w);
+          first += impulse[r] * before_[k][r] / 2, last += impulse[r] * now[r] / 2;
+      if (!a.moves) led += impulse.dot(full.n.transpose() * a.v + full.on_a.transpose() * a.w);
+      if (!b.moves) led -= impulse.dot(full.n.transpose() * b.v + full.on_b.transpose() * b.w);
     } else {
-      if (!a.moves) led += j.impulse.dot(a.v + a.w.cross(j.arm_a));
-      if (!b.moves) led -= j.impulse.dot(b.v + b.w.cross(j.arm_b));
+      if (!a.moves) led += impulse.dot(a.v + a.w.cross(j.arm_a));
+      if (!b.moves) led -= impulse.dot(b.v + b.w.cross(j.arm_b));
     }
   }
   slow_down(before + std::max(first, 0.0) + std::max(led, 0.0), std::max(last, 0.0));
