@@ -169,7 +169,9 @@ void JointIsland<D>::slow_down(double most, double more) {
   const D3 mean = held ? D3(D3::Zero()) : D3(momentum / mass);
   const double common = mass * mean.squaredNorm() / 2;
   // part^2 (now - common) = most - common + part more
-  const double rest = now - common, half = more / (2 * rest);
+  const double rest = now - common;
+  if (!(rest > 0)) return;
+  const double half = more / (2 * rest);
   const double part = half + std::sqrt(half * half + std::max(most - common, 0.0) / rest);
   if (!(part < 1)) return;
   for (Body& body : bodies_) {
