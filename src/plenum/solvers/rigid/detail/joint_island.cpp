@@ -679,8 +679,9 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   if (more > 0) limit(h);
   // What has not been projected still holds rates that the joints take away.
   bound_work(far ? work_most : 1 + work_most);
-  // Bodies that turn faster than a sub-step can follow are where joints would do work of their own.
-  if (is_heavier_ || (has_drives_ && turns_far)) bound_energy(before);
+  // Bodies that turn faster than a sub-step can follow are where joints would do work of their own, and rows
+  // that no round has found right.
+  if (is_heavier_ || has_drives_) bound_energy(before);
   if constexpr (general)
     for (std::size_t k = 0; k < joints_.size(); ++k) {
       Joint& j = joints_[k];

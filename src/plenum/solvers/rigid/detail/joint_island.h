@@ -25,8 +25,8 @@
 // that (a limit would pull, a drive exceed its strength, a value pass its limit) the row changes and the
 // factors are made anew, as in block principal pivoting (Judice & Pires 1994), at most a few times, and then
 // row by row (Murty 1974). All this is one linear problem about the poses to which the velocities led at
-// first: where a drive's impulse alone would lead before locked rows answer says nothing. Where driven bodies
-// turn far, drives' work along their ways bounds the energy.
+// first: where a drive's impulse alone would lead before locked rows answer says nothing. Of driven
+// bodies, drives' work along their ways bounds the energy.
 //
 // Angles that are followed over turns are those nearest to where the rates lead, from what they were before.
 #include <cstdint>
