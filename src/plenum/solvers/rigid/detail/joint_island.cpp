@@ -16,10 +16,15 @@ using JointAxis = Rigid::JointAxis;
 /// Part of the diagonal added to it, for loops whose rows depend on each other: of the impulses that do the
 /// same the smallest act. What joints give for it is this part of their load's free fall in a sub-step.
 constexpr double regularization = 1e-7;
-constexpr int most_revisions = 6;
+constexpr int most_revisions = 6;  ///< of all rows at once
+constexpr int most_single = 20;    ///< and then of one row each
 
 /// Where a body turns by more than this [rad] in a sub-step, Newton's method takes two steps.
 constexpr double fast_turn = 0.05;
+
+/// Likewise where a rod or a taut rope does; from the second on four. Rows pull along the rod as it was:
+/// where it turns by x, a step leaves x^2 / 2 of what it corrects, always of one sign, and that gave energy.
+constexpr double span_fast = 0.01, span_faster = 0.03;
 
 /// Of the energy of bodies that turn far, what keeping them in their joints may take: a chord of a turn by
 /// one radian has it.
@@ -37,12 +42,20 @@ bool has_drive(const JointAxis& axis) {
   return axis.drive == Drive::velocity ||
          (axis.drive == Drive::spring && (axis.stiffness > 0 || axis.damping > 0));
 }
-/// [N s] or [N m s] that the drive gives in h [s] where a limit holds the value at `aim`.
-double drive_at(const JointAxis& axis, double aim, double h) {
+/// The value at which a limit is by the end of a sub-step that began at `value`: an error is closed in part,
+/// a free way to it may be longer.
+double limit_after(double limit, bool is_lower, double value, double most) {
+  return is_lower ? std::min(limit, value + most) : std::max(limit, value - most);
+}
+/// [N s] or [N m s] that the drive gives in h [s] where a limit leads the value to `end`, at this rate.
+double drive_at(const JointAxis& axis, double end, double rate, double h) {
   const double most = h * double(axis.strength);
-  if (axis.drive == Drive::velocity) return axis.speed > 0 ? most : axis.speed < 0 ? -most : 0;
+  if (axis.drive == Drive::velocity)
+    return double(axis.speed) > rate ? most : double(axis.speed) < rate ? -most : 0;
   if (axis.drive == Drive::spring)
-    return std::clamp(h * double(axis.stiffness) * (double(axis.target) - aim), -most, most);
+    return std::clamp(
+        h * (double(axis.stiffness) * (double(axis.target) - end) - double(axis.damping) * rate), -most,
+        most);
   return 0;
 }
 RowStatus at_rest(const JointAxis& axis) {
@@ -130,13 +143,15 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
   };
   std::vector<Index> at(std::size_t(n), 0);
   for (Index k = 0; k < n; ++k) at[std::size_t(place[std::size_t(k)])] = joints[std::size_t(k)];
-  has_bounds_ = has_drives_ = has_springs_ = false;
+  has_bounds_ = has_drives_ = has_springs_ = has_spans_ = false;
   for (Index k = 0; k < n; ++k) {
     Joint& joint = joints_[std::size_t(k)];
     joint.joint = at[std::size_t(k)];
     const Rigid::Joint& of = model.joints[std::size_t(joint.joint)];
     joint.a = body_of(of.a), joint.b = body_of(of.b);
     joint.winds = first_to_wind(of);
+    joint.is_span = of.type == rigid::JointType::distance || of.type == rigid::JointType::rope;
+    has_spans_ |= joint.is_span;
     joint.is_mouse = of.type == rigid::JointType::mouse && has_drive(of.axes[0]);
     for (std::size_t r = 0; r < 6; ++r) {
       const JointAxis& axis = of.axes[r];
@@ -160,7 +175,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
                          later_b == earlier_b ? 1.0 : -1.0, later_b, earlier_b});
     }
   change_.assign(std::size_t(n), Vector::Zero());
-  value_ = rate_ = change_;
+  value_ = rate_ = before_ = given_ = change_;
   start_.resize(bodies_.size()), kept_.resize(bodies_.size());
   has_loops_ = n > std::count_if(bodies_.begin(), bodies_.end(), [](const Body& b) { return b.moves; });
   if constexpr (general) full_ = joints_;
@@ -248,6 +263,19 @@ template <int D>
 auto JointIsland<D>::ahead(const Body& body, const D3& arm) const -> D3 {
   const D3 across = body.turn.cross(arm);
   return body.sine * across + body.cosine * body.turn.cross(across);
+}
+
+/// [rad] at most by which a rod, which has no mass to be followed by, turns in a sub-step.
+template <int D>
+double JointIsland<D>::span_turn(double h) const {
+  double most = 0;
+  for (const Joint& j : joints_) {
+    if (!j.is_span || j.status[0] == RowStatus::idle) continue;
+    const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+    const D3 way = h * (b.v - a.v + b.w.cross(j.arm_b) - a.w.cross(j.arm_a));
+    most = std::max(most, way.cross(j.gap).squaredNorm() / std::max(std::pow(j.gap.squaredNorm(), 2), 1e-24));
+  }
+  return std::sqrt(most);
 }
 
 template <int D>
@@ -382,41 +410,45 @@ void JointIsland<D>::factorize(const JointScene& scene) {
 
 template <int D>
 void JointIsland<D>::begin(const JointScene& scene, SolverBodies& bodies, bool contacts) {
-  bool pushes = false;
-  for (Joint& joint : joints_) {
-    joint.impulse.setZero();
-    if constexpr (general)
-      pushes |= std::any_of(std::begin(joint.status), std::end(joint.status), pushes_fully);
-  }
-  if (!pushes && !contacts) return;
+  for (Joint& joint : joints_) joint.impulse.setZero();
+  has_pushed_ = false;
+  if (!contacts) return;
   load(bodies);
-  if constexpr (general)
-    if (pushes) {
-      for (std::size_t k = 0; k < joints_.size(); ++k) {
-        Joint& joint = joints_[k];
-        const auto& axes = scene.model.joints[std::size_t(joint.joint)].axes;
-        if (joint.is_mouse) {
-          pull_fully(k, axes[0], scene.h);
-          continue;
-        }
-        for (int r = 0; r < 6; ++r)
-          if (pushes_fully(joint.status[r]))
-            joint.impulse[r] = (joint.status[r] == RowStatus::strongest ? scene.h : -scene.h) *
-                               double(axes[std::size_t(r)].strength);
-      }
-      for (std::size_t k = 0; k < joints_.size(); ++k) push(full_[k], joints_[k].impulse);
-    }
-  if (contacts) project(scene);
+  push_drives(scene);
+  project(scene, true);
   save(bodies);
 }
 
+/// Once in a sub-step, the impulses of drives that push with all their strength.
+template <int D>
+void JointIsland<D>::push_drives(const JointScene& scene) {
+  if constexpr (general) {
+    if (has_pushed_ || !has_drives_) return;
+    has_pushed_ = true;
+    for (std::size_t k = 0; k < joints_.size(); ++k) {
+      Joint& joint = joints_[k];
+      const auto& axes = scene.model.joints[std::size_t(joint.joint)].axes;
+      if (joint.is_mouse) {
+        pull_fully(k, axes[0], scene.h);
+        continue;
+      }
+      for (int r = 0; r < 6; ++r)
+        if (pushes_fully(joint.status[r]))
+          joint.impulse[r] = (joint.status[r] == RowStatus::strongest ? scene.h : -scene.h) *
+                             double(axes[std::size_t(r)].strength);
+    }
+    for (std::size_t k = 0; k < joints_.size(); ++k) push(full_[k], joints_[k].impulse);
+  }
+}
+
 /// One Newton step towards joints that are right at the end of the sub-step, or towards rates of zero.
+/// Springs act too, or only keep what they have done.
 template <int D>
 template <bool with_bias>
-void JointIsland<D>::solve_rows(const JointScene& scene) {
+void JointIsland<D>::solve_rows(const JointScene& scene, bool springs) {
   const double h = scene.h;
+  if constexpr (with_bias) predict(h);
   for (int revisions = 0;; ++revisions) {
-    if constexpr (with_bias) predict(h);
     for (std::size_t k = 0; k < joints_.size(); ++k) {
       const Joint& j = joints_[k];
       const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
@@ -427,8 +459,14 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
           change_[k] = -rate(j);
       } else {
         const Rigid::Joint& of = scene.model.joints[std::size_t(j.joint)];
-        rate_[k] = rate(full_[k]);
-        if constexpr (with_bias) {
+        const Vector now = rate(full_[k]);
+        // Where rows have changed, from there on by rates: one linear problem with bounds, about one set of
+        // poses. A drive's impulse alone, over a long arm, turns bodies anywhere, and what joints would be
+        // there says nothing of where they will be once locked rows have answered.
+        if (with_bias && revisions > 0) value_[k] += h * (now - rate_[k]);
+        if (!with_bias) value_[k] = Eigen::Map<const Vector>(j.value) + h * now;
+        rate_[k] = now;
+        if (with_bias && revisions == 0) {
           JointPose to_a{a.pose.x + h * a.v, turned<double>(a.pose.q, a.turn)},
               to_b{b.pose.x + h * b.v, turned<double>(b.pose.q, b.turn)};
           double value[6];
@@ -444,12 +482,15 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
             case RowStatus::at_lower:
             case RowStatus::at_upper:
               if (with_bias) {
-                const double aim = double(j.status[r] == RowStatus::at_upper ? axis.upper : axis.lower),
-                             error = j.value[r] - aim, most = r < 3 ? j.most : turn_closed;
-                wrong = (value_[k][r] - j.value[r] + std::clamp(error, -most, most)) / h;
-                // A free way to a limit may be longer.
-                if (j.status[r] != RowStatus::held && (j.status[r] == RowStatus::at_upper) == (error < 0))
-                  wrong = (value_[k][r] - aim) / h;
+                const double most = r < 3 ? j.most : turn_closed;
+                double end = 0;
+                if (j.status[r] == RowStatus::held)
+                  end = std::clamp(double(axis.lower), j.value[r] - most, j.value[r] + most);
+                else if (j.status[r] == RowStatus::at_lower)
+                  end = limit_after(double(axis.lower), true, j.value[r], most);
+                else
+                  end = limit_after(double(axis.upper), false, j.value[r], most);
+                wrong = (value_[k][r] - end) / h;
               } else {
                 wrong = rate_[k][r];
               }
@@ -457,7 +498,7 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
             case RowStatus::driven:
               if (axis.drive == Drive::velocity)
                 wrong = rate_[k][r] - double(axis.speed);
-              else if (with_bias)  // in relaxation it answers changes as it did before
+              else if (springs)  // in relaxation it answers changes as it did before
                 wrong = (double(axis.stiffness) * (value_[k][r] - double(axis.target)) +
                          double(axis.damping) * (value_[k][r] - j.value[r]) / h) *
                             h * j.soft[r] +
@@ -478,7 +519,8 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
         for (std::size_t i = 0; i < bodies_.size(); ++i) start_[i] << bodies_[i].v, bodies_[i].w;
     for (std::size_t k = 0; k < joints_.size(); ++k) push(joints_[k], change_[k]);
     if constexpr (general)
-      if (has_bounds_ && revisions < most_revisions && revise<with_bias>(scene)) {
+      if (has_bounds_ && revisions < most_revisions + most_single && revise<with_bias>(scene, springs)) {
+        if (revisions >= most_revisions) change_one();
         for (std::size_t i = 0; i < bodies_.size(); ++i)
           bodies_[i].v = start_[i].template head<3>(), bodies_[i].w = start_[i].template tail<3>();
         adopt(scene);
@@ -493,15 +535,15 @@ void JointIsland<D>::solve_rows(const JointScene& scene) {
 /// Takes from the bodies the rates that their joints do not allow. With their own moments of inertia this
 /// takes energy; with those of find_stiffness() it might give some.
 template <int D>
-void JointIsland<D>::project(const JointScene& scene) {
+void JointIsland<D>::project(const JointScene& scene, bool springs) {
   const double before = is_heavier_ ? kinetic_energy() : 0;
-  solve_rows<false>(scene);
+  solve_rows<false>(scene, springs);
   if (is_heavier_) slow_down(before);
 }
 
 template <int D>
 template <bool with_bias>
-bool JointIsland<D>::revise(const JointScene& scene) {
+bool JointIsland<D>::revise(const JointScene& scene, bool springs) {
   bool any = false;
   const double h = scene.h;
   for (std::size_t k = 0; k < joints_.size(); ++k) {
@@ -510,7 +552,7 @@ bool JointIsland<D>::revise(const JointScene& scene) {
     const Rigid::Joint& of = scene.model.joints[std::size_t(j.joint)];
     const Vector now = rate(full_[k]);
     if (j.is_mouse) {
-      any |= revise_mouse(k, of.axes[0], h, with_bias);
+      any |= revise_mouse(k, of.axes[0], h, springs);
       continue;
     }
     for (int r = 0; r < D; ++r) {
@@ -521,29 +563,67 @@ bool JointIsland<D>::revise(const JointScene& scene) {
       const double impulse = j.impulse[r] + change_[k][r], most = h * double(axis.strength);
       // Where the value will be, by the change of its rate.
       const double value = value_[k][r] + h * (now[r] - rate_[k][r]);
+      const double closes = r < 3 ? j.most : turn_closed;
+      const double lower = limit_after(double(axis.lower), true, j.value[r], closes),
+                   upper = limit_after(double(axis.upper), false, j.value[r], closes);
+      const auto drive = [&](double limit) {
+        return drive_at(axis, limit, with_bias ? (limit - j.value[r]) / h : 0, h);
+      };
+      // Impulses fall as values rise: a lower limit, the drive's full strength, the drive, its full strength
+      // down, an upper limit. What leaves one of these goes to the next, lest it come back at once.
+      const auto released = [&](double impulse_there) {
+        return !has_drive(axis)         ? RowStatus::idle
+               : impulse_there >= most  ? RowStatus::strongest
+               : impulse_there <= -most ? RowStatus::weakest
+                                        : RowStatus::driven;
+      };
+      const bool above = value > upper, below = value < lower;
+      bool over = false;  // to one that comes before the limit that is passed too
       // A limit gives what its drive does not, and only pushes.
-      if ((j.status[r] == RowStatus::at_lower && impulse < drive_at(axis, double(axis.lower), h)) ||
-          (j.status[r] == RowStatus::at_upper && impulse > drive_at(axis, double(axis.upper), h))) {
-        next = at_rest(axis);
+      if (j.status[r] == RowStatus::at_lower) {
+        if (const double there = drive(lower); impulse < there) next = released(there);
+      } else if (j.status[r] == RowStatus::at_upper) {
+        if (const double there = drive(upper); impulse > there) next = released(there);
       } else if (j.status[r] == RowStatus::driven && std::abs(impulse) > most) {
         next = impulse > 0 ? RowStatus::strongest : RowStatus::weakest;
+        over = impulse > 0 ? above : below;
       } else if (pushes_fully(j.status[r])) {
         double wrong = now[r] - double(axis.speed);
         if (axis.drive == Drive::spring)
-          wrong = with_bias ? double(axis.stiffness) * (value - double(axis.target)) +
-                                  double(axis.damping) * (value - j.value[r]) / h + impulse / h
-                            : 0;
-        if (j.status[r] == RowStatus::strongest ? wrong > 0 : wrong < 0) next = RowStatus::driven;
+          wrong = springs ? double(axis.stiffness) * (value - double(axis.target)) +
+                                double(axis.damping) * (value - j.value[r]) / h + impulse / h
+                          : 0;
+        over = j.status[r] == RowStatus::strongest ? wrong > 0 : wrong < 0;
+        if (over) next = RowStatus::driven;
       }
       const bool limit = j.status[r] == RowStatus::at_lower || j.status[r] == RowStatus::at_upper;
-      if (with_bias && axis.mode == AxisMode::limited && !limit) {
-        if (value < double(axis.lower)) next = RowStatus::at_lower;
-        if (value > double(axis.upper)) next = RowStatus::at_upper;
+      if (with_bias && axis.mode == AxisMode::limited && !limit && !over) {
+        if (below) next = RowStatus::at_lower;
+        if (above) next = RowStatus::at_upper;
       }
       any |= next != j.status[r];
     }
   }
   return any;
+}
+
+/// Of what revise() found lets only the first stand: the method of Murty (1974, "Note on a Bard-type scheme
+/// for solving the complementarity problem"), which cannot cycle.
+template <int D>
+void JointIsland<D>::change_one() {
+  bool any = false;
+  for (Joint& j : joints_) {
+    if (!j.has_bounds) continue;
+    if (j.is_mouse) {
+      if (any) std::copy(j.status, j.status + 6, j.next);
+      any |= j.next[0] != j.status[0];
+      continue;
+    }
+    for (int r = 0; r < 6; ++r) {
+      if (any) j.next[r] = j.status[r];
+      any |= j.next[r] != j.status[r];
+    }
+  }
 }
 
 /// Takes over what revise() found; impulses that no longer act are taken back.
@@ -577,24 +657,31 @@ template <int D>
 void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   const double h = scene.h, fast = fast_turn * fast_turn;
   load(bodies);
-  // Bodies that turn faster than a sub-step can follow are where joints would do work; without drives they do
-  // none.
-  const bool passive = is_heavier_ && !has_drives_;
-  const double before = passive ? kinetic_energy() : 0;
+  const bool may_work = is_heavier_ || has_drives_;
+  const double before = may_work ? kinetic_energy() : 0;
+  if (may_work)
+    for (std::size_t k = 0; k < joints_.size(); ++k)
+      before_[k] = rate(general ? full_[k] : joints_[k]), given_[k] = joints_[k].impulse;
   damp(h), limit(h);
+  // Not before: over a long arm a drive's impulse alone turns a body by any angle, which locked rows take
+  // back to the last bit. What damping took of it would be missing, and turn both bodies out of nothing.
+  push_drives(scene);
   // Where blows or the impulses of the last sub-step turn a body far, where it would lead says nothing:
   // Newton's method starts from rates that the joints allow.
   const bool far = predict(h) > fast;
-  if (far) project(scene);
+  if (far) project(scene, true);
   keep();
-  solve_rows<true>(scene);
-  if (far || predict(h) > fast) {
-    solve_rows<true>(scene);
-    limit(h);
-  }
+  solve_rows<true>(scene, true);
+  const bool turns_far = far || predict(h) > fast;
+  const double rods = has_spans_ ? span_turn(h) : 0;
+  const int more = rods > span_faster ? 3 : turns_far || rods > span_fast ? 1 : 0;
+  for (int k = 0; k < more; ++k) solve_rows<true>(scene, true);
+  if (more > 0) limit(h);
   // What has not been projected still holds rates that the joints take away.
   bound_work(far ? work_most : 1 + work_most);
-  if (passive) slow_down(before);
+  // Bodies that turn faster than a sub-step can follow are where joints would do work of their own, and rows
+  // that no round has found right.
+  if (is_heavier_ || has_drives_) bound_energy(before);
   if constexpr (general)
     for (std::size_t k = 0; k < joints_.size(); ++k) {
       Joint& j = joints_[k];
@@ -607,7 +694,7 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
 template <int D>
 void JointIsland<D>::relax(const JointScene& scene, SolverBodies& bodies) {
   load(bodies);
-  project(scene);
+  project(scene, false);
   save(bodies);
 }
 

@@ -23,7 +23,10 @@
 //
 // Limits and bounded drives are an active set: a row is held, driven or let go; where a solve contradicts
 // that (a limit would pull, a drive exceed its strength, a value pass its limit) the row changes and the
-// factors are made anew, as in block principal pivoting (Judice & Pires 1994), at most a few times.
+// factors are made anew, as in block principal pivoting (Judice & Pires 1994), at most a few times, and then
+// row by row (Murty 1974). All this is one linear problem about the poses to which the velocities led at
+// first: where a drive's impulse alone would lead before locked rows answer says nothing. Of driven
+// bodies, drives' work along their ways bounds the energy.
 //
 // Angles that are followed over turns are those nearest to where the rates lead, from what they were before.
 #include <cstdint>
@@ -119,7 +122,7 @@ class JointIsland {
     int winds = 6;        ///< from this row on
     double turn[2] = {};  ///< [rad] what rows 4 and 5 are to be near, of those that wind
     bool has_bounds = false;
-    bool is_mouse = false;
+    bool is_mouse = false, is_span = false;
     bool has_springs = false, is_spring[6] = {};
   };
   struct Shared {
@@ -141,22 +144,26 @@ class JointIsland {
   void limit(double h);
   void keep();
   void bound_work(double part_of_energy);
-  void slow_down(double most);
+  void slow_down(double most, double more = 0);
+  void bound_energy(double before);
   double kinetic_energy() const;
   double work_of_springs();
   // The rest in joint_island.cpp.
-  void project(const JointScene& scene);
+  void push_drives(const JointScene& scene);
+  void project(const JointScene& scene, bool springs);
   void factorize(const JointScene& scene);
   void find_softness(const JointScene& scene, Joint& joint) const;
   template <bool with_bias>
-  void solve_rows(const JointScene& scene);
+  void solve_rows(const JointScene& scene, bool springs);
   template <bool with_bias>
-  bool revise(const JointScene& scene);
+  bool revise(const JointScene& scene, bool springs);
+  void change_one();
   void adopt(const JointScene& scene);
   // In joint_island_mouse.cpp.
   void pull_fully(std::size_t k, const Rigid::JointAxis& axis, double h);
   bool revise_mouse(std::size_t k, const Rigid::JointAxis& axis, double h, bool with_bias);
   void adopt_mouse(std::size_t k, const Rigid::JointAxis& axis, double h);
+  double span_turn(double h) const;
   Vector rate(const Joint& joint) const;
   void push(const Joint& joint, const Vector& impulse);
   D3 ahead(const Body& body, const D3& arm) const;
@@ -168,11 +175,14 @@ class JointIsland {
   BlockPattern pattern_;
   BlockLdlt<D> factors_;
   std::vector<Vector> change_, value_, rate_;
+  std::vector<Vector> before_, given_;                     ///< rates and impulses at the start of solve()
   std::vector<Eigen::Matrix<double, 6, 1>> start_, kept_;  ///< [bodies] velocities
   bool has_bounds_ = false, has_drives_ = false, has_springs_ = false;
   bool is_heavier_ = false;  ///< a body, by find_stiffness()
   bool sleeps_ = false;
-  bool has_loops_ = false;  ///< perhaps through the world
+  bool has_spans_ = false;   ///< rods or ropes
+  bool has_pushed_ = false;  ///< push_drives(), in this sub-step
+  bool has_loops_ = false;   ///< perhaps through the world
 };
 
 extern template class JointIsland<3>;

@@ -151,11 +151,12 @@ void JointIsland<D>::bound_work(double part_of_energy) {
   for (Joint& joint : joints_) joint.impulse = joint.kept + part * (joint.impulse - joint.kept);
 }
 
-/// Slows the bodies, about what they have in common if they are free, to this energy if they have more.
+/// Slows the bodies, about what they have in common if they are free, to this energy if they have more;
+/// `more` comes on top, and falls with their speed as the work of an impulse does.
 template <int D>
-void JointIsland<D>::slow_down(double most) {
+void JointIsland<D>::slow_down(double most, double more) {
   const double now = kinetic_energy();
-  if (!(now > most)) return;
+  if (!(now > most + more)) return;
   bool held = false;
   double mass = 0;
   D3 momentum = D3::Zero();
@@ -167,11 +168,44 @@ void JointIsland<D>::slow_down(double most) {
   }
   const D3 mean = held ? D3(D3::Zero()) : D3(momentum / mass);
   const double common = mass * mean.squaredNorm() / 2;
-  const double part = std::sqrt(std::max(most - common, 0.0) / (now - common));
+  // part^2 (now - common) = most - common + part more
+  const double rest = now - common;
+  if (!(rest > 0)) return;
+  const double half = more / (2 * rest);
+  const double part = half + std::sqrt(half * half + std::max(most - common, 0.0) / rest);
+  if (!(part < 1)) return;
   for (Body& body : bodies_) {
     if (!body.moves) continue;
     body.v = mean + part * (body.v - mean), body.w *= part;
   }
+}
+
+/// Leaves the bodies no more energy than this and what drives, and bodies that are led, have given since
+/// before_: an impulse's work is that along the mean of the rates before and after it, at most strength times
+/// way. Locked rows and limits give none. Cf. passivity control by the energy observed at a port (Hannaford &
+/// Ryu 2002, "Time-domain passivity control of haptic interfaces").
+template <int D>
+void JointIsland<D>::bound_energy(double before) {
+  double first = 0, last = 0, led = 0;
+  for (std::size_t k = 0; k < joints_.size(); ++k) {
+    const Joint& j = joints_[k];
+    const Joint& full = general ? full_[k] : j;
+    const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+    const Vector impulse = j.impulse - given_[k];
+    if constexpr (general) {
+      const Vector now = rate(full);
+      for (int r = 0; r < D; ++r)
+        if (j.status[r] == RowStatus::driven || j.status[r] == RowStatus::weakest ||
+            j.status[r] == RowStatus::strongest)
+          first += impulse[r] * before_[k][r] / 2, last += impulse[r] * now[r] / 2;
+      if (!a.moves) led += impulse.dot(full.n.transpose() * a.v + full.on_a.transpose() * a.w);
+      if (!b.moves) led -= impulse.dot(full.n.transpose() * b.v + full.on_b.transpose() * b.w);
+    } else {
+      if (!a.moves) led += impulse.dot(a.v + a.w.cross(j.arm_a));
+      if (!b.moves) led -= impulse.dot(b.v + b.w.cross(j.arm_b));
+    }
+  }
+  slow_down(before + std::max(first, 0.0) + std::max(led, 0.0), std::max(last, 0.0));
 }
 
 template void JointIsland<3>::find_stiffness(double);
@@ -181,7 +215,8 @@ template double JointIsland<3>::kinetic_energy() const;
 template void JointIsland<3>::keep();
 template double JointIsland<3>::work_of_springs();
 template void JointIsland<3>::bound_work(double);
-template void JointIsland<3>::slow_down(double);
+template void JointIsland<3>::slow_down(double, double);
+template void JointIsland<3>::bound_energy(double);
 template void JointIsland<6>::find_stiffness(double);
 template void JointIsland<6>::damp(double);
 template void JointIsland<6>::limit(double);
@@ -189,6 +224,7 @@ template double JointIsland<6>::kinetic_energy() const;
 template void JointIsland<6>::keep();
 template double JointIsland<6>::work_of_springs();
 template void JointIsland<6>::bound_work(double);
-template void JointIsland<6>::slow_down(double);
+template void JointIsland<6>::slow_down(double, double);
+template void JointIsland<6>::bound_energy(double);
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -1,0 +1,129 @@
+// Drives of limited strength, over arms far longer than bodies are wide: what they may give, and no more.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <random>
+
+#include "../../validation/rigid_scenes.h"
+#include "plenum/solvers/rigid/detail/joint_rows.h"
+#include "rigid/joints.h"
+#include "rigid/scene_laws.h"
+
+namespace plenum { namespace {
+
+using rigid::AxisMode;
+using rigid::AxisSpec;
+using rigid::BodySpec;
+using rigid::Drive;
+using rigid::JointSpec;
+using rigid::JointType;
+using test::energy;
+using test::joint_pose;
+using test::within;
+using validation::box;
+using validation::RigidScene;
+
+/// A thin stick and a plate, at rest and without weight; the joint's origin is `arm` from each.
+Rigid::Spec stick_and_plate(const JointSpec& joint, double arm) {
+  BodySpec a = box(Vec3(Real(0.015), Real(0.125), Real(0.015)), Vec3::Zero()),
+           b = box(Vec3(Real(0.1), Real(0.04), Real(0.1)), Vec3(0, 0, Real(2 * arm)));
+  a.passes = b.passes = {0};
+  JointSpec j = joint;
+  j.type = JointType::six_axes, j.body_a = "0", j.body_b = "1", j.anchor = Vec3(0, 0, Real(arm));
+  j.axis = Vec3::UnitZ(), j.second_axis = Vec3::UnitY();
+  return {.bodies = {a, b}, .joints = {j}};
+}
+std::array<AxisSpec*, 6> axes_of(JointSpec& j) {
+  return {&j.x, &j.y, &j.z, &j.turn_x, &j.turn_y, &j.turn_z};
+}
+
+TEST(RigidDrives, PushOverALongArmWithoutTurningWhatIsLocked) {
+  for (const bool limits : {true, false}) {
+    JointSpec j;
+    for (AxisSpec* axis : axes_of(j)) axis->mode = AxisMode::locked;
+    j.x = j.z = within(-0.3, 0.3);
+    if (!limits) j.x.mode = j.z.mode = AxisMode::free;
+    j.x.drive = Drive::spring, j.x.target = Real(0.155), j.x.stiffness = 7073, j.x.damping = 10;
+    j.x.strength = 53;
+    j.z.drive = Drive::velocity, j.z.speed = 1, j.z.strength = 13;
+    RigidScene scene(stick_and_plate(j, 1));
+    scene.params.gravity.setZero();
+    for (int k = 0; k < 180; ++k) scene.step();
+    // The stick is at the spring's target; the motor has led it to its limit, or leads it still.
+    double value[6];
+    detail::joint_values(scene.model.joints[0], joint_pose(scene, 0), joint_pose(scene, 1), value);
+    EXPECT_NEAR(value[0], 0.155, 0.01) << limits;
+    EXPECT_NEAR(value[2], limits ? 0.3 : 3, 0.05) << limits;
+    for (const Vec3& v : scene.state.frames.v) EXPECT_LT(v.norm(), limits ? 0.1 : 1.1) << limits;
+  }
+}
+
+TEST(RigidDrives, GiveAtMostTheirStrengthTimesTheWay) {
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    std::mt19937 random(seed);
+    const auto uniform = [&](double a, double b) { return a + (b - a) * (random() / 4294967296.0); };
+    JointSpec j;
+    int number = 0;
+    for (AxisSpec* axis : axes_of(j)) {
+      const double most = number++ < 3 ? 0.3 : 60;
+      if (random() % 3 == 0) {
+        axis->mode = AxisMode::locked;
+        continue;
+      }
+      *axis = within(uniform(-most, 0), uniform(0, most));
+      if (random() % 2 == 0) continue;
+      axis->drive = random() % 2 ? Drive::velocity : Drive::spring;
+      axis->speed = Real(uniform(-10, 10)), axis->target = Real(uniform(-most, most));
+      axis->stiffness = Real(std::pow(10, uniform(1, 4))), axis->damping = Real(std::pow(10, uniform(0, 3)));
+      axis->strength = Real(std::pow(10, uniform(1, 3)));
+    }
+    RigidScene scene(stick_and_plate(j, seed % 2 ? 1 : 0.15));
+    scene.params.gravity.setZero();
+    scene.params.substeps = 1;
+    const Rigid::Joint& joint = scene.model.joints[0];
+    double last[6], value[6], given = 0, largest = 0;
+    detail::joint_values(joint, joint_pose(scene, 0), joint_pose(scene, 1), last);
+    for (int k = 0; k < 480; ++k) {
+      scene.step(1. / 480);
+      detail::joint_values(joint, joint_pose(scene, 0), joint_pose(scene, 1), value);
+      for (std::size_t r = 0; r < 6; ++r) {
+        const double way = value[r] - last[r], turn = 2 * std::numbers::pi;
+        if (joint.axes[r].drive != Drive::none)
+          given += double(joint.axes[r].strength) * std::abs(r < 3 ? way : std::remainder(way, turn));
+        last[r] = value[r];
+      }
+      largest = std::max(largest, energy(scene) / (given + 1));
+    }
+    EXPECT_LT(largest, 1.1) << seed;
+  }
+}
+
+TEST(RigidDrives, RodsThatTurnFarInASubStepKeepEnergy) {
+  for (const int n : {1, 2, 4}) {
+    Rigid::Spec spec;
+    for (int i = 0; i < n; ++i) {
+      BodySpec body = box(Vec3(Real(0.25), Real(0.1), Real(0.08)), Vec3(Real(0.35 + 0.6 * i), 0, 0));
+      body.passes = {0};
+      body.angular_velocity = Vec3(2, 1, Real(i - 1));
+      spec.bodies.push_back(body);
+      JointSpec rod = test::joint(JointType::distance, i > 0 ? std::to_string(i - 1) : "", std::to_string(i),
+                                  Vec3(Real(0.6 * i), 0, 0));
+      rod.anchor_b = rod.anchor + Vec3(Real(0.1), 0, 0);
+      spec.joints.push_back(rod);
+    }
+    RigidScene scene(spec);
+    scene.step();
+    const double start = energy(scene);
+    double mass = 0, most = 0;
+    for (const Real inverse : scene.state.frames.inverse_mass) mass += 1 / double(inverse);
+    for (int k = 0; k < 1200; ++k) {
+      scene.step();
+      most = std::max(most, energy(scene) - start);
+    }
+    EXPECT_LT(most, 0.01 * mass * 9.81 * 0.6 * n) << n;
+  }
+}
+
+}}  // namespace plenum
