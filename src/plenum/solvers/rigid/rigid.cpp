@@ -277,7 +277,6 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     const StageTimer timer(report.stages, "solve");
     const bool contacts = !w.contacts.empty(), joints = !w.joints.empty();
     w.solver.restitute(w.bodies);
-    w.solver.absorb(w.bodies, true);
     for (int k = 0; k < substeps; ++k) {
       push_bodies(model, params, h, w);
       if (k > 0) w.solver.collect(w.bodies);
@@ -293,7 +292,6 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
       w.solver.turn(w.bodies);
       if (joints) w.joints.update(scene);
       w.solver.restitute(w.bodies);
-      w.solver.absorb(w.bodies, false);
       w.solver.solve(w.bodies, false);
       if (joints) {
         w.joints.relax(scene, w.bodies, contacts || k + 1 == substeps);
@@ -341,12 +339,8 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
 Report Rigid::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
   Report report;
   report.substeps = 1;
-  // A pass over the contacts of a colour takes microseconds; of a few bodies it is not worth a second thread.
-  constexpr std::size_t few = 64;
-  if (state.frames.size() < few)
-    take_step(model, state, params, workspace, dt, report);
-  else
-    with_ready_threads([&] { take_step(model, state, params, workspace, dt, report); });
+  // A pass over the contacts of a colour takes microseconds.
+  with_ready_threads([&] { take_step(model, state, params, workspace, dt, report); });
   return report;
 }
 
