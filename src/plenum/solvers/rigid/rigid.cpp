@@ -339,8 +339,12 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
 Report Rigid::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
   Report report;
   report.substeps = 1;
-  // A pass over the contacts of a colour takes microseconds.
-  with_ready_threads([&] { take_step(model, state, params, workspace, dt, report); });
+  // A pass over the contacts of a colour takes microseconds; of a few bodies it is not worth a second thread.
+  constexpr std::size_t few = 64;
+  if (state.frames.size() < few)
+    take_step(model, state, params, workspace, dt, report);
+  else
+    with_ready_threads([&] { take_step(model, state, params, workspace, dt, report); });
   return report;
 }
 
