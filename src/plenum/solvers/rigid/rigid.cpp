@@ -277,6 +277,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     const StageTimer timer(report.stages, "solve");
     const bool contacts = !w.contacts.empty(), joints = !w.joints.empty();
     w.solver.restitute(w.bodies);
+    w.solver.absorb(w.bodies, true);
     for (int k = 0; k < substeps; ++k) {
       push_bodies(model, params, h, w);
       if (k > 0) w.solver.collect(w.bodies);
@@ -292,6 +293,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
       w.solver.turn(w.bodies);
       if (joints) w.joints.update(scene);
       w.solver.restitute(w.bodies);
+      w.solver.absorb(w.bodies, false);
       w.solver.solve(w.bodies, false);
       if (joints) {
         w.joints.relax(scene, w.bodies, contacts || k + 1 == substeps);

@@ -28,6 +28,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
   // Colours, greedily. Contacts with what cannot move take the last ones, so that they have the last word.
   used_.assign(bodies.velocity.size(), 0);
   load_.assign(bodies.velocity.size(), Real(1));
+  meets_.assign(bodies.velocity.size(), 0);
   colour_of_.resize(n);
   // By the number of points; those that turn come after the others.
   constexpr int kinds = 9;
@@ -36,7 +37,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
   };
   std::array<std::array<std::size_t, kinds>, num_colours> histogram{};
   constexpr std::uint64_t one_colour = 1, all = (one_colour << (num_colours - 1)) - 1;
-  any_restitution_ = any_rolling_ = any_strained_ = false;
+  any_restitution_ = any_rolling_ = any_strained_ = any_chained_ = false;
   bool any_booked = false;
   for (std::size_t i = 0; i < n; ++i) {
     const ContactInput& c = contacts[i];
@@ -50,6 +51,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       if (moves_b) used_[c.body_b] |= one_colour << colour;
     }
     if (moves_a && moves_b) {
+      meets_[c.body_a] = meets_[c.body_b] = 1;
       const Real ka = bodies.inertia[c.body_a].inverse_mass, kb = bodies.inertia[c.body_b].inverse_mass;
       if (ka > heavy * kb) load_[c.body_a] = std::max(load_[c.body_a], ka / kb), any_strained_ = true;
       if (kb > heavy * ka) load_[c.body_b] = std::max(load_[c.body_b], kb / ka), any_strained_ = true;
@@ -58,6 +60,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
     ++histogram[colour][kind_of(c)];
     any_restitution_ |= c.restitution > 0;
     any_rolling_ |= c.rolling > 0;
+    any_chained_ |= moves_a && moves_b;
     any_booked |= c.booked;
   }
   // Contacts of a colour in order of their number of points, so that those of a batch have about as many.
@@ -128,7 +131,8 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       Batch& batch = batches_[b];
       Points* points = points_.data() + batch.first_point;
       const Wide zero{};
-      batch.writes_a = batch.writes_b = batch.bounced = batch.pushed = 0;
+      batch.writes_a = batch.writes_b = batch.bounced = batch.pushed = batch.chained = batch.struck = 0;
+      batch.near = false;
       batch.bounces = false;
       batch.normal = {zero, fill(1), zero};
       batch.tangent = {fill(1), zero, zero};
@@ -159,6 +163,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         const bool moves_a = bodies.is_movable(c.body_a), moves_b = bodies.is_movable(c.body_b);
         batch.writes_a |= unsigned(moves_a) << l;
         batch.writes_b |= unsigned(moves_b) << l;
+        batch.chained |= unsigned(meets_[c.body_a] | meets_[c.body_b]) << l;
         const Vec3 tangent = c.friction_axis, other = c.friction_ratio * c.normal.cross(tangent);
         set(batch.normal, l, c.normal);
         set(batch.tangent, l, tangent);

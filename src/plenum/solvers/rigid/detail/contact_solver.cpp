@@ -127,7 +127,7 @@ template <bool with_bias, class View>
   }
 
   const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
-  Wide bias[4], scale[4], keep[4], change[4], speed[4], deepest = zero;
+  Wide bias[4], scale[4], keep[4], change[4], speed[4], deepest = zero, slowest = zero;
   for (int p = 0; p < batch.count; ++p) {
     speed[p] = dot(n, velocity_at(vb, at.rb(p)) - velocity_at(va, at.ra(p)));
     const Wide separation = at.separation(p, ma, mb);
@@ -136,6 +136,7 @@ template <bool with_bias, class View>
     scale[p] = one, keep[p] = zero;
     bias[p] = open ? separation * rate : zero;
     if constexpr (with_bias) {
+      slowest = min(slowest, speed[p]);
       bias[p] = open ? bias[p] : max(batch.soft_bias * min(zero, separation + batch.slop), -batch.push);
       scale[p] = open ? one : batch.soft_mass;
       keep[p] = open ? zero : batch.soft_impulse;
@@ -199,10 +200,13 @@ template <bool with_bias, class View>
     for (int p = 0; p < batch.count; ++p) began += points[p].start, now += points[p].impulse;
     const auto pushed =
         (deepest < zero) & (now > fill(1 + pushed_hard) * began) & (batch.soft_impulse > zero);
-    batch.pushed = 0;
-    if (any(pushed)) {
+    const auto nears = slowest < fill(-settings_.strike);
+    batch.pushed = 0, batch.near = false;
+    if (any(pushed | nears)) {
       for (int l = 0; l < wide; ++l) batch.pushed |= unsigned(pushed[l] != 0) << l;
-      any_pushed_.store(true, std::memory_order_relaxed);
+      batch.near = any(nears);
+      if (batch.pushed != 0) any_pushed_.store(true, std::memory_order_relaxed);
+      if (batch.near) any_near_.store(true, std::memory_order_relaxed);
     }
   }
   scatter_velocity(bodies, batch.a, batch.writes_a, va);
@@ -221,7 +225,7 @@ void ContactSolver::solve_batches(SolverBodies& bodies) {
 
 void ContactSolver::solve(SolverBodies& bodies, bool with_bias) {
   if (with_bias)
-    any_pushed_ = false, solve_batches<true>(bodies);
+    any_pushed_ = any_near_ = false, solve_batches<true>(bodies);
   else
     solve_batches<false>(bodies);
 }

@@ -76,6 +76,7 @@ struct ContactSettings {
   Real slop = Real(1e-4);                ///< overlap left alone, as part of the size
   Real push_speed = 4;                   ///< [1/s] most sizes a second that overlap is pushed apart at
   Real restitution_threshold = Real(1);  ///< [m/s] approach below which nothing bounces
+  Real strike = Real(0.3);                 ///< [m/s] approach above which absorb() sees a blow
 };
 
 /// Contacts of one step. Memory is kept from step to step.
@@ -103,6 +104,15 @@ class ContactSolver {
   /// Kaufman, Vouga, Tamstorf & Grinspun 2012, "Reflections on simultaneous impact", sections 3 and 4;
   /// friction as of hard spheres, Walton & Braun 1986, with no tangential restitution.
   void restitute(SolverBodies& bodies);
+  /// Before a sub-step, after restitute(): what would still strike within it, faster than
+  /// ContactSettings::strike, is stopped together with all that the blow goes on to, by velocities alone: no
+  /// contact closes farther than its gap, and friction keeps within Coulomb's cone. The passes of the
+  /// sub-steps would take tens of them to stop a heavy body by a light one, add up impulses meanwhile, and
+  /// give these back as a bounce. Rounds over the contacts are sped up by the method of conjugate gradients;
+  /// compare Silcowitz, Niebe & Erleben 2010, "A nonsmooth nonlinear conjugate gradient method for
+  /// interactive contact force problems". What a blow gives is no load: the next sub-step does not begin with
+  /// it. `first`: of the step; what moves is asked then, else what the last pass with bias saw come near.
+  void absorb(SolverBodies& bodies, bool first);
   /// After the bodies have moved: turns the normals that turn (ContactInput::turns) with what they belong to,
   /// and takes the contacts to where they have slid. A normal of the start of the step would push a little
   /// along the way that the contact turns: a frame that swings on a peg would be driven by that to over and
@@ -140,6 +150,9 @@ class ContactSolver {
     bool booked, bounces, hard;               ///< whether any lane is, or does if it is struck
     bool strained;                            ///< whether a light body of a lane carries a heavy one
     unsigned bounced;                         ///< bits of the lanes that have, in this step
+    unsigned chained;                         ///< bits of the lanes that a blow may go on from
+    unsigned struck;                          ///< bits of the lanes that the last blow reached
+    bool near;                                ///< whether a lane came fast in the last pass with bias
     unsigned pushed;                          ///< bits of the lanes of which take_back() speaks
     Wide3 normal, tangent;                    ///< from a to b; the other tangent is across_axis()
     Wide across_part;                         ///< part of friction that acts across the tangent
@@ -176,6 +189,18 @@ class ContactSolver {
     Wide mass[4], separation[4];
     Response response;
   };
+  /// What a blow gives [N s]: so far, in the last round, and the direction that was searched last.
+  struct alignas(sizeof(Wide)) Effort {
+    Wide impulse, change, way;
+  };
+  /// Of a batch that a blow reaches. Sums over it [J]: `changed`, squares of what the round changed, over
+  /// masses; fe and we, changes and ways times the velocities that are left to be stopped; ff and fw, changes
+  /// times the velocities that changes and ways give.
+  struct alignas(sizeof(Wide)) Rub {
+    Effort along, across, twist;
+    double changed, fe, we, ff, fw;
+    Real limit;  ///< of the step that keeps impulses from pulling
+  };
   /// Sums of what a batch gave over the sub-steps, as an impulse [N s] at the first body's centre of mass at
   /// the start of the step and a couple [N m s].
   struct alignas(sizeof(Wide)) Sums {
@@ -204,6 +229,10 @@ class ContactSolver {
   void turn_batch(const Batch& batch, const SolverBodies& bodies);
   /// Adds the impulses that batch b holds, where it now is, to its sums; sign: 1 or -1.
   void book(std::size_t b, const SolverBodies& bodies, Real sign);
+  bool find_blows(const SolverBodies& bodies, bool first);
+  void absorb_batch(SolverBodies& bodies, std::size_t b);
+  void measure_batch(const SolverBodies& bodies, std::size_t b);
+  void work_of_batch(const SolverBodies& bodies, std::size_t b);
   template <bool with_bias>
   void solve_batches(SolverBodies& bodies);
   template <bool with_bias, class View>
@@ -213,15 +242,21 @@ class ContactSolver {
   AlignedVector<Batch> batches_;
   AlignedVector<Points> points_;
   AlignedVector<Turning> turning_;
-  std::vector<std::uint32_t> turned_;  ///< batches that these are of
-  AlignedVector<Sums> sums_;           ///< [batches], or none if no contact is booked
+  std::vector<std::uint32_t> turned_;                 ///< batches that these are of
+  AlignedVector<Sums> sums_;                          ///< [batches], or none if no contact is booked
+  AlignedVector<Effort> blows_;                       ///< of points
+  AlignedVector<Rub> rubs_;                           ///< of batches
+  AlignedVector<BodyVelocity> start_, before_, way_;  ///< [N + 1] of absorb()
+  std::vector<std::uint8_t> moved_;                   ///< [N + 1] 1 for what moves, or is moved by a blow
   std::vector<Colour> colours_;
   std::vector<std::uint64_t> used_;      ///< [N + 1] colours of each body
   std::vector<Real> load_;               ///< [N + 1] mass of the heaviest body that one touches, over its own
+  std::vector<std::uint8_t> meets_;      ///< [N + 1] whether a body touches one that moves as well
   std::vector<std::uint8_t> colour_of_;  ///< [C]
   std::vector<Index> order_;             ///< contacts by colour and number of points
-  bool any_restitution_ = false, any_rolling_ = false, any_strained_ = false;
+  bool any_restitution_ = false, any_rolling_ = false, any_strained_ = false, any_chained_ = false;
   std::atomic<bool> any_pushed_ = false;  ///< whether any batch is in the last pass with bias
+  std::atomic<bool> any_near_ = false;    ///< likewise
 };
 
 }}  // namespace plenum::PLENUM_ABI::detail
