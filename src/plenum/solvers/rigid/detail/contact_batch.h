@@ -136,4 +136,11 @@ void ContactSolver::each_batch(F&& f) const {
   }
 }
 
+template <class F>
+void ContactSolver::each_reached(F&& f) const {
+  parallel_for(reached_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) f(reached_[k]);
+  });
+}
+
 }}  // namespace plenum::PLENUM_ABI::detail

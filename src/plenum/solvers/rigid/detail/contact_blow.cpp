@@ -1,6 +1,5 @@
 // Blows without a bounce.
 #include <algorithm>
-#include <atomic>
 #include <limits>
 
 #include "plenum/solvers/rigid/detail/contact_batch.h"
@@ -12,70 +11,24 @@ namespace {
 constexpr int most_rounds = 8;
 /// A blow is through once a round and its search change velocities by this part of what one has changed, in
 /// the measure of energy.
-constexpr double through = 0.03;
+constexpr double through = 0.06;
 /// A contact that a round gives less than this part of the speed of a strike passes nothing on.
 constexpr Real passed_on = 1;
 
-}  // namespace
-
-bool ContactSolver::find_blows(const SolverBodies& bodies, bool first) {
-  const Wide zero{}, strike = fill(-settings_.strike), h = fill(settings_.h);
-  if (first) {
-    // Only what moves strikes: most steps end here.
-    bool any_fast = false;
-    moved_.resize(bodies.velocity.size());
-    const Real least = settings_.strike * settings_.strike / 8, still = Real(1e-4);  // [rad^2/s^2]
-    for (std::size_t i = 0; i < moved_.size(); ++i) {
-      const BodyVelocity& u = bodies.velocity[i];
-      const BodyInertia& k = bodies.inertia[i];
-      const Real v2 = u.v[0] * u.v[0] + u.v[1] * u.v[1] + u.v[2] * u.v[2],
-                 w2 = u.w[0] * u.w[0] + u.w[1] * u.w[1] + u.w[2] * u.w[2];
-      moved_[i] = v2 > least;
-      if (moved_[i] || w2 < still) {
-        any_fast |= moved_[i] != 0;
-        continue;
-      }
-      // No point of a body is much farther than twice the radius of gyration from its centre.
-      const Real slow = std::min({k.inverse[0], k.inverse[1], k.inverse[2]});
-      moved_[i] = v2 * slow + 4 * w2 * k.inverse_mass > least * slow || (slow == 0 && v2 + w2 > 0);
-      any_fast |= moved_[i] != 0;
-    }
-    if (!any_fast) return false;
-  } else if (!any_near_) {
-    return false;
-  }
-  std::atomic<bool> found = false;
-  parallel_for(batches_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b) {
-      Batch& batch = batches_[b];
-      batch.struck = 0;
-      if (batch.chained == 0) continue;
-      if (first) {
-        unsigned fast = 0;
-        for (int l = 0; l < wide; ++l) fast |= moved_[batch.a[l]] | moved_[batch.b[l]];
-        if (fast == 0) continue;
-      } else if (!batch.near) {
-        continue;
-      }
-      view(batch, [&](const auto& at) {
-        const WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
-        const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
-        const Wide3 n = at.normal();
-        Wide hits{};
-        for (int p = 0; p < batch.count; ++p) {
-          const Wide speed = dot(n, velocity_at(vb, at.rb(p)) - velocity_at(va, at.ra(p)));
-          const auto strikes =
-              (at.mass(p) > zero) & (speed < strike) & (at.separation(p, ma, mb) + h * speed < zero);
-          hits = strikes ? fill(1) : hits;
-        }
-        for (int l = 0; l < wide; ++l) batch.struck |= unsigned(hits[l] != 0) << l;
-        batch.struck &= batch.chained;
-        if (batch.struck != 0) found.store(true, std::memory_order_relaxed);
-      });
-    }
-  });
-  return found;
+BodyVelocity difference(const BodyVelocity& a, const BodyVelocity& b) {
+  BodyVelocity out = a;
+  for (int c = 0; c < 3; ++c) out.v[c] -= b.v[c], out.w[c] -= b.w[c];
+  return out;
 }
+
+/// a + s b
+BodyVelocity moved_along(const BodyVelocity& a, Real s, const BodyVelocity& b) {
+  BodyVelocity out = a;
+  for (int c = 0; c < 3; ++c) out.v[c] += s * b.v[c], out.w[c] += s * b.w[c];
+  return out;
+}
+
+}  // namespace
 
 void ContactSolver::absorb(SolverBodies& bodies, bool first) {
   if (!any_chained_ || !find_blows(bodies, first)) return;
@@ -83,97 +36,117 @@ void ContactSolver::absorb(SolverBodies& bodies, bool first) {
   moved_.assign(n, 0);
   blows_.resize(points_.size());
   rubs_.resize(batches_.size());
+  reached_.clear();
   before_.resize(n);
   way_.assign(n, BodyVelocity{});
   for (Batch& batch : batches_) {
-    for (int l = 0; l < wide; ++l)
-      if (batch.struck >> l & 1) moved_[batch.a[l]] = moved_[batch.b[l]] = 1;
+    for (int l = 0; batch.struck >> l != 0; ++l) {
+      if (!(batch.struck >> l & 1)) continue;
+      if (batch.writes_a >> l & 1) moved_[batch.a[l]] = 1;
+      if (batch.writes_b >> l & 1) moved_[batch.b[l]] = 1;
+    }
     batch.struck = 0;
   }
-  for (Rub& rub : rubs_) rub.changed = rub.fe = rub.we = rub.ff = rub.fw = 0;
-  start_ = bodies.velocity;
+  start_ = before_ = bodies.velocity;
   double largest = 0, stiff = 0;
   for (int round = 0;; ++round) {
-    before_ = bodies.velocity;
     each_batch([&](std::size_t b) { absorb_batch(bodies, b); });
+    list_reached();
     if (round + 1 == most_rounds) break;
     // What the round has changed is a direction of descent. Along it and the last one the energy is least
     // where both derivatives vanish: the method of conjugate gradients.
-    for (std::size_t i = 0; i < n; ++i)
-      for (int c = 0; c < 3; ++c) {
-        before_[i].v[c] = bodies.velocity[i].v[c] - before_[i].v[c];
-        before_[i].w[c] = bodies.velocity[i].w[c] - before_[i].w[c];
-      }
-    each_batch([&](std::size_t b) { measure_batch(bodies, b); });
+    for (const Index i : carried_) before_[i] = difference(bodies.velocity[i], before_[i]);
+    each_reached([&](std::size_t b) { measure_batch(bodies, b); });
     double changed = 0, fe = 0, we = 0, ff = 0, fw = 0;
-    for (const Rub& rub : rubs_)
+    for (const std::uint32_t b : reached_) {
+      const Rub& rub = rubs_[b];
       changed += rub.changed, fe += rub.fe, we += rub.we, ff += rub.ff, fw += rub.fw;
+    }
     const double keep = stiff > 0 ? -fw / stiff : 0;
     const double slope = fe + keep * we, bend = ff + keep * fw;
     const double gain = slope < 0 && bend > 0 ? slope * slope / bend : 0;
     largest = std::max({largest, changed, gain});
     if (std::max(changed, gain) <= through * through * largest) break;
-    // Not so far that a point would pull.
     const Real k = Real(keep);
-    parallel_for(batches_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t b = begin; b < end; ++b) {
-        const Batch& batch = batches_[b];
-        if (batch.struck == 0) continue;
-        Wide least = fill(std::numeric_limits<Real>::max());
-        const auto turn_to = [&](Effort& e) { e.way = e.change + fill(k) * e.way; };
-        for (int p = 0; p < batch.count; ++p) {
-          Effort& e = blows_[batch.first_point + p];
-          turn_to(e);
-          least = e.way < Wide{} ? min(least, e.impulse / (e.way < Wide{} ? -e.way : fill(1))) : least;
-        }
-        turn_to(rubs_[b].along), turn_to(rubs_[b].across), turn_to(rubs_[b].twist);
-        rubs_[b].limit = std::numeric_limits<Real>::max();
-        for (int l = 0; l < wide; ++l) rubs_[b].limit = std::min(rubs_[b].limit, least[l]);
-      }
-    });
-    const double wanted = gain > 0 ? -slope / bend : 0;
-    double step = wanted;
-    for (std::size_t b = 0; b < batches_.size(); ++b)
-      if (batches_[b].struck != 0) step = std::min(step, double(rubs_[b].limit));
+    each_reached([&](std::size_t b) { turn_way(b, k); });
+    // Not so far that a point would pull.
+    double step = gain > 0 ? -slope / bend : 0;
+    for (const std::uint32_t b : reached_) step = std::min(step, double(rubs_[b].limit));
     stiff = bend;
     const Real s = Real(step);
-    for (std::size_t i = 0; i < n; ++i)
-      for (int c = 0; c < 3; ++c) {
-        way_[i].v[c] = before_[i].v[c] + k * way_[i].v[c], way_[i].w[c] = before_[i].w[c] + k * way_[i].w[c];
-        bodies.velocity[i].v[c] += s * way_[i].v[c], bodies.velocity[i].w[c] += s * way_[i].w[c];
-      }
-    parallel_for(batches_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t b = begin; b < end; ++b) {
-        const Batch& batch = batches_[b];
-        if (batch.struck == 0) continue;
-        const auto advance = [&](Effort& e) { e.impulse += fill(s) * e.way; };
-        for (int p = 0; p < batch.count; ++p) {
-          Effort& e = blows_[batch.first_point + p];
-          e.impulse = max(Wide{}, e.impulse + fill(s) * e.way);
-        }
-        advance(rubs_[b].along), advance(rubs_[b].across), advance(rubs_[b].twist);
-      }
-    });
+    for (const Index i : carried_) {
+      way_[i] = moved_along(before_[i], k, way_[i]);
+      before_[i] = bodies.velocity[i] = moved_along(bodies.velocity[i], s, way_[i]);
+    }
+    each_reached([&](std::size_t b) { go_way(b, s); });
   }
   // What friction's bound and rounding leave undone must not give energy: then all is left to the passes.
-  for (std::size_t i = 0; i < n; ++i)
-    for (int c = 0; c < 3; ++c) {
-      before_[i].v[c] = Real(0.5) * (start_[i].v[c] + bodies.velocity[i].v[c]);
-      before_[i].w[c] = Real(0.5) * (start_[i].w[c] + bodies.velocity[i].w[c]);
-    }
-  std::swap(bodies.velocity, before_);
-  double given = 0;
-  each_batch([&](std::size_t b) { work_of_batch(bodies, b); });
-  for (std::size_t b = 0; b < batches_.size(); ++b)
-    if (batches_[b].struck != 0) given += rubs_[b].fe;
-  std::swap(bodies.velocity, before_);
-  if (!(given <= 0)) {
-    bodies.velocity = start_;
-    return;
+  const auto restore = [&](const AlignedVector<BodyVelocity>& from) {
+    for (const Index i : carried_) bodies.velocity[i] = from[i];
+  };
+  for (const Index i : carried_) {
+    before_[i] = bodies.velocity[i];
+    bodies.velocity[i] = moved_along(start_[i], Real(0.5), difference(bodies.velocity[i], start_[i]));
   }
-  for (std::size_t b = 0; b < sums_.size(); ++b) {
+  each_reached([&](std::size_t b) { work_of_batch(bodies, b); });
+  double given = 0;
+  for (const std::uint32_t b : reached_) given += rubs_[b].fe;
+  if (given <= 0)
+    restore(before_), book_blows(bodies);
+  else
+    restore(start_);
+}
+
+void ContactSolver::list_reached() {
+  reached_.clear(), carried_.clear();
+  for (std::size_t b = 0; b < batches_.size(); ++b)
+    if (batches_[b].struck != 0) reached_.push_back(static_cast<std::uint32_t>(b));
+  // Also what the blow gets to and not beyond.
+  touched_.assign(moved_.size(), 0);
+  for (const std::uint32_t b : reached_) {
     const Batch& batch = batches_[b];
-    if (!batch.booked || batch.struck == 0) continue;
+    for (int l = 0; l < wide; ++l) {
+      touched_[batch.a[l]] |= batch.struck & batch.writes_a & 1U << l ? 1 : 0;
+      touched_[batch.b[l]] |= batch.struck & batch.writes_b & 1U << l ? 1 : 0;
+    }
+  }
+  for (std::size_t i = 0; i < touched_.size(); ++i)
+    if (touched_[i] != 0) carried_.push_back(static_cast<Index>(i));
+}
+
+void ContactSolver::turn_way(std::size_t b, Real keep) {
+  const Batch& batch = batches_[b];
+  Rub& rub = rubs_[b];
+  const Wide zero{}, one = fill(1), k = fill(keep);
+  Wide least = fill(std::numeric_limits<Real>::max());
+  const auto turn = [&](Effort& e) { e.way = e.change + k * e.way; };
+  for (int p = 0; p < batch.count; ++p) {
+    Effort& e = blows_[batch.first_point + p];
+    turn(e);
+    least = e.way < zero ? min(least, e.impulse / (e.way < zero ? -e.way : one)) : least;
+  }
+  turn(rub.along), turn(rub.across), turn(rub.twist);
+  rub.limit = least[0];
+  for (int l = 1; l < wide; ++l) rub.limit = std::min(rub.limit, least[l]);
+}
+
+void ContactSolver::go_way(std::size_t b, Real step) {
+  const Batch& batch = batches_[b];
+  const Wide s = fill(step);
+  const auto advance = [&](Effort& e) { e.impulse += s * e.way; };
+  for (int p = 0; p < batch.count; ++p) {
+    Effort& e = blows_[batch.first_point + p];
+    advance(e);
+    e.impulse = max(Wide{}, e.impulse);
+  }
+  advance(rubs_[b].along), advance(rubs_[b].across), advance(rubs_[b].twist);
+}
+
+void ContactSolver::book_blows(const SolverBodies& bodies) {
+  if (sums_.empty()) return;
+  for (const std::uint32_t b : reached_) {
+    const Batch& batch = batches_[b];
+    if (!batch.booked) continue;
     const Wide3 centre = gather_motion(bodies, batch.a).dx;
     view(batch, [&](const auto& at) {
       const auto add = [&](const Wide3& arm, const Wide3& impulse) {
@@ -191,19 +164,16 @@ void ContactSolver::absorb(SolverBodies& bodies, bool first) {
 
 void ContactSolver::absorb_batch(SolverBodies& bodies, std::size_t b) {
   Batch& batch = batches_[b];
-  unsigned lanes = 0;
-  for (int l = 0; l < wide; ++l)
-    lanes |= ((batch.writes_a >> l & moved_[batch.a[l]]) | (batch.writes_b >> l & moved_[batch.b[l]])) << l;
-  if (lanes == 0) return;
-  const Wide zero{}, one = fill(1), rate = fill(1 / settings_.h),
-                     tiny = fill(std::numeric_limits<Real>::min());
+  const Wide moving = moves(batch), zero{};
+  if (!any(moving > zero)) return;
+  const Wide one = fill(1), rate = fill(1 / settings_.h), tiny = fill(std::numeric_limits<Real>::min());
   Effort* blows = blows_.data() + batch.first_point;
   Rub& rub = rubs_[b];
   if (batch.struck == 0) {
     rub.along = rub.across = rub.twist = Effort{};
     for (int p = 0; p < batch.count; ++p) blows[p] = Effort{};
   }
-  batch.struck |= lanes;
+  for (int l = 0; l < wide; ++l) batch.struck |= unsigned(moving[l] != 0) << l;
   Wide takes_part{};
   for (int l = 0; l < wide; ++l) takes_part[l] = Real(batch.struck >> l & 1);
   const auto part = takes_part > zero;

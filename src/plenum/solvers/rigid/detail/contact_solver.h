@@ -76,7 +76,7 @@ struct ContactSettings {
   Real slop = Real(1e-4);                ///< overlap left alone, as part of the size
   Real push_speed = 4;                   ///< [1/s] most sizes a second that overlap is pushed apart at
   Real restitution_threshold = Real(1);  ///< [m/s] approach below which nothing bounces
-  Real strike = Real(0.3);                 ///< [m/s] approach above which absorb() sees a blow
+  Real strike = Real(0.3);               ///< [m/s] approach above which absorb() sees a blow
 };
 
 /// Contacts of one step. Memory is kept from step to step.
@@ -216,6 +216,15 @@ class ContactSolver {
   void view(const Batch& batch, Visit&& visit) const;
   template <class F>
   void each_batch(F&& f) const;
+  /// f(b) for the batches that a blow has reached.
+  template <class F>
+  void each_reached(F&& f) const;
+  /// More than 0 in lanes of which a body is in moved_.
+  Wide moves(const Batch& batch) const {
+    Wide sum{};
+    for (int l = 0; l < wide; ++l) sum[l] = moved_[batch.a[l]] + moved_[batch.b[l]];
+    return sum;
+  }
   /// The second tangent, as long as friction across is a part of that along: measured in it, an ellipse of
   /// friction is the same round cone.
   template <class View>
@@ -230,7 +239,14 @@ class ContactSolver {
   /// Adds the impulses that batch b holds, where it now is, to its sums; sign: 1 or -1.
   void book(std::size_t b, const SolverBodies& bodies, Real sign);
   bool find_blows(const SolverBodies& bodies, bool first);
+  bool keep_squeezed(const SolverBodies& bodies);
+  void weigh_together(const SolverBodies& bodies);
   void absorb_batch(SolverBodies& bodies, std::size_t b);
+  void list_reached();
+  /// Turns the direction that is searched; rub.limit is then how far it goes until a point would pull.
+  void turn_way(std::size_t b, Real keep);
+  void go_way(std::size_t b, Real step);
+  void book_blows(const SolverBodies& bodies);
   void measure_batch(const SolverBodies& bodies, std::size_t b);
   void work_of_batch(const SolverBodies& bodies, std::size_t b);
   template <bool with_bias>
@@ -247,7 +263,12 @@ class ContactSolver {
   AlignedVector<Effort> blows_;                       ///< of points
   AlignedVector<Rub> rubs_;                           ///< of batches
   AlignedVector<BodyVelocity> start_, before_, way_;  ///< [N + 1] of absorb()
-  std::vector<std::uint8_t> moved_;                   ///< [N + 1] 1 for what moves, or is moved by a blow
+  AlignedVector<Real> moved_;                         ///< [N + 1] 1 for what moves, or passes a blow on
+  std::vector<std::uint8_t> touched_;                 ///< [N + 1] 1 for what a blow moves
+  std::vector<std::uint32_t> reached_;                ///< batches that a blow has reached
+  std::vector<Index> carried_;                        ///< bodies that it moves
+  std::vector<Index> together_;  ///< [N + 1] least index of those that rest on each other
+  std::vector<Real> behind_;     ///< [N + 1] [kg] mass of all these, if it is the least
   std::vector<Colour> colours_;
   std::vector<std::uint64_t> used_;      ///< [N + 1] colours of each body
   std::vector<Real> load_;               ///< [N + 1] mass of the heaviest body that one touches, over its own
