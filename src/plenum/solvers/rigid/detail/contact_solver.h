@@ -130,6 +130,11 @@ class ContactSolver {
 
   static constexpr int num_colours = 64;  ///< the last holds what found no colour, solved one by one
   std::size_t num_batches() const { return batches_.size(); }
+  /// Bytes that the passes of a sub-step go through.
+  std::size_t bytes() const {
+    return batches_.size() * sizeof(Batch) + points_.size() * sizeof(Points) +
+           turning_.size() * sizeof(Turning);
+  }
 
  private:
   static constexpr std::uint32_t never = ~0u;
