@@ -5,7 +5,7 @@
 
 #include "plenum/linear/aligned.h"
 #include "plenum/math/pose.h"
-#include "plenum/solvers/rigid/detail/wide.h"
+#include "plenum/math/wide.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 

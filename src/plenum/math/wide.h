@@ -1,6 +1,6 @@
 #pragma once
-// Eight or sixteen numbers at a time, one of each of as many contacts, as a vector of the compiler (GCC and
-// clang).
+// Eight or sixteen numbers at a time, one of each of as many constraints, as a vector of the compiler (GCC and
+// clang). Constraints written over V3<T> are the same for these as for the numbers that tests take.
 #include <cmath>
 #include <cstring>
 
@@ -8,8 +8,8 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
-/// As many as registers of 512 bits hold, if there are any. Lanes are contacts that share no body, so that
-/// results depend on it by rounding alone.
+/// As many as registers of 512 bits hold, if there are any. Lanes are constraints that share nothing that
+/// moves, so that results depend on it by rounding alone.
 #ifdef __AVX512F__
 inline constexpr int wide = 64 / sizeof(Real);
 #else
@@ -55,24 +55,32 @@ template <class Mask>
   return a > zero ? one / (a > zero ? a : one) : zero;
 }
 
-struct Wide3 {
-  Wide x, y, z;
-  Wide3& operator+=(const Wide3& b) { return x += b.x, y += b.y, z += b.z, *this; }
-  Wide3& operator-=(const Wide3& b) { return x -= b.x, y -= b.y, z -= b.z, *this; }
+/// A vector of three; T is a number, or Wide.
+template <class T>
+struct V3 {
+  T x, y, z;
+  [[gnu::always_inline]] V3& operator+=(const V3& b) { return x += b.x, y += b.y, z += b.z, *this; }
+  [[gnu::always_inline]] V3& operator-=(const V3& b) { return x -= b.x, y -= b.y, z -= b.z, *this; }
 };
-[[gnu::always_inline]] inline Wide3 operator+(const Wide3& a, const Wide3& b) {
+using Wide3 = V3<Wide>;
+template <class T>
+[[gnu::always_inline]] inline V3<T> operator+(const V3<T>& a, const V3<T>& b) {
   return {a.x + b.x, a.y + b.y, a.z + b.z};
 }
-[[gnu::always_inline]] inline Wide3 operator-(const Wide3& a, const Wide3& b) {
+template <class T>
+[[gnu::always_inline]] inline V3<T> operator-(const V3<T>& a, const V3<T>& b) {
   return {a.x - b.x, a.y - b.y, a.z - b.z};
 }
-[[gnu::always_inline]] inline Wide3 operator*(const Wide& s, const Wide3& a) {
+template <class T>
+[[gnu::always_inline]] inline V3<T> operator*(const T& s, const V3<T>& a) {
   return {s * a.x, s * a.y, s * a.z};
 }
-[[gnu::always_inline]] inline Wide dot(const Wide3& a, const Wide3& b) {
+template <class T>
+[[gnu::always_inline]] inline T dot(const V3<T>& a, const V3<T>& b) {
   return a.x * b.x + a.y * b.y + a.z * b.z;
 }
-[[gnu::always_inline]] inline Wide3 cross(const Wide3& a, const Wide3& b) {
+template <class T>
+[[gnu::always_inline]] inline V3<T> cross(const V3<T>& a, const V3<T>& b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
