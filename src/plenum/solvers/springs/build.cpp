@@ -22,10 +22,6 @@ namespace {
 using Model = Springs::Model;
 using State = Springs::State;
 
-std::string text_of(const Vec3& v) {
-  return fmt::format("[{:.6g}, {:.6g}, {:.6g}]", v.x(), v.y(), v.z());
-}
-
 std::size_t particles_of(const SpringsPart& part) {
   switch (part.type) {
     case SpringsPart::Type::cloth:
@@ -275,29 +271,22 @@ class Builder {
       throw Error(Problem{.key = key + ".radial", .what = "must not be along the axis"});
     else
       radial = axis.unitOrthogonal();
-    for (const Index i : checked(wire.beads, key + ".beads")) {
+    for (const Index i : require_particles(wire.beads, key + ".beads", std::size_t(made_.num_particles))) {
       m_.constraints.beads.push_back(base_ + i);
       m_.constraints.bead_wire.push_back(Index(m_.constraints.wires.size()));
     }
     m_.constraints.wires.push_back({wire.shape, wire.origin, axis, radial, wire.radius, wire.pitch});
   }
 
-  /// Indices of the part's own particles, or an error that names the first that is not one.
-  const std::vector<Index>& checked(const std::vector<Index>& indices, const std::string& key) const {
-    for (std::size_t k = 0; k < indices.size(); ++k)
-      if (indices[k] < 0 || indices[k] >= made_.num_particles)
-        throw Error(Problem{.key = fmt::format("{}[{}]", key, k),
-                            .what = "is not a particle of the part",
-                            .value = std::to_string(indices[k]),
-                            .allowed = fmt::format("0 to {}", made_.num_particles - 1)});
-    return indices;
-  }
-
   void pin(std::size_t p) {
     const SpringsPin& pin = part_.pins[p];
     const std::string key = fmt::format("{}.pins[{}]", key_, p);
     bool any = false;
-    for (const Index i : selected(pin, key)) {
+    const PinnedGrid grid = part_.type == SpringsPart::Type::cloth
+                                ? PinnedGrid{Index(part_.cells_x), Index(part_.cells_z)}
+                                : PinnedGrid{};
+    const std::span<const Vec3> own = std::span(s_.particles.x).subspan(std::size_t(base_));
+    for (const Index i : find_pinned(pin, key, own, grid)) {
       const Index particle = base_ + i;
       if (s_.particles.inverse_mass[std::size_t(particle)] == 0) continue;  // by an earlier pin
       any = true;
@@ -312,84 +301,6 @@ class Builder {
                           .remedy = "put it before them, hold other particles, or leave it out"});
   }
 
-  std::vector<Index> selected(const SpringsPin& pin, const std::string& key) const {
-    using Where = SpringsPin::Where;
-    const Index n = made_.num_particles;
-    if (pin.where == Where::indices) {
-      require(!pin.indices.empty(), key + ".indices", "names no particle; list those to be held");
-      return checked(pin.indices, key + ".indices");
-    }
-    if (pin.where == Where::box)
-      require((pin.box_min.array() <= pin.box_max.array()).all(), key + ".box_min",
-              "must not be greater than box_max in any direction", text_of(pin.box_min));
-    const bool is_cloth = part_.type == SpringsPart::Type::cloth;
-    require(is_cloth || pin.where == Where::box || pin.where == Where::all || pin.where == Where::first ||
-                pin.where == Where::last,
-            key + ".where", "names an edge or a corner, which only cloth has",
-            names_of(pin.where)[std::size_t(pin.where)]);
-    const Index nx = part_.cells_x, nz = part_.cells_z;
-    std::vector<Index> found;
-    for (Index k = 0; k < n; ++k) {
-      const Index i = k % (nx + 1), j = k / (nx + 1);
-      const Vec3& x = s_.particles.x[std::size_t(base_ + k)];
-      const bool left = i == 0, right = i == nx, back = j == 0, front = j == nz;
-      const auto holds = [&] {
-        switch (pin.where) {
-          case Where::indices:
-            return false;
-          case Where::box:
-            return (x.array() >= pin.box_min.array()).all() && (x.array() <= pin.box_max.array()).all();
-          case Where::all:
-            return true;
-          case Where::corners:
-            return (left || right) && (back || front);
-          case Where::back_left:
-            return back && left;
-          case Where::back_right:
-            return back && right;
-          case Where::front_left:
-            return front && left;
-          case Where::front_right:
-            return front && right;
-          case Where::left:
-            return left;
-          case Where::right:
-            return right;
-          case Where::back:
-            return back;
-          case Where::front:
-            return front;
-          case Where::first:
-            return k == 0;
-          case Where::last:
-            return k == n - 1;
-        }
-        return false;
-      };
-      if (holds()) found.push_back(k);
-    }
-    if (found.empty()) refuse_empty_box(pin, key);  // all else holds some in every part
-    return found;
-  }
-
-  [[noreturn]] void refuse_empty_box(const SpringsPin& pin, const std::string& key) const {
-    const auto beyond = [&](Index k) {
-      const Vec3& x = s_.particles.x[std::size_t(base_ + k)];
-      return (x - x.cwiseMax(pin.box_min).cwiseMin(pin.box_max)).norm();
-    };
-    Index nearest = 0;
-    for (Index k = 1; k < made_.num_particles; ++k)
-      if (beyond(k) < beyond(nearest)) nearest = k;
-    throw Error(Problem{
-        .key = key,
-        .what = "its box holds no particle of the part",
-        .value = text_of(pin.box_min) + " to " + text_of(pin.box_max),
-        .remedy = fmt::format(
-            "the nearest one, particle {} at {} in the world, is {:.3g} m outside: move the box "
-            "or make it larger",
-            nearest, text_of(s_.particles.x[std::size_t(base_ + nearest)]), double(beyond(nearest)))});
-  }
-
   const SpringsPart& part_;
   const Quat turn_ = rotation_from_degrees(part_.rotation);
   std::string key_;
@@ -400,51 +311,17 @@ class Builder {
   Springs::Part made_;
 };
 
-/// What is wrong with moving pins of a group if `groups`, those that pins are of, sorted, lack it.
-std::optional<Problem> lacking(const std::vector<Index>& groups, Index group) {
-  if (std::binary_search(groups.begin(), groups.end(), group)) return {};
-  Problem problem{.what = fmt::format("moves nothing, since no pin is of group {}", group)};
-  if (groups.empty())
-    problem.remedy = "give a part pins of this group";
-  else
-    problem.remedy = fmt::format("give pins this group, or move one that they are of: {}",
-                                 fmt::join(groups.begin(), groups.end(), ", "));
-  return problem;
-}
-
-/// Sorts numbers and leaves one of each.
-void make_set(std::vector<Index>& numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-}
-
 }  // namespace
 
 void Springs::check(const Spec& spec, const Params& params) {
   std::vector<Index> groups;
   for (const SpringsPart& part : spec.parts)
     for (const SpringsPin& pin : part.pins) groups.push_back(Index(pin.group));
-  make_set(groups);
-  Refusals refusals;
-  for (std::size_t g = 0; g < params.pins.size(); ++g) {
-    const PinMotion& motion = params.pins[g];
-    if (motion.offset == Vec3::Zero() && motion.rotation == Vec3::Zero() && !motion.released) continue;
-    if (std::optional<Problem> problem = lacking(groups, Index(g))) {
-      problem->key = fmt::format("params.pins[{}]", g);
-      refusals.keep(*problem);
-    }
-  }
-  refusals.refuse();
+  check_pin_motions(params.pins, groups);
 }
 
 std::optional<Problem> Springs::moves_nothing(const Model& model, std::string_view path) {
-  constexpr std::string_view pins = "pins[";
-  if (!path.starts_with(pins)) return {};
-  Index group = 0;
-  std::from_chars(path.data() + pins.size(), path.data() + path.size(), group);
-  std::vector<Index> groups = model.pin_group;
-  make_set(groups);
-  return lacking(groups, group);
+  return pins_move_nothing(path, model.pin_group);
 }
 
 std::size_t Springs::memory(const Spec& spec) {

@@ -6,21 +6,6 @@ namespace {
 constexpr double far = 1e6;  // [m] positions of things in a scene
 }
 
-void SpringsPin::describe(Describer& d) {
-  d("where", where, {.doc = "which particles of the part are held"});
-  if (d.when("where", "indices", where == Where::indices))
-    d("indices", indices, {.min = 0, .doc = "of the part's own particles"});
-  if (d.when("where", "box", where == Where::box)) {
-    d("box_min", box_min,
-      {.unit = "m",
-       .min = -far,
-       .max = far,
-       .doc = "corner of a box in the world that holds what is inside"});
-    d("box_max", box_max, {.unit = "m", .min = -far, .max = far, .doc = "opposite corner"});
-  }
-  d("group", group, {.min = 0, .max = 255, .doc = "of params.pins, which move it"});
-}
-
 void SpringsWire::describe(Describer& d) {
   d("shape", shape, {.doc = "of the curve"});
   d("beads", beads, {.min = 0, .doc = "particles of the part that slide on it", .required = true});

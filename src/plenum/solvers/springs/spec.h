@@ -6,41 +6,11 @@
 #include "plenum/base/describe.h"
 #include "plenum/elements/constraint.h"
 #include "plenum/geometry/mesh.h"
+#include "plenum/state/pins.h"
 
 namespace plenum::inline PLENUM_ABI {
 
-/// Particles of a part that are held.
-struct SpringsPin {
-  /// Which ones. Cloth has rows of cells_x + 1 particles along x; `left` and `right` are the least and the
-  /// greatest x, `back` and `front` the least and the greatest z, before placement.
-  enum class Where : int {
-    indices,
-    box,
-    all,
-    corners,
-    back_left,
-    back_right,
-    front_left,
-    front_right,
-    left,
-    right,
-    back,
-    front,
-    first,
-    last
-  };
-  Where where = Where::indices;
-  std::vector<Index> indices = {};  ///< of the part's own particles
-  Vec3 box_min = Vec3::Zero();      ///< [m] in the world
-  Vec3 box_max = Vec3::Zero();      ///< [m]
-  int group = 0;                    ///< of params.pins, which move it
-
-  void describe(Describer& d);
-};
-constexpr std::array<const char*, 14> names_of(SpringsPin::Where) {
-  return {"indices",     "box",  "all",   "corners", "back_left", "back_right", "front_left",
-          "front_right", "left", "right", "back",    "front",     "first",      "last"};
-}
+using SpringsPin = ParticlePin;
 
 /// A curve that particles of a part slide on.
 struct SpringsWire {

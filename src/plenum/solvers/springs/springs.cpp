@@ -18,20 +18,6 @@ Springs::Workspace::~Workspace() = default;
 Springs::Workspace::Workspace(Workspace&&) noexcept = default;
 Springs::Workspace& Springs::Workspace::operator=(Workspace&&) noexcept = default;
 
-Vec3 Springs::PinMotion::operator()(const Vec3& x) const {
-  if (rotation == Vec3::Zero()) return x + offset;
-  return rotation_from_degrees(rotation) * (x - pivot) + pivot + offset;
-}
-
-void Springs::PinMotion::describe(Describer& d) {
-  d("offset", offset, {.unit = "m", .min = -1e6, .max = 1e6, .doc = "from where the pins were built"});
-  d("rotation", rotation,
-    {.unit = "deg", .min = -1e6, .max = 1e6, .doc = "intrinsic angles about x, then y, then z"});
-  d("pivot", pivot,
-    {.unit = "m", .min = -1e6, .max = 1e6, .doc = "point in the world that the rotation leaves in place"});
-  d("released", released, {.doc = "let go"});
-}
-
 void Springs::Params::describe(Describer& d) {
   d("gravity", gravity, {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "acceleration of free fall"});
   d("integrator", integrator, {.doc = "method of stepping in time"});

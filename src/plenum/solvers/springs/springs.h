@@ -135,16 +135,7 @@ struct Springs {
                  ///< projection
   };
 
-  /// How far a group of pins has moved from where it was built.
-  struct PinMotion {
-    Vec3 offset = Vec3::Zero();    ///< [m]
-    Vec3 rotation = Vec3::Zero();  ///< [deg] intrinsic angles about x, then y, then z through `pivot`
-    Vec3 pivot = Vec3::Zero();     ///< [m] in the world
-    bool released = false;         ///< lets go
-
-    Vec3 operator()(const Vec3& x) const;
-    void describe(Describer& d);
-  };
+  using PinMotion = plenum::PinMotion;
 
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);
