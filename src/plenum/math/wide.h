@@ -1,6 +1,6 @@
 #pragma once
-// Eight or sixteen numbers at a time, one of each of as many constraints, as a vector of the compiler (GCC and
-// clang). Constraints written over V3<T> are the same for these as for the numbers that tests take.
+// Eight or sixteen numbers at a time, one of each of as many constraints, as a vector of the compiler (GCC
+// and clang). Constraints written over V3<T> are the same for these as for the numbers that tests take.
 #include <cmath>
 #include <cstring>
 
@@ -70,6 +70,10 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline V3<T> operator-(const V3<T>& a, const V3<T>& b) {
   return {a.x - b.x, a.y - b.y, a.z - b.z};
+}
+template <class T>
+[[gnu::always_inline]] inline V3<T> operator-(const V3<T>& a) {
+  return {-a.x, -a.y, -a.z};
 }
 template <class T>
 [[gnu::always_inline]] inline V3<T> operator*(const T& s, const V3<T>& a) {

@@ -1,0 +1,110 @@
+#pragma once
+// Constraints C(x) = 0 on a few points, each with its gradients, over numbers or over lanes of them (V3). A
+// position-based solver moves the points along the gradients until C = 0 or, with a compliance, until C is
+// what the multiplier asks (Mueller et al. 2007, "Position based dynamics"; Macklin, Mueller & Chentanez
+// 2016, "XPBD: position-based simulation of compliant constrained dynamics").
+//
+// A constraint is a structure without members: `points` of it, `numbers` that describe its rest state, and
+// value(x, rest, gradients). The gradients' sum vanishes, and so does that of x_i cross g_i: internal
+// constraints neither push nor turn a body as a whole. Degenerate ones have gradients of zero.
+#include <type_traits>
+
+#include "plenum/math/wide.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+
+template <class T>
+[[gnu::always_inline]] inline T root(const T& a) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::sqrt(a);
+  else
+    return sqrt(a);
+}
+
+/// 1 / a, and 0 where a is not above the smallest numbers.
+template <class T>
+[[gnu::always_inline]] inline T inverse_or_nothing(const T& a) {
+  const T zero{}, one = zero + Real(1), least = zero + Real(1e-30);
+  return a > least ? one / (a > least ? a : one) : zero;
+}
+
+/// Two points stay apart: C = |x1 - x0| - l [m].
+struct DistanceConstraint {
+  static constexpr int points = 2, numbers = 1;
+  /// rest: l [m] >= 0.
+  template <class T>
+  [[gnu::always_inline]] static T value(const V3<T> (&x)[2], const T (&rest)[1], V3<T> (&gradient)[2]) {
+    const V3<T> d = x[1] - x[0];
+    const T square = dot(d, d), length = root(square);
+    gradient[1] = inverse_or_nothing(length) * d;
+    gradient[0] = -gradient[1];
+    return length - rest[0];
+  }
+};
+
+/// The volume of a tetrahedron stays: C = (x1 - x0) . (x2 - x0) cross (x3 - x0) / 6 - V [m^3].
+struct VolumeConstraint {
+  static constexpr int points = 4, numbers = 1;
+  /// rest: V [m^3].
+  template <class T>
+  [[gnu::always_inline]] static T value(const V3<T> (&x)[4], const T (&rest)[1], V3<T> (&gradient)[4]) {
+    const T sixth = T{} + Real(1) / Real(6);
+    const V3<T> a = x[1] - x[0], b = x[2] - x[0], c = x[3] - x[0];
+    gradient[1] = sixth * cross(b, c);
+    gradient[2] = sixth * cross(c, a);
+    gradient[3] = sixth * cross(a, b);
+    gradient[0] = -(gradient[1] + gradient[2] + gradient[3]);
+    return dot(a, gradient[1]) - rest[0];
+  }
+};
+
+/// Twice the arc whose tangent is t = s / (1 + c) for a unit vector (c, s): the angle from -pi to pi. The
+/// argument is halved until a short series holds to rounding.
+template <class T>
+[[gnu::always_inline]] inline T angle_of(const T& c, const T& s) {
+  const T zero{}, one = zero + Real(1);
+  const T t = s * inverse_or_nothing(one + c);  // tan(angle / 2), without bound near pi
+  // Of what is beyond a quarter turn by its complement: atan t = pi/2 - atan 1/t.
+  const T size = t < zero ? -t : t;
+  const auto large = (size > one) | (c < zero - Real(0.9999999));
+  const T inner = large ? ((one + c) * inverse_or_nothing(s < zero ? -s : s)) : size;
+  const T u = inner / (one + root(one + inner * inner)),
+          w = u / (one + root(one + u * u));  // tan of a quarter
+  const T q = w * w;
+  T sum = zero + Real(1) / Real(23);
+  for (int k = 21; k > 0; k -= 2) {
+    if (sizeof(Real) == 4 && !std::is_same_v<T, double> && k > 11) continue;  // 0.2^13 is below rounding
+    sum = Real(1) / Real(k) - q * sum;
+  }
+  const T half = Real(4) * w * sum;
+  const T whole = Real(2) * (large ? (zero + Real(1.57079632679489661923)) - half : half);
+  return s < zero ? -whole : whole;
+}
+
+/// Two triangles (a, b, c) and (b, a, d) keep their angle about the edge from a to b: C = theta - theta_0
+/// [rad], theta = 0 if flat, positive if c and d are both on the side that normals point away from.
+/// Gradients: Tamstorf & Grinspun 2013, "Discrete bending forces and their Jacobians", section 3.
+struct DihedralConstraint {
+  static constexpr int points = 4, numbers = 1;
+  /// rest: theta_0 [rad] from -pi to pi. x: a, b, c, d.
+  template <class T>
+  [[gnu::always_inline]] static T value(const V3<T> (&x)[4], const T (&rest)[1], V3<T> (&gradient)[4]) {
+    const V3<T> e = x[1] - x[0], c = x[2] - x[0], d = x[3] - x[0];
+    const V3<T> n1 = cross(e, c), n2 = cross(d, e);  // twice the areas long
+    const T inverse_e2 = inverse_or_nothing(dot(e, e)), length = root(dot(e, e));
+    const T a1 = inverse_or_nothing(dot(n1, n1)), a2 = inverse_or_nothing(dot(n2, n2));
+    const V3<T> by_c = (T{} - length * a1) * n1, by_d = (T{} - length * a2) * n2;
+    const T at_c = dot(c, e) * inverse_e2, at_d = dot(d, e) * inverse_e2;  // feet along the edge
+    gradient[2] = by_c, gradient[3] = by_d;
+    gradient[1] = -(at_c * by_c + at_d * by_d);
+    gradient[0] = -(gradient[1] + by_c + by_d);
+    const T across = dot(cross(n1, n2), e) * inverse_or_nothing(length), along = dot(n1, n2);
+    const T scale = inverse_or_nothing(root(across * across + along * along));
+    const T angle = angle_of(along * scale, across * scale) - rest[0];
+    // By the shorter way round.
+    const T pi = T{} + Real(3.14159265358979323846), turn = Real(2) * pi;
+    return angle > pi ? angle - turn : angle < -pi ? angle + turn : angle;
+  }
+};
+
+}}  // namespace plenum::PLENUM_ABI::detail

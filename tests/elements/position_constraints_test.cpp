@@ -1,0 +1,111 @@
+// Gradients of position constraints against finite differences, what they leave unmoved, and lanes.
+#include "plenum/elements/position_constraints.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace plenum { namespace {
+
+using namespace detail;  // NOLINT: what is tested
+
+V3<double> random_point(std::mt19937& random) {
+  std::uniform_real_distribution<double> u(-1, 1);
+  const double x = u(random), y = u(random), z = u(random);
+  return {x, y, z};
+}
+
+template <class C>
+class PositionConstraints : public testing::Test {};
+using Kinds = testing::Types<DistanceConstraint, VolumeConstraint, DihedralConstraint>;
+TYPED_TEST_SUITE(PositionConstraints, Kinds);
+
+TYPED_TEST(PositionConstraints, GradientsAreThoseOfTheValue) {
+  std::mt19937 random(7);
+  constexpr int n = TypeParam::points;
+  for (int trial = 0; trial < 200; ++trial) {
+    V3<double> x[n], g[n], unused[n];
+    for (V3<double>& p : x) p = random_point(random);
+    const double rest[1] = {0.3};
+    TypeParam::value(x, rest, g);
+    constexpr double step = 1e-6;
+    for (int i = 0; i < n; ++i)
+      for (int c = 0; c < 3; ++c) {
+        double V3<double>::*const axes[] = {&V3<double>::x, &V3<double>::y, &V3<double>::z};
+        double V3<double>::*const axis = axes[c];
+        const double at = x[i].*axis;
+        x[i].*axis = at + step;
+        const double after = TypeParam::value(x, rest, unused);
+        x[i].*axis = at - step;
+        const double before = TypeParam::value(x, rest, unused);
+        x[i].*axis = at;
+        if (std::abs(after - before) > 1) continue;  // from pi to -pi
+        // Second differences grow as the cube of what a thin triangle's height divides.
+        double steep = 1;
+        for (int k = 0; k < n; ++k) steep = std::max(steep, std::sqrt(dot(g[k], g[k])));
+        EXPECT_NEAR((after - before) / (2 * step), g[i].*axis, 1e-8 * steep * steep * steep);
+      }
+  }
+}
+
+TYPED_TEST(PositionConstraints, PushAndTurnNothingAsAWhole) {
+  std::mt19937 random(8);
+  constexpr int n = TypeParam::points;
+  for (int trial = 0; trial < 200; ++trial) {
+    V3<double> x[n], g[n], push{}, turn{};
+    for (V3<double>& p : x) p = random_point(random);
+    TypeParam::value(x, {0.3}, g);
+    double size = 0;
+    for (int i = 0; i < n; ++i) push += g[i], turn += cross(x[i], g[i]), size += std::sqrt(dot(g[i], g[i]));
+    EXPECT_LT(std::sqrt(dot(push, push)), 1e-14 * size);
+    EXPECT_LT(std::sqrt(dot(turn, turn)), 1e-13 * size);
+  }
+}
+
+TYPED_TEST(PositionConstraints, AreTheSameOverLanes) {
+  std::mt19937 random(9);
+  constexpr int n = TypeParam::points;
+  V3<Real> x[wide][n], g[n];
+  Wide3 many[n], gradients[n];
+  for (int l = 0; l < wide; ++l)
+    for (int i = 0; i < n; ++i) {
+      const V3<double> p = random_point(random);
+      x[l][i] = {Real(p.x), Real(p.y), Real(p.z)};
+      many[i].x[l] = x[l][i].x, many[i].y[l] = x[l][i].y, many[i].z[l] = x[l][i].z;
+    }
+  const Wide rest[1] = {fill(Real(0.3))};
+  const Wide value = TypeParam::value(many, rest, gradients);
+  for (int l = 0; l < wide; ++l) {
+    const Real one = TypeParam::value(x[l], {Real(0.3)}, g);
+    const Real eps = 64 * std::numeric_limits<Real>::epsilon();
+    EXPECT_NEAR(value[l], one, eps);
+    for (int i = 0; i < n; ++i) EXPECT_NEAR(gradients[i].y[l], g[i].y, eps * (1 + std::abs(g[i].y)));
+  }
+}
+
+TYPED_TEST(PositionConstraints, AreFiniteWhereTheyDegenerate) {
+  constexpr int n = TypeParam::points;
+  V3<double> x[n], g[n];
+  for (V3<double>& p : x) p = {0.5, 0.5, 0.5};
+  EXPECT_TRUE(std::isfinite(TypeParam::value(x, {0.3}, g)));
+  for (const V3<double>& u : g) EXPECT_EQ(dot(u, u), 0);
+}
+
+TEST(AngleOf, IsThatOfTheUnitVector) {
+  constexpr double eps = 1e-15;
+  for (int k = -1000; k <= 1000; ++k) {
+    const double a = 3.14159265358979 * k / 1000;
+    EXPECT_NEAR(angle_of(std::cos(a), std::sin(a)), a, 20 * eps) << a;
+  }
+}
+
+TEST(DihedralConstraint, IsTheAngleOfAFoldedStrip) {
+  for (const double fold : {-2.5, -1.0, -1e-3, 0.0, 0.5, 1.5707, 3.0}) {
+    // A flat strip along x about the edge from a to b along z, folded down by `fold`.
+    V3<double> x[4] = {{0, 0, 0}, {0, 0, 1}, {1, 0, 0.3}, {-std::cos(fold), -std::sin(fold), 0.6}}, g[4];
+    EXPECT_NEAR(std::abs(DihedralConstraint::value(x, {0.0}, g)), std::abs(fold), 1e-7);
+  }
+}
+
+}}  // namespace plenum
