@@ -13,6 +13,14 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
+/// A number in every lane, as exact as these are.
+template <class T>
+[[gnu::always_inline]] inline T all_of(double a) {
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(a);
+  else
+    return fill(static_cast<Real>(a));
+}
 template <class T>
 [[gnu::always_inline]] inline T root(const T& a) {
   if constexpr (std::is_floating_point_v<T>)
@@ -24,7 +32,7 @@ template <class T>
 /// 1 / a, and 0 where a is not above the smallest numbers.
 template <class T>
 [[gnu::always_inline]] inline T inverse_or_nothing(const T& a) {
-  const T zero{}, one = zero + Real(1), least = zero + Real(1e-30);
+  const T zero{}, one = all_of<T>(1), least = all_of<T>(1e-30);
   return a > least ? one / (a > least ? a : one) : zero;
 }
 
@@ -48,7 +56,7 @@ struct VolumeConstraint {
   /// rest: V [m^3].
   template <class T>
   [[gnu::always_inline]] static T value(const V3<T> (&x)[4], const T (&rest)[1], V3<T> (&gradient)[4]) {
-    const T sixth = T{} + Real(1) / Real(6);
+    const T sixth = all_of<T>(1.0 / 6);
     const V3<T> a = x[1] - x[0], b = x[2] - x[0], c = x[3] - x[0];
     gradient[1] = sixth * cross(b, c);
     gradient[2] = sixth * cross(c, a);
@@ -62,22 +70,22 @@ struct VolumeConstraint {
 /// argument is halved until a short series holds to rounding.
 template <class T>
 [[gnu::always_inline]] inline T angle_of(const T& c, const T& s) {
-  const T zero{}, one = zero + Real(1);
+  const T zero{}, one = all_of<T>(1), two = all_of<T>(2);
   const T t = s * inverse_or_nothing(one + c);  // tan(angle / 2), without bound near pi
   // Of what is beyond a quarter turn by its complement: atan t = pi/2 - atan 1/t.
   const T size = t < zero ? -t : t;
-  const auto large = (size > one) | (c < zero - Real(0.9999999));
+  const auto large = (size > one) | (c < all_of<T>(-0.9999999));
   const T inner = large ? ((one + c) * inverse_or_nothing(s < zero ? -s : s)) : size;
   const T u = inner / (one + root(one + inner * inner)),
           w = u / (one + root(one + u * u));  // tan of a quarter
   const T q = w * w;
-  T sum = zero + Real(1) / Real(23);
+  T sum = all_of<T>(1.0 / 23);
   for (int k = 21; k > 0; k -= 2) {
     if (sizeof(Real) == 4 && !std::is_same_v<T, double> && k > 11) continue;  // 0.2^13 is below rounding
-    sum = Real(1) / Real(k) - q * sum;
+    sum = all_of<T>(1.0 / k) - q * sum;
   }
-  const T half = Real(4) * w * sum;
-  const T whole = Real(2) * (large ? (zero + Real(1.57079632679489661923)) - half : half);
+  const T half = two * two * w * sum;
+  const T whole = two * (large ? all_of<T>(1.57079632679489661923) - half : half);
   return s < zero ? -whole : whole;
 }
 
@@ -102,7 +110,7 @@ struct DihedralConstraint {
     const T scale = inverse_or_nothing(root(across * across + along * along));
     const T angle = angle_of(along * scale, across * scale) - rest[0];
     // By the shorter way round.
-    const T pi = T{} + Real(3.14159265358979323846), turn = Real(2) * pi;
+    const T pi = all_of<T>(3.14159265358979323846), turn = pi + pi;
     return angle > pi ? angle - turn : angle < -pi ? angle + turn : angle;
   }
 };
