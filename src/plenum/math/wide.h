@@ -2,6 +2,7 @@
 // Eight or sixteen numbers at a time, one of each of as many constraints, as a vector of the compiler (GCC
 // and clang). Constraints written over V3<T> are the same for these as for the numbers that tests take.
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
 #include "plenum/base/real.h"
@@ -145,6 +146,62 @@ template <int... c>
 }
 #undef PLENUM_SHUFFLE
 #undef PLENUM_OF
+
+/// Rows of four numbers become columns and back, in each quarter or half of the lanes on its own.
+typedef Real Four __attribute__((vector_size(4 * sizeof(Real))));
+/// Of each four lanes on their own, lanes of a (0 to 3) and of b (4 to 7).
+template <int c0, int c1, int c2, int c3, class W>
+[[gnu::always_inline]] inline W of_fours(const W& a, const W& b) {
+  constexpr auto from = [](int block, int c) { return 4 * block + (c < 4 ? c : c - 4 + wide); };
+  if constexpr (sizeof(W) == 2 * sizeof(Four))
+    return __builtin_shufflevector(a, b, from(0, c0), from(0, c1), from(0, c2), from(0, c3), from(1, c0),
+                                   from(1, c1), from(1, c2), from(1, c3));
+  else
+    return __builtin_shufflevector(a, b, from(0, c0), from(0, c1), from(0, c2), from(0, c3), from(1, c0),
+                                   from(1, c1), from(1, c2), from(1, c3), from(2, c0), from(2, c1),
+                                   from(2, c2), from(2, c3), from(3, c0), from(3, c1), from(3, c2),
+                                   from(3, c3));
+}
+[[gnu::always_inline]] inline void transpose_fours(Wide (&r)[4]) {
+  const Wide a = of_fours<0, 4, 1, 5>(r[0], r[1]), b = of_fours<2, 6, 3, 7>(r[0], r[1]);
+  const Wide c = of_fours<0, 4, 1, 5>(r[2], r[3]), d = of_fours<2, 6, 3, 7>(r[2], r[3]);
+  r[0] = of_fours<0, 1, 4, 5>(a, c), r[1] = of_fours<2, 3, 6, 7>(a, c);
+  r[2] = of_fours<0, 1, 4, 5>(b, d), r[3] = of_fours<2, 3, 6, 7>(b, d);
+}
+/// Four rows, one after the other in blocks of four lanes; of two, where there are eight lanes.
+template <class W = Wide>
+[[gnu::always_inline]] inline W join_fours(const Four& a, const Four& b, [[maybe_unused]] const Four& c,
+                                           [[maybe_unused]] const Four& d) {
+  if constexpr (sizeof(W) == 2 * sizeof(Four)) {
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7);
+  } else {
+    const Eight low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7),
+                high = __builtin_shufflevector(c, d, 0, 1, 2, 3, 4, 5, 6, 7);
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  }
+}
+/// out[c][l] = rows[4 index[l] + c].
+[[gnu::always_inline]] inline void gather_fours(const Real* rows, const Index* index, Wide (&out)[4]) {
+  const auto row = [&](int l) {
+    Four a;
+    std::memcpy(&a, rows + 4 * std::ptrdiff_t(index[l % wide]), sizeof a);
+    return a;
+  };
+  for (int l = 0; l < 4; ++l) out[l] = join_fours(row(l), row(l + 4), row(l + 8), row(l + 12));
+  transpose_fours(out);
+}
+/// rows[4 index[l] + c] = in[c][l] for the lanes whose bit is set; those rows must be different.
+[[gnu::always_inline]] inline void scatter_fours(Real* rows, const Index* index, unsigned lanes,
+                                                 const Wide (&in)[4]) {
+  Wide r[4] = {in[0], in[1], in[2], in[3]};
+  transpose_fours(r);
+  for (int l = 0; l < 4; ++l)
+    for (int b = 0; b < wide / 4; ++b) {
+      const Four part = {r[l][4 * b], r[l][4 * b + 1], r[l][4 * b + 2], r[l][4 * b + 3]};
+      const int lane = l + 4 * b;
+      if (lanes >> lane & 1) std::memcpy(rows + 4 * std::ptrdiff_t(index[lane]), &part, sizeof part);
+    }
+}
 
 /// The row of a lane and, where there are sixteen, that of the lane eight farther; and back.
 template <class W = Wide>

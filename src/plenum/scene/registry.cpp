@@ -2,6 +2,7 @@
 
 #include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/particles/particles.h"
+#include "plenum/solvers/pbd/pbd.h"
 #include "plenum/solvers/rigid/rigid.h"
 #include "plenum/solvers/springs/springs.h"
 
@@ -11,6 +12,7 @@ std::span<const SolverEntry> all_solvers() {
   static constexpr SolverEntry solvers[] = {
       entry<Obstacle>(),
       entry<ParticleSystem>(),
+      entry<Pbd>(),
       entry<Rigid>(),
       entry<Springs>(),
   };

@@ -1,0 +1,177 @@
+#pragma once
+// Constraints of one colour, eight or sixteen at a time, and their projections.
+#include <span>
+#include <vector>
+
+#include "plenum/base/parallel.h"
+#include "plenum/elements/position_constraints.h"
+#include "plenum/geometry/graph_colouring.h"
+#include "plenum/linear/aligned.h"
+#include "plenum/math/wide.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+
+/// A particle as constraints see it.
+struct alignas(4 * sizeof(Real)) Place {
+  Real x[3];          ///< [m]
+  Real inverse_mass;  ///< [1/kg]
+};
+
+/// How a sweep projects. Times and stiffness as its method takes them.
+struct Projection {
+  Real compliance_scale = 0;  ///< [1/s^2] 1 / h^2; 0: compliances do not count
+  Real part = 1;              ///< in [0, 1], of the error that is taken away: k of classic PBD
+};
+
+struct WidePlace {
+  Wide3 x;
+  Wide inverse_mass;
+};
+[[gnu::always_inline]] inline WidePlace gather_place(const Place* places, const Index* index) {
+  Wide r[4];
+  gather_fours(places->x, index, r);
+  return {{r[0], r[1], r[2]}, r[3]};
+}
+[[gnu::always_inline]] inline void scatter_place(Place* places, const Index* index, unsigned lanes,
+                                                 const WidePlace& a) {
+  scatter_fours(places->x, index, lanes, {a.x.x, a.x.y, a.x.z, a.inverse_mass});
+}
+inline constexpr unsigned every_lane = wide == 32 ? ~0U : (1U << wide) - 1;
+
+/// Constraints with one multiplier each, C of elements/position_constraints.h.
+template <class C>
+struct alignas(64) ScalarPack {
+  static constexpr int points = C::points;
+  Index particle[points][wide];
+  Wide rest[C::numbers];
+  Wide compliance;  ///< alpha
+  Wide multiplier;  ///< lambda, since the substep began
+  unsigned lanes;   ///< bits of those that hold a constraint
+
+  void reset() { multiplier = Wide{}; }
+  /// One projection of XPBD: dlambda = -(C + alpha~ lambda) / (sum_i w_i |g_i|^2 + alpha~), dx_i = w_i g_i
+  /// dlambda, alpha~ = alpha / h^2. Source: Macklin, Mueller & Chentanez 2016, eqs. 17 and 18.
+  [[gnu::always_inline]] void project(Place* places, const Projection& how) {
+    WidePlace p[points];
+    Wide3 x[points], g[points];
+    for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]), x[i] = p[i].x;
+    const Wide error = C::value(x, rest, g);
+    Wide response{};
+    for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
+    const Wide soft = fill(how.compliance_scale) * compliance;
+    const Wide change = fill(-how.part) * (error + soft * multiplier) * inverse_or_nothing(response + soft);
+    const Wide given = response > Wide{} ? change : Wide{};
+    multiplier += given;
+    for (int i = 0; i < points; ++i) {
+      p[i].x += (p[i].inverse_mass * given) * g[i];
+      put(places, i, p[i]);
+    }
+  }
+
+ private:
+  [[gnu::always_inline]] void put(Place* places, int i, const WidePlace& p) const {
+    // Known at once, a full pack has no branches.
+    if (lanes == every_lane)
+      scatter_place(places, particle[i], every_lane, p);
+    else
+      scatter_place(places, particle[i], lanes, p);
+  }
+};
+
+/// Constraints on weighted sums, of elements/linear_constraints.h: the multiplier is a vector.
+template <int n>
+struct alignas(64) LinearPack {
+  static constexpr int points = n;
+  Index particle[points][wide];
+  Wide weight[points];
+  Wide compliance;
+  Wide3 multiplier;
+  unsigned lanes;
+
+  void reset() { multiplier = Wide3{}; }
+  [[gnu::always_inline]] void project(Place* places, const Projection& how) {
+    WidePlace p[points];
+    Wide3 error{};
+    Wide response{};
+    for (int i = 0; i < points; ++i) {
+      p[i] = gather_place(places, particle[i]);
+      error += weight[i] * p[i].x;
+      response += (weight[i] * weight[i]) * p[i].inverse_mass;
+    }
+    const Wide soft = fill(how.compliance_scale) * compliance;
+    const Wide scale = response > Wide{} ? fill(-how.part) * inverse_or_nothing(response + soft) : Wide{};
+    const Wide3 change = scale * (error + soft * multiplier);
+    multiplier += change;
+    for (int i = 0; i < points; ++i) {
+      p[i].x += (p[i].inverse_mass * weight[i]) * change;
+      if (lanes == every_lane)
+        scatter_place(places, particle[i], every_lane, p[i]);
+      else
+        scatter_place(places, particle[i], lanes, p[i]);
+    }
+  }
+};
+
+/// Packs by colour.
+template <class Pack>
+class Batch {
+ public:
+  bool empty() const { return packs_.empty(); }
+  std::size_t bytes() const { return packs_.size() * sizeof(Pack); }
+  Index num_colours() const { return static_cast<Index>(starts_.empty() ? 0 : starts_.size() - 1); }
+
+  /// Lays out `items` [count * points] with fill(pack, lane, item) for what they are besides their particles;
+  /// particles that `still` [N] marks may be shared within a colour.
+  template <class Fill>
+  void lay_out(std::span<const Index> items, std::span<const std::uint8_t> still, Fill&& set) {
+    constexpr auto points = static_cast<std::size_t>(Pack::points);
+    const Colouring colours = colour_greedily(items, Pack::points, still.size(), still);
+    packs_.clear(), starts_.assign(1, 0);
+    for (Index c = 0; c < colours.num_colours(); ++c) {
+      const auto first = static_cast<std::size_t>(colours.starts[std::size_t(c)]),
+                 last = static_cast<std::size_t>(colours.starts[std::size_t(c) + 1]);
+      for (std::size_t k = first; k < last; k += wide) {
+        Pack& pack = packs_.emplace_back();
+        pack = Pack{};
+        for (std::size_t l = 0; l < std::size_t(wide); ++l) {
+          // Lanes left over repeat the last constraint, and write nothing.
+          const bool holds = k + l < last;
+          const auto item = static_cast<std::size_t>(colours.order[holds ? k + l : last - 1]);
+          for (std::size_t i = 0; i < points; ++i) pack.particle[i][l] = items[item * points + i];
+          set(pack, int(l), item);
+          pack.lanes |= unsigned(holds) << l;
+        }
+      }
+      starts_.push_back(packs_.size());
+    }
+  }
+
+  void reset() {
+    parallel_for(packs_.size(), 64, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k) packs_[k].reset();
+    });
+  }
+
+  /// One sweep, colour by colour (Gauss-Seidel).
+  void sweep(Place* places, const Projection& how) {
+    for (std::size_t c = 0; c + 1 < starts_.size(); ++c) {
+      const std::size_t first = starts_[c];
+      parallel_for(starts_[c + 1] - first, packs_per_block, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin; k < end; ++k) packs_[first + k].project(places, how);
+      });
+    }
+  }
+
+ private:
+  static constexpr std::size_t packs_per_block = 16;
+  AlignedVector<Pack> packs_;
+  std::vector<std::size_t> starts_;  ///< [colours + 1]
+};
+
+using DistanceBatch = Batch<ScalarPack<DistanceConstraint>>;
+using DihedralBatch = Batch<ScalarPack<DihedralConstraint>>;
+using VolumeBatch = Batch<ScalarPack<VolumeConstraint>>;
+using PlateBatch = Batch<LinearPack<4>>;
+using RodBatch = Batch<LinearPack<3>>;
+
+}}  // namespace plenum::PLENUM_ABI::detail

@@ -1,0 +1,31 @@
+#pragma once
+// Scratch memory of position-based steps.
+#include <vector>
+
+#include "plenum/geometry/adjacency.h"
+#include "plenum/solvers/pbd/detail/packs.h"
+#include "plenum/solvers/pbd/pbd.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+struct PbdWorkspace {
+  Index revision = -1;  ///< of the model this was laid out for
+  Pbd::Bending bending = Pbd::Bending::isometric;
+  detail::DistanceBatch distances;
+  detail::DihedralBatch angles;
+  detail::PlateBatch plates;
+  detail::RodBatch rods;
+  detail::VolumeBatch volumes;
+  AlignedVector<detail::Place> places;  ///< [N]
+  std::vector<Vec3> x0, v0;             ///< [N] m, m/s where the step began
+  std::vector<Vec3> before;             ///< [N] m where the substep began
+  Rows incident;                        ///< triangles of each particle
+  std::vector<Vec3> air;                ///< [T] N s
+  CurlNoise eddies;
+};
+
+/// Impulses [N s] of the air on triangles in h [s], w.air; free pieces are never pushed past its velocity.
+void blow(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w,
+          Real h);
+
+}  // namespace plenum::inline PLENUM_ABI

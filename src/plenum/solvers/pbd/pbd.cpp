@@ -1,0 +1,236 @@
+#include "plenum/solvers/pbd/pbd.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "plenum/base/parallel.h"
+#include "plenum/solvers/pbd/detail/workspace.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+using detail::Place;
+
+Pbd::Workspace::Workspace() = default;
+Pbd::Workspace::~Workspace() = default;
+Pbd::Workspace::Workspace(Workspace&&) noexcept = default;
+Pbd::Workspace& Pbd::Workspace::operator=(Workspace&&) noexcept = default;
+
+namespace {
+
+constexpr std::size_t particles_per_block = 1024;
+
+template <class V>
+std::span<const Index> flat(const std::vector<V>& of) {
+  return of.empty() ? std::span<const Index>() : std::span(of[0].data(), of.size() * V::SizeAtCompileTime);
+}
+
+bool has_air(const Pbd::Model& model, const Pbd::Params& params) {
+  return !model.triangles.empty() && params.air_density > 0 && (params.drag > 0 || params.lift > 0);
+}
+
+/// Lays the workspace out for the model if it is not.
+PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model, const Pbd::Params& params) {
+  if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
+  PbdWorkspace& w = *workspace.impl;
+  const std::size_t n = model.mass.size();
+  if (w.revision == model.revision && w.places.size() == n && w.bending == params.bending) return w;
+  // Held particles may be let go: they count as moving.
+  const std::vector<std::uint8_t> still(n, 0);
+  w.distances.lay_out(flat(model.edges), still, [&](auto& pack, int l, std::size_t e) {
+    pack.rest[0][l] = model.rest_length[e];
+    pack.compliance[l] = model.stretch_compliance[e];
+  });
+  w.volumes.lay_out(flat(model.tetrahedra), still, [&](auto& pack, int l, std::size_t k) {
+    pack.rest[0][l] = model.rest_volume[k];
+    pack.compliance[l] = model.volume_compliance[k];
+  });
+  w.rods.lay_out(flat(model.bends), still, [&](auto& pack, int l, std::size_t b) {
+    for (int i = 0; i < 3; ++i) pack.weight[i][l] = model.bend_weights[b][i];
+    pack.compliance[l] = model.rod_compliance[b];
+  });
+  const bool by_angle = params.bending == Pbd::Bending::dihedral;
+  const std::span<const Index> hinges = flat(model.hinges);
+  w.angles.lay_out(by_angle ? hinges : std::span<const Index>(), still,
+                   [&](auto& pack, int l, std::size_t h) {
+                     pack.rest[0][l] = model.rest_angle[h];
+                     pack.compliance[l] = model.angle_compliance[h];
+                   });
+  w.plates.lay_out(by_angle ? std::span<const Index>() : hinges, still,
+                   [&](auto& pack, int l, std::size_t h) {
+                     for (int i = 0; i < 4; ++i) pack.weight[i][l] = model.hinge_weights[h][i];
+                     pack.compliance[l] = model.plate_compliance[h];
+                   });
+  w.bending = params.bending;
+  w.places.assign(n, Place{});
+  w.x0.resize(n), w.v0.resize(n), w.before.resize(n);
+  w.incident = vertex_triangles(n, model.triangles);
+  w.air.assign(model.triangles.size(), Vec3::Zero());
+  w.revision = model.revision;
+  return w;
+}
+
+/// Gives held particles the velocity that takes them where their pins will be after dt, and mass to the
+/// released ones.
+void move_pins(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& params, Real dt) {
+  for (std::size_t p = 0; p < model.pinned.size(); ++p) {
+    const auto i = static_cast<std::size_t>(model.pinned[p]), group = std::size_t(model.pin_group[p]);
+    const PinMotion* const motion = group < params.pins.size() ? &params.pins[group] : nullptr;
+    const bool held = !(motion && motion->released);
+    state.particles.inverse_mass[i] = held ? Real(0) : 1 / model.mass[i];
+    if (!held) continue;
+    const Vec3 target = motion ? (*motion)(model.pin_position[p]) : model.pin_position[p];
+    state.particles.v[i] = (target - state.particles.x[i]) / dt;
+  }
+}
+
+/// Where particles go by themselves in a substep of h [s].
+void predict(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w, Real h) {
+  const bool air = has_air(model, params);
+  if (air) blow(model, state, params, w, h);
+  const Real kept = 1 / (1 + h * params.damping);
+  Particles& p = state.particles;
+  parallel_for(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Real inverse_mass = p.inverse_mass[i];
+      if (inverse_mass > 0) {
+        Vec3 push = Vec3::Zero();
+        if (air)
+          for (const Index t : w.incident[i]) push += w.air[std::size_t(t)];
+        p.v[i] = kept * (p.v[i] + h * params.gravity + (inverse_mass / 3) * push);
+      }
+      w.before[i] = p.x[i];
+      const Vec3 x = p.x[i] + h * p.v[i];
+      w.places[i] = Place{{x.x(), x.y(), x.z()}, inverse_mass};
+    }
+  });
+}
+
+/// One sweep over all constraints.
+void sweep(PbdWorkspace& w, const detail::Projection& how) {
+  Place* const places = w.places.data();
+  w.plates.sweep(places, how);
+  w.angles.sweep(places, how);
+  w.rods.sweep(places, how);
+  w.volumes.sweep(places, how);
+  w.distances.sweep(places, how);
+}
+
+void keep(Pbd::State& state, const PbdWorkspace& w, Real h) {
+  Particles& p = state.particles;
+  parallel_for(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Place& place = w.places[i];
+      p.x[i] = Vec3(place.x[0], place.x[1], place.x[2]);
+      if (place.inverse_mass > 0) p.v[i] = (p.x[i] - w.before[i]) / h;
+    }
+  });
+}
+
+/// The largest elongation and the largest error of a tetrahedron's volume, as parts of what they are at rest.
+void measure(const Pbd::Model& model, const Pbd::State& state, Report& report) {
+  const auto largest = [](std::size_t n, auto&& of) {
+    return ordered_reduce(
+        n, 4096, 0.0,
+        [&](std::size_t begin, std::size_t end) {
+          double most = 0;
+          for (std::size_t i = begin; i < end; ++i) most = std::max(most, of(i));
+          return most;
+        },
+        [](double a, double b) { return std::max(a, b); });
+  };
+  report.measure("max_stretch", largest(model.edges.size(),
+                                        [&](std::size_t e) { return double(Pbd::strain(model, state, e)); }));
+  if (model.tetrahedra.empty()) return;
+  report.measure("max_volume_error", largest(model.tetrahedra.size(), [&](std::size_t k) {
+                   const Index4 t = model.tetrahedra[k];
+                   const std::vector<Vec3>& x = state.particles.x;
+                   const Vec3& o = x[std::size_t(t[0])];
+                   const Vec3 a = x[std::size_t(t[1])] - o, b = x[std::size_t(t[2])] - o,
+                              c = x[std::size_t(t[3])] - o;
+                   return std::abs(double(a.dot(b.cross(c))) / (6 * double(model.rest_volume[k])) - 1);
+                 }));
+}
+
+}  // namespace
+
+Real Pbd::max_dt(const Model&, const State&, const Params&) {
+  return std::numeric_limits<Real>::infinity();
+}
+
+Report Pbd::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
+  Report report;
+  if (!(dt > 0) || model.mass.empty()) return report;
+  PbdWorkspace& w = prepare(workspace, model, params);
+  w.x0 = state.particles.x, w.v0 = state.particles.v;
+  if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
+  state.time += static_cast<double>(dt);
+  move_pins(model, state, params, dt);
+  const Real h = dt / Real(params.substeps);
+  detail::Projection how{.compliance_scale = 1 / (h * h)};
+  if (params.method == Method::pbd) how = {.compliance_scale = 0, .part = params.stiffness};
+  with_ready_threads([&] {
+    for (int s = 0; s < params.substeps; ++s) {
+      predict(model, state, params, w, h);
+      w.plates.reset(), w.angles.reset(), w.rods.reset(), w.volumes.reset(), w.distances.reset();
+      for (int k = 0; k < params.iterations; ++k) sweep(w, how);
+      keep(state, w, h);
+    }
+  });
+  report.iterations = params.substeps * params.iterations;
+  // Rounding must not let held particles drift from their pins.
+  for (std::size_t p = 0; p < model.pinned.size(); ++p) {
+    const auto i = static_cast<std::size_t>(model.pinned[p]), group = std::size_t(model.pin_group[p]);
+    if (state.particles.inverse_mass[i] != 0) continue;
+    state.particles.x[i] =
+        group < params.pins.size() ? params.pins[group](model.pin_position[p]) : model.pin_position[p];
+  }
+  measure(model, state, report);
+  return report;
+}
+
+Real Pbd::strain(const Model& model, const State& state, std::size_t edge) {
+  const Index2 e = model.edges[edge];
+  const Real l0 = model.rest_length[edge];
+  const Real l = (state.particles.x[std::size_t(e[1])] - state.particles.x[std::size_t(e[0])]).norm();
+  return l0 > 0 ? l / l0 - 1 : 0;
+}
+
+void Pbd::fields(const Model& model, State& state, FieldVisitor& visit) {
+  visit({"position", "m", Centring::particle}, state.particles.x);
+  visit({"velocity", "m/s", Centring::particle}, state.particles.v);
+  visit({"inverse_mass", "1/kg", Centring::particle}, state.particles.inverse_mass);
+  visit({"time", "s", Centring::global}, state.time);
+  visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
+    out.resize(state.particles.size());
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = state.particles.v[i].norm();
+  });
+  visit.derived({"strain", "1", Centring::edge}, [&](std::vector<Real>& out) {
+    out.resize(model.edges.size());
+    for (std::size_t e = 0; e < out.size(); ++e) out[e] = strain(model, state, e);
+  });
+}
+
+Samples Pbd::samples(const Model&, const State& state, const Params& params, const Workspace& workspace) {
+  const bool stepped = workspace.impl && workspace.impl->x0.size() == state.particles.size();
+  return {.x0 = stepped ? workspace.impl->x0 : state.particles.x,
+          .x = state.particles.x,
+          .v = state.particles.v,
+          .v0 = stepped ? workspace.impl->v0 : state.particles.v,
+          .inverse_mass = state.particles.inverse_mass,
+          .radius = params.thickness,
+          .friction = params.friction,
+          .restitution = params.restitution};
+}
+
+void Pbd::absorb(const Model&, State& state, std::span<const SampleImpulse> impulses) {
+  for (const SampleImpulse& s : impulses) {
+    const auto i = static_cast<std::size_t>(s.sample);
+    const Real w = state.particles.inverse_mass[i];
+    if (w == 0) continue;
+    state.particles.v[i] += w * s.impulse;
+    state.particles.x[i] += s.displacement;
+  }
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,149 @@
+#pragma once
+// Position-based dynamics: cloth, ropes and soft bodies as constraints on the positions of particles.
+//
+// A substep predicts positions from velocities, moves them until constraints hold, and takes velocities from
+// where they went. Sources: Mueller, Heidelberger, Hennix & Ratcliff 2007, "Position based dynamics"
+// (classic); Macklin, Mueller & Chentanez 2016, "XPBD: position-based simulation of compliant constrained
+// dynamics"; Macklin et al. 2019, "Small steps in physics simulation" (many substeps of one sweep).
+#include <array>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "plenum/base/error.h"
+#include "plenum/elements/curl_noise.h"
+#include "plenum/geometry/embedding.h"
+#include "plenum/solvers/pbd/spec.h"
+#include "plenum/state/particles.h"
+#include "plenum/state/pins.h"
+#include "plenum/state/solver.h"
+#include "plenum/state/tetrahedra.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+struct PbdWorkspace;
+
+struct Pbd {
+  static constexpr const char* name = "pbd";
+  static constexpr const char* doc = "position-based dynamics: cloth, ropes, soft bodies that never explode";
+
+  using Spec = PbdSpec;
+
+  /// A generated part: which of the model's arrays are its own.
+  struct Part {
+    PbdPart::Type type = PbdPart::Type::cloth;
+    Index first_particle = 0, num_particles = 0;
+    Index first_edge = 0, num_edges = 0;
+    Index first_triangle = 0, num_triangles = 0;
+    Index first_visual = 0, num_visual = 0;  ///< vertices of its visual mesh
+    Index first_visual_triangle = 0, num_visual_triangles = 0;
+    Real line_radius = 0;  ///< [m] of the threads drawn for ropes
+    int palette = -1;
+  };
+
+  /// Topology, rest shape and materials. After changing one by hand, call update().
+  struct Model {
+    std::vector<Real> mass;                ///< [N] kg, > 0, of pinned particles too
+    std::vector<Index2> edges;             ///< [E][2] < N, distances
+    std::vector<Real> rest_length;         ///< [E] m, >= 0
+    std::vector<Real> stretch_compliance;  ///< [E] m/N, >= 0
+    std::vector<Index4> hinges;            ///< [H][4] < N: a, b of the edge, c and d opposite to it
+    std::vector<Vec4> hinge_weights;       ///< [H] of elements/linear_constraints.h
+    std::vector<Real> rest_angle;          ///< [H] rad
+    std::vector<Real> angle_compliance;    ///< [H] rad/(N m), of dihedral bending
+    std::vector<Real> plate_compliance;    ///< [H] m/N, of isometric bending
+    std::vector<Index3> bends;             ///< [B][3] < N: neighbours along ropes
+    std::vector<Vec3> bend_weights;        ///< [B] 1/m
+    std::vector<Real> rod_compliance;      ///< [B] 1/(N m)
+    std::vector<Index4> tetrahedra;        ///< [K][4] < N
+    std::vector<Real> rest_volume;         ///< [K] m^3
+    std::vector<Real> volume_compliance;   ///< [K] m^6/J, >= 0
+    std::vector<Index3> triangles;         ///< [T][3] < N, drawn, and those of cloth pushed by the air
+    std::vector<Index> pinned;             ///< [P] particles that are held
+    std::vector<Index> pin_group;          ///< [P] >= 0, which of Params::pins moves them
+    std::vector<Vec3> pin_position;        ///< [P] m, where they are held while their group does not move
+    TetEmbedding embedding;                ///< [V] vertices of visual meshes, riding on the particles
+    std::vector<Index3> visual_triangles;  ///< of each part, into its own visual vertices
+    std::vector<Part> parts;
+    std::vector<Real> air_mass;  ///< [T] kg that the air on each triangle moves; see update()
+    Index revision = 0;          ///< counts updates, so that workspaces notice them
+  };
+
+  struct State {
+    Particles particles;
+    double time = 0;  ///< [s] simulated, for what changes with it
+  };
+
+  enum class Method : int {
+    xpbd,  ///< compliances in physical units (Macklin, Mueller & Chentanez 2016)
+    pbd,   ///< a stiffness from 0 to 1, whose effect depends on iterations and step (Mueller et al. 2007)
+  };
+  /// How cloth resists bending.
+  enum class Bending : int {
+    isometric,  ///< a quadratic energy of sheets that are flat at rest (Bergou et al. 2006)
+    dihedral,   ///< angles between triangles
+  };
+
+  struct Params {
+    Vec3 gravity = Vec3(0, Real(-9.81), 0);
+    Method method = Method::xpbd;
+    int substeps = 10;
+    int iterations = 1;
+    Real stiffness = 1;
+    Bending bending = Bending::isometric;
+    Real damping = 0;
+    Vec3 wind = Vec3::Zero();
+    Turbulence turbulence = {};
+    Real air_density = Real(1.2);
+    Real drag = 1;
+    Real lift = Real(0.5);
+    Real thickness = Real(0.01);
+    Real friction = Real(0.3);
+    Real restitution = 0;
+    std::vector<PinMotion> pins =
+        {};  ///< of pin groups 0, 1, ...; groups beyond it stay where they were built
+
+    void describe(Describer& d);
+  };
+
+  struct Workspace {
+    Workspace();
+    ~Workspace();
+    Workspace(Workspace&&) noexcept;
+    Workspace& operator=(Workspace&&) noexcept;
+    std::unique_ptr<PbdWorkspace> impl;
+  };
+
+  /// [bytes] of a mesh, part of memory(): what is drawn, and the distances by which its inside is found.
+  static constexpr std::size_t memory_per_triangle = 400;
+  static std::size_t memory(const Spec& spec);
+  static void build(const Spec& spec, Model& model, State& state);
+  /// Checks a model that was made or changed by hand (throws Error) and recomputes what follows from it.
+  static void update(Model& model);
+  /// Throws Error if params move pins of a group that none is of.
+  static void check(const Spec& spec, const Params& params);
+  static std::optional<Problem> moves_nothing(const Model& model, std::string_view path);
+
+  static Real max_dt(const Model& model, const State& state, const Params& params);
+  static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
+  static void fields(const Model& model, State& state, FieldVisitor& visit);
+  static void geometry(const Model& model, const State& state, DrawableSink& sink);
+  static TetrahedraView tetrahedra(const Model& model) { return {model.tetrahedra, &model.embedding}; }
+
+  /// Relative elongation l / l0 - 1 of an edge; zero if it has no rest length.
+  static Real strain(const Model& model, const State& state, std::size_t edge);
+
+  static Samples samples(const Model& model, const State& state, const Params& params,
+                         const Workspace& workspace);
+  static void absorb(const Model& model, State& state, std::span<const SampleImpulse> impulses);
+};
+
+constexpr std::array<const char*, 2> names_of(Pbd::Method) {
+  return {"xpbd", "pbd"};
+}
+constexpr std::array<const char*, 2> names_of(Pbd::Bending) {
+  return {"isometric", "dihedral"};
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,93 @@
+// What a scene says of position-based bodies, and their parameters.
+#include "plenum/solvers/pbd/spec.h"
+
+#include "plenum/solvers/pbd/pbd.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+constexpr double far = 1e6;  // [m] positions of things in a scene
+}
+
+void PbdPart::describe(Describer& d) {
+  d("type", type, {.doc = "what is generated"});
+  const bool cloth = type == Type::cloth, rope = type == Type::rope, bar = type == Type::bar;
+  if (d.when("type", "cloth", cloth)) {
+    d("size_x", size_x, {.unit = "m", .min = 1e-3, .max = 1e4, .doc = "of the rectangle, before placement"});
+    d("size_z", size_z, {.unit = "m", .min = 1e-3, .max = 1e4, .doc = "of the rectangle, before placement"});
+    d("areal_density", areal_density, {.unit = "kg/m^2", .min = 1e-6, .max = 1e4, .doc = "of the cloth"});
+    d("shear_compliance", shear_compliance,
+      {.unit = "m/N", .min = 0, .max = 1e9, .doc = "of the cells' diagonals; 0: they keep their lengths"});
+  }
+  if (d.when("type", "rope", rope)) {
+    d("from", from, {.unit = "m", .min = -far, .max = far, .doc = "one end, before placement"});
+    d("to", to, {.unit = "m", .min = -far, .max = far, .doc = "other end, before placement"});
+    d("segments", segments, {.min = 1, .max = 1000000, .doc = "of the rope"});
+    d("slack", slack, {.min = -0.9, .max = 10, .doc = "rest length over distance, less one"});
+    d("linear_density", linear_density, {.unit = "kg/m", .min = 1e-6, .max = 1e4, .doc = "of the rope"});
+    d("line_radius", line_radius,
+      {.unit = "m", .min = 1e-5, .max = 100, .doc = "of the thread it is drawn as"});
+  }
+  if (d.when("type", "soft_body", type == Type::soft_body)) {
+    d("mesh", mesh,
+      {.doc = "surface that is filled, and drawn: closed, facing outward, without duplicate or degenerate "
+              "triangles",
+       .required = true});
+    d("spacing", spacing, {.unit = "m", .min = 1e-4, .max = 1e4, .doc = "of the lattice that fills it"});
+  }
+  if (d.when("type", "bar", bar)) {
+    d("half_extents", half_extents, {.unit = "m", .min = 1e-4, .max = 1e4, .doc = "of the box"});
+    d("cells_y", cells_y, {.min = 1, .max = 1000, .doc = "cells along y, of five tetrahedra each"});
+  }
+  if (d.when("type", "cloth", cloth) || d.when("type", "bar", bar)) {
+    d("cells_x", cells_x, {.min = 1, .max = 4000, .doc = "cells along x"});
+    d("cells_z", cells_z, {.min = 1, .max = 4000, .doc = "cells along z"});
+  }
+  if (d.when("type", "soft_body", type == Type::soft_body) || d.when("type", "bar", bar)) {
+    d("density", density, {.unit = "kg/m^3", .min = 1e-3, .max = 1e5, .doc = "of the body"});
+    d("volume_compliance", volume_compliance,
+      {.unit = "m^6/J", .min = 0, .max = 1e9, .doc = "of each tetrahedron's volume; 0: it stays"});
+  }
+  d("stretch_compliance", stretch_compliance,
+    {.unit = "m/N", .min = 0, .max = 1e9, .doc = "of distances between neighbours; 0: they stay"});
+  if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope))
+    d("bending_stiffness", bending_stiffness,
+      {.min = 0,
+       .max = 1e12,
+       .doc = "flexural rigidity: of cloth D = E h^3 / (12 (1 - nu^2)) [N m], of ropes E I [N m^2]; 0: none",
+       .logarithmic = true});
+  d("palette", palette,
+    {.min = -1, .max = 1000, .doc = "which of the palette's colours; -1: one that no other part has"});
+  d("position", position, {.unit = "m", .min = -far, .max = far, .doc = "of the part's origin"});
+  d("rotation", rotation,
+    {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
+  d("velocity", velocity, {.unit = "m/s", .min = -1e5, .max = 1e5, .doc = "at the start"});
+  d("pins", pins, {.doc = "particles that are held, each by the first pin that names it"});
+}
+
+void PbdSpec::describe(Describer& d) {
+  d("parts", parts, {.doc = "of the bodies", .required = true, .max_count = 4096});
+}
+
+void Pbd::Params::describe(Describer& d) {
+  d("gravity", gravity, {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "acceleration of free fall"});
+  d("method", method, {.doc = "whether compliances count, or one stiffness for all"});
+  d("substeps", substeps, {.min = 1, .max = 1000, .doc = "of a step; many of one sweep converge fastest"});
+  d("iterations", iterations, {.min = 1, .max = 10000, .doc = "sweeps over the constraints in each substep"});
+  d("stiffness", stiffness,
+    {.min = 0, .max = 1, .doc = "of method pbd: part of each error that a sweep takes away"});
+  d("bending", bending, {.doc = "how cloth resists bending"});
+  d("damping", damping, {.unit = "1/s", .min = 0, .max = 1e4, .doc = "rate at which all motion decays"});
+  d("wind", wind,
+    {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "velocity of the air, which pushes on triangles"});
+  d("turbulence", turbulence, {.doc = "eddies in the air, which make cloth flutter"});
+  d("air_density", air_density, {.unit = "kg/m^3", .min = 0, .max = 2000, .doc = "of the air; 0: no air"});
+  d("drag", drag, {.min = 0, .max = 10, .doc = "drag coefficient of triangles"});
+  d("lift", lift, {.min = 0, .max = 10, .doc = "lift coefficient of triangles"});
+  d("thickness", thickness,
+    {.unit = "m", .min = 0, .max = 10, .doc = "kept between particles and obstacles"});
+  d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient against obstacles"});
+  d("restitution", restitution, {.min = 0, .max = 1, .doc = "of impacts on obstacles"});
+  d("pins", pins, {.doc = "motions of pin groups 0, 1, ...", .max_count = 256});
+}
+
+}  // namespace plenum::inline PLENUM_ABI

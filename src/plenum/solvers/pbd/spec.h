@@ -1,0 +1,59 @@
+#pragma once
+// What position-based bodies are made from: a list of parts, each with its placement, material and pins.
+#include <array>
+#include <vector>
+
+#include "plenum/base/describe.h"
+#include "plenum/geometry/mesh.h"
+#include "plenum/state/pins.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+struct PbdPart {
+  enum class Type : int { cloth, rope, soft_body, bar };
+  Type type = Type::cloth;
+
+  // Cloth: a rectangle in the plane y = 0 about the origin, normal +y.
+  Real size_x = 1, size_z = 1;     ///< [m]
+  int cells_x = 20, cells_z = 20;  ///< (cells_x + 1)(cells_z + 1) particles
+  Real areal_density = Real(0.2);  ///< [kg/m^2]
+  Real shear_compliance = 0;       ///< [m/N] of the cells' diagonals
+
+  // Rope: from one point to another.
+  Vec3 from = Vec3::Zero(), to = Vec3(1, 0, 0);  ///< [m]
+  int segments = 32;
+  Real slack = 0;                   ///< rest length over distance, less one
+  Real linear_density = Real(0.1);  ///< [kg/m]
+
+  // Soft body: a closed mesh filled with a tetrahedral lattice; the mesh itself is drawn.
+  TriangleMesh mesh = {};
+  Real spacing = Real(0.1);  ///< [m] of the lattice
+  // Bar: a box about the origin, of five tetrahedra a cell.
+  Vec3 half_extents = Vec3(Real(0.5), Real(0.1), Real(0.1));  ///< [m]
+  int cells_y = 4;
+  Real density = 200;          ///< [kg/m^3] of both
+  Real volume_compliance = 0;  ///< [m^6/J] of their tetrahedra's volumes
+
+  Real stretch_compliance = 0;  ///< [m/N] of distances between neighbours
+  Real bending_stiffness = 0;   ///< [N m] flexural rigidity of cloth, [N m^2] of ropes; 0: none
+
+  Real line_radius = Real(0.01);  ///< [m] of the thread that a rope is drawn as
+  int palette = -1;               ///< of the palette's colours; -1: the picture's choice
+  Vec3 position = Vec3::Zero();   ///< [m]
+  Vec3 rotation = Vec3::Zero();   ///< [deg] intrinsic angles about x, then y, then z
+  Vec3 velocity = Vec3::Zero();   ///< [m/s]
+  std::vector<ParticlePin> pins = {};
+
+  void describe(Describer& d);
+};
+constexpr std::array<const char*, 4> names_of(PbdPart::Type) {
+  return {"cloth", "rope", "soft_body", "bar"};
+}
+
+struct PbdSpec {
+  std::vector<PbdPart> parts = {};
+
+  void describe(Describer& d);
+};
+
+}  // namespace plenum::inline PLENUM_ABI
