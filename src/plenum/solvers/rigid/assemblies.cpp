@@ -317,9 +317,11 @@ void AssemblySpec::describe(Describer& d) {
   };
   const auto ends = [&] {
     d("start_held", start_held, {.doc = "whether its first end is held"});
-    d("start_body", start_body, {.doc = "by which body; the world if empty"});
+    if (d.when("start_held", "true", start_held))
+      d("start_body", start_body, {.doc = "by which body; the world if empty"});
     d("end_held", end_held, {.doc = "whether its last end is held"});
-    d("end_body", end_body, {.doc = "by which body; the world if empty"});
+    if (d.when("end_held", "true", end_held))
+      d("end_body", end_body, {.doc = "by which body; the world if empty"});
   };
   if (is("wall", AssemblyType::wall)) {
     number("bricks in a course", 1000);

@@ -10,6 +10,7 @@
 #include "plenum/solvers/rigid/detail/broad.h"
 #include "plenum/solvers/rigid/detail/build_joints.h"
 #include "plenum/solvers/rigid/detail/build_shapes.h"
+#include "plenum/solvers/rigid/detail/check_body.h"
 #include "plenum/solvers/rigid/detail/extent.h"
 #include "plenum/solvers/rigid/materials.h"
 #include "plenum/solvers/rigid/rigid.h"
@@ -31,10 +32,7 @@ bool is_surface(const Shape& shape) {
 /// Of the parts of a body, from its point masses, its mass and its inertia where they are given.
 MassProperties whole_of(const BodySpec& body, const std::vector<Pose>& placed,
                         const std::vector<rigid::Material>& materials,
-                        const std::vector<detail::BuiltShape>& shapes, const std::string& key) {
-  if (!body.point_masses.empty() && body.mass > 0)
-    throw Error(
-        Problem{.key = key + "mass", .what = "is given, and point_masses too", .allowed = "one of both"});
+                        const std::vector<detail::BuiltShape>& shapes) {
   std::vector<MassProperties> parts;  // about their own centres
   for (std::size_t s = 0; s < body.shapes.size() && body.point_masses.empty(); ++s) {
     // Surfaces that no force moves need not enclose a volume.
@@ -81,31 +79,6 @@ void find_principal_axes(const M3& inertia, D3& moments, M3& axes) {
   if (axes.determinant() < 0) axes.col(0) = -axes.col(0);
 }
 
-/// Throws Error for what a program may have given that scene files cannot.
-void check_body(const BodySpec& body, const std::string& key) {
-  if (body.shapes.empty())
-    throw Error(Problem{.key = key + "shapes", .what = "is empty", .allowed = "one shape or more"});
-  if (!(body.density > 0) && body.density != rigid::not_given)
-    throw Error(
-        Problem{.key = key + "density", .what = "must be above 0", .value = std::to_string(body.density)});
-  if (!(body.mass > 0 && std::isfinite(body.mass)) && body.mass != rigid::not_given)
-    throw Error(Problem{
-        .key = key + "mass", .what = "must be above 0 and finite", .value = std::to_string(body.mass)});
-  for (const auto& [name, vector] :
-       {std::pair("position", &body.position), std::pair("rotation", &body.rotation),
-        std::pair("velocity", &body.velocity), std::pair("angular_velocity", &body.angular_velocity)})
-    if (!vector->allFinite()) throw Error(Problem{.key = key + name, .what = "is not finite"});
-  if (!body.inertia.isZero(0) && !(body.inertia.minCoeff() > 0))
-    throw Error(Problem{.key = key + "inertia",
-                        .what = "has a moment that is not above 0",
-                        .value = std::to_string(body.inertia.minCoeff()),
-                        .allowed = "three moments above 0, or none"});
-  if (!(body.orientation.norm() > Real(1e-6)))
-    throw Error(Problem{.key = key + "orientation",
-                        .what = "is no rotation: its length is zero or not a number",
-                        .allowed = "a unit quaternion x, y, z, w"});
-}
-
 /// Throws Error for moments of inertia that no body has.
 void check_moments(const BodySpec& body, const D3& moments, const std::string& key) {
   const double largest = moments.maxCoeff();
@@ -143,12 +116,12 @@ struct Grip {
   Real along = 1, across = 1;
 };
 Grip grip_of(const rigid::Material& m, const BodySpec& b) {
-  if (b.friction_axis.isZero(0)) return {m.friction, std::max(m.friction, m.static_friction)};
-  const Real most = std::max(m.friction, b.friction_across);
+  if (b.friction_axis.isZero(0)) return {m.friction, m.static_friction};
+  const Real across = b.friction_across == rigid::not_given ? Real(0) : b.friction_across;
+  const Real most = std::max(m.friction, across);
   const Real at_rest = m.friction > 0 ? m.static_friction * (most / m.friction) : m.static_friction;
   if (!(most > 0)) return {0, at_rest};
-  return {most, std::max(most, at_rest), b.friction_axis.normalized(), m.friction / most,
-          b.friction_across / most};
+  return {most, std::max(most, at_rest), b.friction_axis.normalized(), m.friction / most, across / most};
 }
 
 }  // namespace
@@ -262,7 +235,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   const auto add_kind = [&](std::size_t k) {
     const BodySpec& body = spec.bodies[k];
     const auto key = [&](const std::string& rest) { return "bodies[" + std::to_string(k) + "]." + rest; };
-    check_body(body, key(""));
+    detail::check_body(body, key(""));
     if (!body.name.empty() && !names.insert(body.name).second)
       throw Error(Problem{.key = key("name"),
                           .what = "is another body's too",
@@ -282,7 +255,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
       materials.push_back(rigid::material_of(spec, body, s, key("")));
     }
     const bool moves = body.motion == Motion::dynamic;
-    const MassProperties whole = whole_of(body, placed, materials, shapes, key(""));
+    const MassProperties whole = whole_of(body, placed, materials, shapes);
     D3 moments;
     M3 axes;
     find_principal_axes(whole.inertia, moments, axes);

@@ -9,20 +9,23 @@ void AxisSpec::describe(Describer& d) {
     d("upper", upper, {.unit = "m or deg", .min = -1e4, .max = 1e4, .doc = "largest value"});
   }
   d("drive", drive, {.doc = "velocity: a motor that keeps a speed; spring: one that keeps a value"});
-  if (d.when("drive", "velocity", drive == Drive::velocity))
+  const bool keeps_speed = d.when("drive", "velocity", drive == Drive::velocity),
+             pulls = d.when("drive", "spring", drive == Drive::spring);
+  if (keeps_speed)
     d("speed", speed, {.unit = "m/s or rad/s", .min = -1e4, .max = 1e4, .doc = "that the motor keeps"});
-  if (d.when("drive", "spring", drive == Drive::spring)) {
+  if (pulls) {
     d("target", target,
       {.unit = "m or deg", .min = -1e4, .max = 1e4, .doc = "value that the spring pulls to"});
     d("stiffness", stiffness, {.unit = "N/m or N m/rad", .min = 0, .max = 1e12, .doc = "of the spring"});
     d("damping", damping, {.unit = "N s/m or N m s/rad", .min = 0, .max = 1e12, .doc = "of the spring"});
   }
-  d("strength", strength,
-    {.unit = "N or N m",
-     .min = 0,
-     .max = 1e12,
-     .doc = "most that the drive pushes with",
-     .logarithmic = true});
+  if (keeps_speed || pulls)
+    d("strength", strength,
+      {.unit = "N or N m",
+       .min = 0,
+       .max = 1e12,
+       .doc = "most that the drive pushes with",
+       .logarithmic = true});
 }
 
 void JointSpec::describe(Describer& d) {
@@ -59,7 +62,8 @@ void JointSpec::describe(Describer& d) {
   }
   if (is("distance", JointType::distance)) {
     ends();
-    d("stiffness", stiffness, {.unit = "N/m", .min = 0, .max = 1e12, .doc = "as a spring; 0: rigid"});
+    d("stiffness", stiffness,
+      {.unit = "N/m", .min = 0, .max = 1e12, .doc = "as a spring; 0: rigid, and without damping"});
     d("damping", damping, {.unit = "N s/m", .min = 0, .max = 1e12, .doc = "of the spring"});
   }
   if (is("rope", JointType::rope)) ends();

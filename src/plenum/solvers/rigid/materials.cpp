@@ -1,5 +1,7 @@
 #include "plenum/solvers/rigid/materials.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -20,6 +22,19 @@ const Material& material_named(const Spec& spec, const std::string& name, const 
                       .nearest = nearest_name(name, names)});
 }
 
+namespace {
+
+void check_static_friction(Real friction, Real static_friction, const std::string& key) {
+  if (static_friction >= friction) return;
+  throw Error(Problem{.key = key + "static_friction",
+                      .what = "is below the friction of what slides",
+                      .value = fmt::format("{}", static_friction),
+                      .allowed = fmt::format("{} or more", friction),
+                      .remedy = "leave it out where rest bears no more than sliding"});
+}
+
+}  // namespace
+
 Material material_of(const Spec& spec, const BodySpec& body, std::size_t shape, const std::string& key) {
   Material m;
   const ShapeSpec& of = body.shapes[shape];
@@ -32,7 +47,10 @@ Material material_of(const Spec& spec, const BodySpec& body, std::size_t shape, 
   };
   take(body.density, m.density);
   take(body.friction, m.friction);
+  if (body.static_friction != not_given) check_static_friction(m.friction, body.static_friction, key);
   take(body.static_friction, m.static_friction);
+  // A body may have more friction than its material bears at rest: that is then its friction at rest too.
+  m.static_friction = std::max(m.static_friction, m.friction);
   take(body.restitution, m.restitution);
   take(body.rolling_resistance, m.rolling_resistance);
   take(body.spinning_friction, m.spinning_friction);
@@ -49,6 +67,12 @@ void check_materials(const Spec& spec) {
                             .what = "is another material's too",
                             .value = spec.materials[k].name,
                             .allowed = "a name of its own, as bodies find materials by it"});
+    });
+  for (std::size_t k = 0; k < spec.materials.size(); ++k)
+    refusals.keep([&] {
+      const Material& m = spec.materials[k];
+      if (m.static_friction != not_given)
+        check_static_friction(m.friction, m.static_friction, "materials[" + std::to_string(k) + "].");
     });
   refusals.refuse();
 }

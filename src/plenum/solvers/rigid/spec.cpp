@@ -13,7 +13,9 @@ void Material::describe(Describer& d) {
   d("friction", friction,
     {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
   d("static_friction", static_friction,
-    {.min = 0, .max = 10, .doc = "of what does not slide yet; never less than `friction`"});
+    {.min = 0,
+     .max = 10,
+     .doc = "of what does not slide yet, if given; no less than `friction`, which it else is"});
   d("restitution", restitution,
     {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
   d("rolling_resistance", rolling_resistance,
@@ -117,20 +119,24 @@ void BodySpec::describe(Describer& d) {
   d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of the body's frame"});
   d("rotation", rotation,
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
-  d("velocity", velocity, {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "of the centre of mass"});
+  d("velocity", velocity,
+    {.unit = "m/s",
+     .min = -1e4,
+     .max = 1e4,
+     .doc = "of the centre of mass; 0 of what is fixed, and along axes that are locked"});
   d("angular_velocity", angular_velocity, {.unit = "rad/s", .min = -1e4, .max = 1e4, .doc = "in the world"});
   d("material", material, {.doc = "name of what it is made of; what is not given otherwise is as there"});
   d("density", density,
     {.unit = "kg/m^3",
      .min = 1e-3,
      .max = 1e6,
-     .doc = "of its shapes, if given, in place of their materials'",
+     .doc = "of its shapes, if given, in place of their materials'; then `mass` is not",
      .logarithmic = true});
   d("mass", mass,
     {.unit = "kg",
      .min = 1e-12,
      .max = 1e12,
-     .doc = "of the whole, if given, in place of `density`; what does not move has a `motion`",
+     .doc = "of the whole, if given; then `density` is not; what does not move has a `motion`",
      .logarithmic = true});
   d("inertia", inertia,
     {.unit = "kg m^2",
@@ -149,13 +155,15 @@ void BodySpec::describe(Describer& d) {
         std::tuple("lock_turn_z", &lock_turn_z, "the same of z")})
     d(key, *lock, {.doc = text});
   d("friction", friction, {.min = 0, .max = 10, .doc = "as of materials, if given, in place of theirs"});
-  d("static_friction", static_friction, {.min = 0, .max = 10, .doc = "likewise"});
+  d("static_friction", static_friction, {.min = 0, .max = 10, .doc = "likewise; no less than `friction`"});
   d("friction_axis", friction_axis,
     {.min = -1e4,
      .max = 1e4,
      .doc = "direction in the body's frame along which `friction` acts; 0 0 0: in all alike"});
   d("friction_across", friction_across,
-    {.min = 0, .max = 10, .doc = "coefficient across `friction_axis`, if there is one"});
+    {.min = 0,
+     .max = 10,
+     .doc = "coefficient across `friction_axis`, without which it is refused; 0 if not given"});
   d("restitution", restitution, {.min = 0, .max = 1, .doc = "as of materials, if given, in place of theirs"});
   d("rolling_resistance", rolling_resistance, {.unit = "m", .min = 0, .max = 1e3, .doc = "likewise"});
   d("spinning_friction", spinning_friction, {.unit = "m", .min = 0, .max = 1e3, .doc = "likewise"});

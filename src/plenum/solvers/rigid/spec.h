@@ -31,7 +31,7 @@ struct Material {
   std::string name = {};
   Real density = 1000;
   Real friction = Real(0.5);
-  Real static_friction = 0;
+  Real static_friction = not_given;
   Real restitution = 0;
   Real rolling_resistance = 0;
   Real spinning_friction = 0;
@@ -95,7 +95,7 @@ struct BodySpec {
   Real friction = not_given;
   Real static_friction = not_given;
   Vec3 friction_axis = Vec3::Zero();
-  Real friction_across = 0;
+  Real friction_across = not_given;
   Real restitution = not_given;
   Real rolling_resistance = not_given;
   Real spinning_friction = not_given;

@@ -105,9 +105,28 @@ JointAxis spring(double target, Real stiffness, Real damping, Real strength = Re
   axis.strength = strength;
   return axis;
 }
+/// Throws Error for a drive that could not push, or that nothing would come of.
+void check_drive(const AxisSpec& spec, const std::string& key) {
+  if (spec.drive == Drive::none) return;
+  if (spec.mode == AxisMode::locked)
+    throw Error(Problem{.key = key + ".drive",
+                        .what = "is given to an axis that is locked",
+                        .remedy = "write \"mode\": \"free\" or \"limited\", or leave the drive out"});
+  if (spec.drive != Drive::spring || spec.stiffness > 0) return;
+  if (!(spec.damping > 0))
+    throw Error(Problem{.key = key + ".stiffness",
+                        .what = "is not given, nor is damping: the spring would not pull",
+                        .allowed = "above 0"});
+  if (spec.target != 0)
+    throw Error(Problem{.key = key + ".target",
+                        .what = "is given to a spring without stiffness, which damps alone",
+                        .remedy = "give stiffness, or leave the target out"});
+}
+
 /// `unit`: 1 for lengths, a degree for angles.
 JointAxis axis_of(const AxisSpec& spec, double unit, const std::string& key) {
   JointAxis axis;
+  check_drive(spec, key);
   axis.mode = spec.mode, axis.drive = spec.drive;
   if (spec.mode == AxisMode::limited) {
     if (spec.lower > spec.upper)
@@ -216,9 +235,13 @@ void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& st
         const double length = s.length > 0 ? double(s.length) : (end - at).norm();
         if (!(length > 0))
           throw Error(Problem{.key = key + "length", .what = "must be given where both ends coincide"});
+        if (s.type == JointType::distance && s.damping > 0 && !(s.stiffness > 0))
+          throw Error(Problem{.key = key + "damping",
+                              .what = "is given to a rod that is rigid, as it has no stiffness",
+                              .remedy = "give stiffness, or leave the damping out"});
         if (s.type == JointType::rope)
           joint.axes[0] = limited(-1e9, length);
-        else if (s.stiffness > 0 || s.damping > 0)
+        else if (s.stiffness > 0)
           joint.axes[0] = spring(length, s.stiffness, s.damping);
         else
           joint.axes[0] = locked(), joint.axes[0].lower = Real(length);

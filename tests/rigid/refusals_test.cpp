@@ -1,0 +1,156 @@
+// Settings that nothing would come of are refused in one sentence that names the remedy.
+#include <gtest/gtest.h>
+
+#include "joints.h"
+#include "plenum/scene/scene.h"
+#include "scene_laws.h"
+
+namespace plenum { namespace {
+
+using rigid::AxisMode;
+using rigid::BodySpec;
+using rigid::Drive;
+using rigid::JointSpec;
+using rigid::JointType;
+using rigid::Motion;
+using test::message;
+
+BodySpec cube() {
+  return validation::unit_box(0, 0, 0);
+}
+
+/// What is said of a joint between two boxes, after `key`.
+std::string said_of(const JointSpec& joint) {
+  return message(test::pair(joint));
+}
+JointSpec hinge(AxisMode mode, Drive drive) {
+  JointSpec j = test::joint(JointType::hinge, "left", "right", Vec3::Zero());
+  j.motion.mode = mode, j.motion.drive = drive;
+  return j;
+}
+
+TEST(RigidRefusals, DrivesOfLockedAxes) {
+  EXPECT_EQ(said_of(hinge(AxisMode::locked, Drive::velocity)),
+            "joints[0].motion.drive: is given to an axis that is locked; write \"mode\": \"free\" or "
+            "\"limited\", or leave the drive out");
+  JointSpec six = test::joint(JointType::six_axes, "left", "right", Vec3::Zero());
+  for (rigid::AxisSpec* axis : {&six.x, &six.y, &six.z, &six.turn_x, &six.turn_y, &six.turn_z})
+    axis->mode = AxisMode::locked;
+  EXPECT_EQ(said_of(six), "");
+  six.turn_y.drive = Drive::velocity;
+  EXPECT_EQ(said_of(six).substr(0, 24), "joints[0].turn_y.drive: ");
+  EXPECT_EQ(said_of(hinge(AxisMode::free, Drive::velocity)), "");
+}
+
+TEST(RigidRefusals, SpringsWithoutStiffness) {
+  JointSpec j = hinge(AxisMode::free, Drive::spring);
+  EXPECT_EQ(said_of(j),
+            "joints[0].motion.stiffness: is not given, nor is damping: the spring would not pull (allowed: "
+            "above 0)");
+  j.motion.damping = 1;  // a damper
+  EXPECT_EQ(said_of(j), "");
+  j.motion.target = 30;
+  EXPECT_EQ(said_of(j),
+            "joints[0].motion.target: is given to a spring without stiffness, which damps alone; give "
+            "stiffness, or leave the target out");
+  j.motion.stiffness = 1;
+  EXPECT_EQ(said_of(j), "");
+}
+
+TEST(RigidRefusals, DampingOfRigidRods) {
+  JointSpec j = test::joint(JointType::distance, "left", "right", Vec3::Zero());
+  EXPECT_EQ(said_of(j), "");
+  j.damping = 2;
+  EXPECT_EQ(said_of(j),
+            "joints[0].damping: is given to a rod that is rigid, as it has no stiffness; give stiffness, or "
+            "leave the damping out");
+  j.stiffness = 100;
+  EXPECT_EQ(said_of(j), "");
+}
+
+TEST(RigidRefusals, FrictionAcrossNoAxis) {
+  BodySpec body = cube();
+  body.friction_across = Real(0.2);
+  EXPECT_EQ(message({.bodies = {body}}),
+            "bodies[0].friction_across: is given without a friction_axis to act across; give friction_axis, "
+            "or `friction` alone, which acts in all directions");
+  body.friction_across = 0;
+  EXPECT_NE(message({.bodies = {body}}), "");
+  body.friction_axis = Vec3::UnitX();
+  EXPECT_EQ(message({.bodies = {body}}), "");
+}
+
+TEST(RigidRefusals, LessFrictionAtRestThanInSliding) {
+  BodySpec body = cube();
+  body.static_friction = Real(0.25);
+  EXPECT_EQ(message({.bodies = {body}}),
+            "bodies[0].static_friction: is below the friction of what slides: 0.25 (allowed: 0.5 or more); "
+            "leave it out where rest bears no more than sliding");
+  body.friction = Real(0.2);
+  EXPECT_EQ(message({.bodies = {body}}), "");
+  rigid::Material felt{.name = "felt", .friction = Real(0.75), .static_friction = Real(0.5)};
+  EXPECT_EQ(message({.bodies = {cube()}, .materials = {felt}}),
+            "materials[0].static_friction: is below the friction of what slides: 0.5 (allowed: 0.75 or more); "
+            "leave it out where rest bears no more than sliding");
+  // A body that takes another friction than its material takes what that bears at rest too, if it is less.
+  felt.static_friction = Real(0.8);
+  BodySpec rough = cube();
+  rough.material = "felt", rough.friction = 1;
+  const validation::RigidScene scene({.bodies = {rough}, .materials = {felt}});
+  EXPECT_EQ(scene.model.colliders[0].static_friction, 1);
+}
+
+TEST(RigidRefusals, VelocitiesThatMotionOrLocksTake) {
+  BodySpec body = cube();
+  body.motion = Motion::fixed;
+  body.velocity = Vec3(0, 1, 0);
+  EXPECT_EQ(message({.bodies = {body}}),
+            "bodies[0].velocity: is given to a body whose motion is fixed; write \"motion\": \"kinematic\" for "
+            "one that moves by its velocities");
+  body.motion = Motion::kinematic;
+  EXPECT_EQ(message({.bodies = {body}}), "");
+  for (const Motion motion : {Motion::dynamic, Motion::kinematic}) {
+    body.motion = motion;
+    body.lock_x = true, body.lock_y = false;
+    EXPECT_EQ(message({.bodies = {body}}), "");
+    body.lock_y = true;
+    EXPECT_EQ(message({.bodies = {body}}),
+              "bodies[0].velocity: is not 0 along an axis that lock_y holds; leave one of both out");
+  }
+  BodySpec turning = cube();
+  turning.angular_velocity = Vec3(0, 0, 1), turning.lock_turn_z = true;
+  EXPECT_EQ(message({.bodies = {turning}}),
+            "bodies[0].angular_velocity: is not 0 along an axis that lock_turn_z holds; leave one of both out");
+  turning.lock_turn_z = false, turning.motion = Motion::fixed;
+  EXPECT_EQ(message({.bodies = {turning}}).substr(0, 28), "bodies[0].angular_velocity: ");
+}
+
+TEST(RigidRefusals, TwoSourcesOfAMass) {
+  BodySpec body = cube();
+  body.density = 100, body.mass = 3;
+  EXPECT_EQ(message({.bodies = {body}}),
+            "bodies[0].density: is given, and mass too (allowed: one of both)");
+  body.mass = rigid::not_given;
+  EXPECT_EQ(message({.bodies = {body}}), "");
+  body.point_masses = {{.position = Vec3::Zero(), .mass = 1}};
+  body.inertia = Vec3::Ones();
+  EXPECT_EQ(message({.bodies = {body}}),
+            "bodies[0].density: is given, and point_masses too (allowed: one of both)");
+}
+
+TEST(RigidRefusals, WhatAppliesToNoDriveAndNoEndInSceneFiles) {
+  const auto complaint = [](const std::string& model) {
+    const auto problems = check_scene_text(
+        "{\"systems\": [{\"type\": \"rigid\", \"name\": \"r\", \"model\": {" + model + "}}]}", "s.json");
+    return problems.empty() ? std::string() : problems[0].key + ": " + problems[0].what;
+  };
+  EXPECT_EQ(complaint(R"("bodies": [{"name": "a", "shapes": [{"shape": "box"}]}],
+                         "joints": [{"type": "hinge", "body_b": "a", "motion": {"strength": 5}}])"),
+            "systems[0].model.joints[0].motion.strength: applies only when drive is velocity or spring");
+  const std::string hook = R"("bodies": [{"name": "hook", "motion": "fixed", "shapes": [{"shape": "box"}]}],)";
+  EXPECT_EQ(complaint(hook + R"("assemblies": [{"type": "chain", "end_body": "hook"}])").substr(0, 80),
+            "systems[0].model.assemblies[0].end_body: applies only when type is chain and end");
+  EXPECT_EQ(complaint(hook + R"("assemblies": [{"type": "chain", "end_held": true, "end_body": "hook"}])"), "");
+}
+
+}}  // namespace plenum
