@@ -43,6 +43,40 @@ TEST_P(RigidSolvers, ABlockSlidesAsCoulombSays) {
   }
 }
 
+TEST_P(RigidSolvers, GapsOfJointsAreTakenBack) {
+  JointSpec weld{.type = JointType::fixed, .body_b = "0", .anchor = Vec3(Real(-0.5), 0, 0)};
+  RigidScene scene = scene_of({.bodies = {validation::unit_box(0, 0, 0)}, .joints = {weld}}, GetParam());
+  scene.params.gravity.setZero();
+  scene.state.frames.x[0] = Vec3(Real(0.01), Real(-0.02), 0);
+  for (int k = 0; k < 30; ++k) scene.step();
+  EXPECT_LT(scene.state.frames.x[0].norm(), 1.1 * 0.0224 * std::pow(0.8, 30));
+  EXPECT_LT(scene.state.frames.v[0].norm(), 1e-3);
+}
+
+// A link of mass m and length l swings across a tension T with w^2 = 12 T / (m l).
+TEST_P(RigidSolvers, LoadedChainsHoldWhereAStepResolvesHowTheySwing) {
+  constexpr int links = 8;
+  constexpr double length = 0.2, load = 30;
+  rigid::Spec spec;
+  for (int k = 0; k <= links; ++k) {
+    BodySpec link = validation::box(Vec3(Real(0.02), Real(length / 2), Real(0.02)),
+                                    Vec3(0, Real(-length * (k + 0.5)), 0));
+    link.mass = Real(k < links ? 1 : load);
+    spec.bodies.push_back(link);
+    spec.joints.push_back({.type = JointType::ball,
+                           .body_a = k > 0 ? std::to_string(k - 1) : "",
+                           .body_b = std::to_string(k),
+                           .anchor = Vec3(0, Real(-length * k), 0)});
+  }
+  RigidScene scene = scene_of(spec, GetParam(), 1000);
+  // h w < 2 by a third.
+  const double h = 1.3 / std::sqrt(12 * (links + load) * g / length);
+  scene.state.frames.v[links / 2].x() = Real(0.01);
+  for (int k = 0; k < int(2 / h); ++k) scene.step(h);
+  const double reach = -double(scene.state.frames.x[links].y());
+  EXPECT_NEAR(reach, length * (links + 0.5), 2e-3 * length * links);
+}
+
 TEST_P(RigidSolvers, SpinningFrictionStopsABallThatSpins) {
   // Of pressure m g and I = 0.4 m r^2 the spin falls by c g / (0.4 r^2) a second, and stays 0.
   constexpr double c = 0.004, start = 8, rate = c * g / (0.4 * 0.1 * 0.1);  // 0.82 s

@@ -214,7 +214,8 @@ void Rigid::Params::describe(Describer& d) {
     {.doc =
          "of contacts and joints: soft_steps, sub-steps with soft contacts and joints solved directly; for "
          "comparison gauss_seidel, projected Gauss-Seidel on the whole step's velocities, or direct, a "
-         "complementarity problem for each island"});
+         "complementarity problem for each island; with these two, long or loaded chains need more "
+         "`world.substeps`, or their joints tear"});
   d("iterations", iterations, {.min = 1, .max = 10000, .doc = "of gauss_seidel"});
   d("substeps", substeps,
     {.min = 1, .max = 64, .doc = "parts of a step of soft_steps; more make stacks and joints stiffer"});
