@@ -27,11 +27,7 @@ AssemblySpec an(AssemblyType type) {
   a.type = type;
   a.name = "it";
   a.count = 7, a.rows = 4;
-  if (type == AssemblyType::card_house) a.half_extents = Vec3(Real(0.006), Real(0.17), Real(0.12));
-  if (type == AssemblyType::dominoes) {
-    a.half_extents = Vec3(Real(0.0125), Real(0.1), Real(0.05));
-    a.path = {Vec3(0, 0, 0), Vec3(1, 0, Real(0.3)), Vec3(Real(1.5), 0, 1)};
-  }
+  if (type == AssemblyType::dominoes) a.path = {Vec3(0, 0, 0), Vec3(1, 0, Real(0.3)), Vec3(Real(1.5), 0, 1)};
   return a;
 }
 
@@ -83,7 +79,7 @@ TEST(Assemblies, ChainsHoldOnToBodies) {
   AssemblySpec& chain = spec.assemblies[0];
   chain.position = Vec3(0, 5, 0);
   chain.end_held = true;
-  const Real length = Real(chain.count) * (2 * chain.half_extents.x() + chain.gap);
+  const Real length = Real(chain.count) * (2 * chain.completed().half_extents.x() + chain.completed().gap);
   rigid::BodySpec weight = test::ball(0.3, chain.position + Vec3(length, 0, 0));
   weight.name = "weight";
   spec.bodies.push_back(weight);
@@ -111,6 +107,62 @@ TEST(Assemblies, PathsHaveTwoPointsOrMore) {
   EXPECT_THROW(rigid::assemble(a, "assemblies[0].", whole), Error);
 }
 
+TEST(Assemblies, PathsHaveRoomForTheirDominoes) {
+  AssemblySpec a = an(AssemblyType::dominoes);
+  const Vec3 here(1, 0, 2);
+  a.path = {here, here};
+  EXPECT_EQ(
+      test::message(on_ground(a)),
+      "assemblies[0].path: has no length: its points are all the same (allowed: 0.15 m or more); draw it "
+      "longer, or lower count");
+  a.path = {here, here + Vec3(Real(0.125), 0, 0)};
+  EXPECT_EQ(test::message(on_ground(a)),
+            "assemblies[0].path: is too short for its dominoes to stand apart [m]: 0.125 (allowed: 0.15 m or "
+            "more); draw it longer, or lower count");
+  a.path = {here, here + Vec3(Real(0.15), 0, 0)};
+  EXPECT_EQ(test::message(on_ground(a)), "");
+  a.path.clear(), a.count = 1;
+  EXPECT_EQ(test::message(on_ground(a)), "");
+}
+
+TEST(Assemblies, LinksAreNoThickerThanLong) {
+  AssemblySpec a = an(AssemblyType::chain);
+  a.half_extents = Vec3(Real(0.25), Real(0.5), 1);
+  EXPECT_EQ(test::message(on_ground(a)),
+            "assemblies[0].half_extents: makes links thicker than they are long: [0.25, 0.5, 1] (allowed: a "
+            "radius, along y, of at most 0.25)");
+}
+
+TEST(Assemblies, OfDefaultsStandAndFallAsTheirKindDoes) {
+  // A house of four levels of default cards stands for two seconds.
+  {
+    RigidScene scene(on_ground(an(AssemblyType::card_house)));
+    const auto before = scene.poses();
+    for (int k = 0; k < 120; ++k) scene.step();
+    for (std::size_t i = 0; i < before.size(); ++i)
+      EXPECT_LT((scene.poses()[i].position - before[i].position).norm(), 0.01) << i;
+  }
+  // Default dominoes stand, and a pushed one fells all.
+  for (const bool pushed : {false, true}) {
+    AssemblySpec row = an(AssemblyType::dominoes);
+    row.path.clear();
+    RigidScene scene(on_ground(row));
+    if (pushed) scene.state.frames.w[1] = Vec3(0, 0, -4), scene.state.frames.v[1] = Vec3(Real(0.4), 0, 0);
+    for (int k = 0; k < 120; ++k) scene.step();
+    for (std::size_t i = 1; i < scene.poses().size(); ++i)
+      EXPECT_EQ((scene.poses()[i].rotation * Vec3::UnitY()).y() < 0.7, pushed) << i;
+  }
+  // A default bridge hangs between its banks.
+  AssemblySpec bridge = an(AssemblyType::bridge);
+  bridge.position = Vec3(0, 2, 0), bridge.end_held = true;
+  RigidScene scene(on_ground(bridge));
+  for (int k = 0; k < 240; ++k) scene.step();
+  for (std::size_t i = 1; i < scene.poses().size(); ++i) {
+    EXPECT_GT(scene.poses()[i].position.y(), 1.7) << i;
+    EXPECT_LT(scene.poses()[i].position.y(), 2.05) << i;
+  }
+}
+
 TEST(Assemblies, AreMadeOfNamedMaterialsButForWhatTheyGiveThemselves) {
   const rigid::Material oak{.name = "oak", .density = 700, .friction = Real(0.4), .restitution = Real(0.2)},
       felt{.name = "felt", .density = 200, .friction = Real(0.8), .rolling_resistance = Real(0.01)};
@@ -120,7 +172,7 @@ TEST(Assemblies, AreMadeOfNamedMaterialsButForWhatTheyGiveThemselves) {
     return RigidScene(spec);
   };
   AssemblySpec a = an(AssemblyType::pyramid);
-  const double volume = 8 * double(a.half_extents.prod());
+  const double volume = 8 * double(a.completed().half_extents.prod());
   const auto expect = [&](double density, Real friction, Real restitution, Real rolling) {
     const RigidScene scene = built(a);
     for (std::size_t k = 1; k < scene.model.colliders.size(); ++k) {

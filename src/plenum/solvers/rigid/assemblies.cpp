@@ -1,5 +1,7 @@
 #include "plenum/solvers/rigid/assemblies.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -126,12 +128,13 @@ std::pair<Vec3, Vec3> on_path(const std::vector<Vec3>& path, Real t) {
 }
 
 /// Evenly along the path, each across it.
-void dominoes(const AssemblySpec& a, Builder& build) {
+void dominoes(const AssemblySpec& a, const std::string& key, Builder& build) {
   const Vec3& e = a.half_extents;
   std::vector<Vec3> path = a.path;
   const Real pitch = 2 * e.x() + a.gap;
-  if (path.empty())
-    path = {Vec3(-pitch * Real(a.count - 1) / 2, 0, 0), Vec3(pitch * Real(a.count - 1) / 2, 0, 0)};
+  // Of one domino, too, a path that leads somewhere.
+  const Real half = pitch * Real(std::max(a.count - 1, 1)) / 2, start = a.count > 1 ? -half : 0;
+  if (path.empty()) path = {Vec3(start, 0, 0), Vec3(half, 0, 0)};
   // Lengths along the path, by chords of a small part of it.
   constexpr int parts = 256;
   const int steps = parts * (int(path.size()) - 1);
@@ -139,6 +142,14 @@ void dominoes(const AssemblySpec& a, Builder& build) {
   const auto at = [&](int k) { return on_path(path, Real(k) / parts); };
   for (int k = 1; k <= steps; ++k)
     length[std::size_t(k)] = length[std::size_t(k - 1)] + (at(k).first - at(k - 1).first).norm();
+  const Real room = 2 * e.x() * Real(a.count - 1);
+  if (!(length.back() > 0) || length.back() < room * Real(1 - 1e-5))
+    throw Error(Problem{.key = key + "path",
+                        .what = length.back() > 0 ? "is too short for its dominoes to stand apart [m]"
+                                                  : "has no length: its points are all the same",
+                        .value = length.back() > 0 ? fmt::format("{:.4g}", length.back()) : "",
+                        .allowed = room > 0 ? fmt::format("{:.4g} m or more", room) : "",
+                        .remedy = "draw it longer, or lower count"});
   for (int i = 0; i < a.count; ++i) {
     const Real s = a.count > 1 ? length.back() * Real(i) / Real(a.count - 1) : 0;
     const auto found = std::upper_bound(length.begin(), length.end() - 1, s);
@@ -198,16 +209,21 @@ void arch(const AssemblySpec& a, Builder& build) {
 }
 
 /// Links along x, the first one's end at the origin.
-void chain(const AssemblySpec& a, Builder& build) {
+void chain(const AssemblySpec& a, const std::string& key, Builder& build) {
+  if (a.half_extents.y() > a.half_extents.x())
+    throw Error(Problem{
+        .key = key + "half_extents",
+        .what = "makes links thicker than they are long",
+        .value = fmt::format("[{}, {}, {}]", a.half_extents.x(), a.half_extents.y(), a.half_extents.z()),
+        .allowed = fmt::format("a radius, along y, of at most {}", a.half_extents.x())});
   const Real length = 2 * a.half_extents.x() + a.gap;
   std::string last;
   for (int k = 0; k <= a.count; ++k) {
     const Vec3 between(length * Real(k), 0, 0);
     const bool is_start = k == 0, is_end = k == a.count;
-    const std::string next =
-        is_end ? a.end_body
-               : build.body(capsule(std::min(a.half_extents.y(), a.half_extents.x()), a.half_extents.x()),
-                            between + Vec3(length / 2, 0, 0));
+    const std::string next = is_end ? a.end_body
+                                    : build.body(capsule(a.half_extents.y(), a.half_extents.x()),
+                                                 between + Vec3(length / 2, 0, 0));
     if (is_start ? a.start_held : is_end ? a.end_held : true)
       build.joint(JointType::ball, is_start ? a.start_body : last, next, between);
     last = next;
@@ -311,7 +327,10 @@ void AssemblySpec::describe(Describer& d) {
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
   const auto is = [&](const char* text, AssemblyType kind) { return d.when("type", text, type == kind); };
   const auto bricks = [&](const char* text) { d("half_extents", half_extents, length(text)); };
-  const auto room = [&] { d("gap", gap, {.unit = "m", .min = 0, .max = 1e3, .doc = "between neighbours"}); };
+  const auto room = [&](const char* text) {
+    d("gap", gap, {.unit = "m", .min = 0, .max = 1e3, .doc = text});
+  };
+  const char* const narrow = "between neighbours; 0.001 if not given";
   const auto number = [&](const char* text, int most) {
     d("count", count, {.min = 1, .max = double(most), .doc = text});
   };
@@ -326,23 +345,26 @@ void AssemblySpec::describe(Describer& d) {
   if (is("wall", AssemblyType::wall)) {
     number("bricks in a course", 1000);
     d("rows", rows, {.min = 1, .max = 1000, .doc = "courses"});
-    bricks("half of each side of a brick"), room();
+    bricks("half of each side of a brick; 0.2 0.1 0.1 if not given"), room(narrow);
   }
   if (is("pyramid", AssemblyType::pyramid))
-    number("bricks in the lowest course", 1000), bricks("half of each side of a brick"), room();
+    number("bricks in the lowest course", 1000),
+        bricks("half of each side of a brick; 0.2 0.1 0.1 if not given"), room(narrow);
   if (is("dominoes", AssemblyType::dominoes)) {
     number("of them", 10000);
-    bricks("half their thickness, height and width"), room();
+    bricks("half their thickness, height and width; 0.0125 0.1 0.05 if not given");
+    room("between neighbours where there is no path; half their height if not given");
     d("path", path,
       {.unit = "m",
        .min = -1e4,
        .max = 1e4,
-       .doc = "points that they follow evenly, in its frame; none: straight along x",
+       .doc = "points that they follow evenly, in its frame, not nearer than they are thick; none: straight "
+              "along x",
        .max_count = 1000});
   }
   if (is("card_house", AssemblyType::card_house)) {
     d("rows", rows, {.min = 1, .max = 100, .doc = "levels"});
-    bricks("half the thickness, length and width of a card"), room();
+    bricks("half the thickness, length and width of a card; 0.006 0.17 0.12 if not given"), room(narrow);
     d("lean", lean,
       {.unit = "deg",
        .min = 5,
@@ -357,13 +379,17 @@ void AssemblySpec::describe(Describer& d) {
   }
   if (is("chain", AssemblyType::chain)) {
     number("links", 10000);
-    bricks("half the length of a link along x, and its radius along y"), room(), ends();
+    bricks("half the length of a link along x, and its radius along y; 0.2 0.1 if not given");
+    room(narrow), ends();
   }
   if (is("bridge", AssemblyType::bridge)) {
     number("planks", 1000);
     d("span", span, length("between its ends"));
     d("sag", sag, {.unit = "m", .min = 0, .max = 1e4, .doc = "of its middle"});
-    bricks("half the height and width of a plank; its length follows from the span"), room(), ends();
+    bricks(
+        "half the height and width of a plank along y and z, 0.04 0.5 if not given; its length follows from "
+        "the span");
+    room(narrow), ends();
   }
   if (is("ragdoll", AssemblyType::ragdoll)) d("height", height, length("of a standing person, facing z"));
   d("velocity", velocity, {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "of its bodies"});
@@ -380,6 +406,26 @@ void AssemblySpec::describe(Describer& d) {
   d("restitution", restitution, {.min = 0, .max = 1, .doc = "as of materials, if given, in place of theirs"});
   d("layer", layer, {.min = 0, .max = 31, .doc = "that its bodies are in"});
   d("palette", palette, {.min = -1, .max = 15, .doc = "which colour of the palette; -1: by turns"});
+}
+
+AssemblySpec AssemblySpec::completed() const {
+  AssemblySpec whole = *this;
+  if (half_extents.isZero(0)) switch (type) {
+      case AssemblyType::dominoes:
+        whole.half_extents = Vec3(Real(0.0125), Real(0.1), Real(0.05));
+        break;
+      case AssemblyType::card_house:
+        whole.half_extents = Vec3(Real(0.006), Real(0.17), Real(0.12));
+        break;
+      case AssemblyType::bridge:
+        whole.half_extents = Vec3(Real(0.2), Real(0.04), Real(0.5));
+        break;
+      default:
+        whole.half_extents = Vec3(Real(0.2), Real(0.1), Real(0.1));
+    }
+  // Half of what dominoes fall over, so that each strikes the next well above its middle.
+  if (gap == not_given) whole.gap = type == AssemblyType::dominoes ? whole.half_extents.y() : Real(1e-3);
+  return whole;
 }
 
 Index AssemblySpec::num_bodies() const {
@@ -407,7 +453,8 @@ Index AssemblySpec::num_joints() const {
   return count - 1 + Index(start_held) + Index(end_held);
 }
 
-void assemble(const AssemblySpec& assembly, const std::string& key, Spec& spec) {
+void assemble(const AssemblySpec& given, const std::string& key, Spec& spec) {
+  const AssemblySpec assembly = given.completed();
   if (assembly.path.size() == 1)
     throw Error(Problem{.key = key + "path", .what = "must be two points or more", .value = "1"});
   if (!assembly.material.empty()) material_named(spec, assembly.material, key + "material");
@@ -418,13 +465,13 @@ void assemble(const AssemblySpec& assembly, const std::string& key, Spec& spec) 
     case AssemblyType::pyramid:
       return pyramid(assembly, build);
     case AssemblyType::dominoes:
-      return dominoes(assembly, build);
+      return dominoes(assembly, key, build);
     case AssemblyType::card_house:
       return card_house(assembly, build);
     case AssemblyType::arch:
       return arch(assembly, build);
     case AssemblyType::chain:
-      return chain(assembly, build);
+      return chain(assembly, key, build);
     case AssemblyType::bridge:
       return bridge(assembly, build);
     case AssemblyType::ragdoll:

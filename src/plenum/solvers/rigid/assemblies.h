@@ -27,8 +27,8 @@ struct AssemblySpec {
   Vec3 rotation = Vec3::Zero();
   int count = 8;
   int rows = 6;
-  Vec3 half_extents = Vec3(Real(0.2), Real(0.1), Real(0.1));
-  Real gap = Real(1e-3);
+  Vec3 half_extents = Vec3::Zero();  ///< 0: the usual ones of its type
+  Real gap = not_given;
   std::vector<Vec3> path = {};
   Real lean = 20;
   Real radius = 1, thickness = Real(0.25), depth = Real(0.4);
@@ -45,6 +45,8 @@ struct AssemblySpec {
   int palette = -1;
   void describe(Describer& d);
 
+  /// With half_extents and gap, where they are not given, as is usual of its type.
+  AssemblySpec completed() const;
   Index num_bodies() const;
   Index num_joints() const;
 };
