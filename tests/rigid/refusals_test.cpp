@@ -89,9 +89,10 @@ TEST(RigidRefusals, LessFrictionAtRestThanInSliding) {
   body.friction = Real(0.2);
   EXPECT_EQ(message({.bodies = {body}}), "");
   rigid::Material felt{.name = "felt", .friction = Real(0.75), .static_friction = Real(0.5)};
-  EXPECT_EQ(message({.bodies = {cube()}, .materials = {felt}}),
-            "materials[0].static_friction: is below the friction of what slides: 0.5 (allowed: 0.75 or more); "
-            "leave it out where rest bears no more than sliding");
+  EXPECT_EQ(
+      message({.bodies = {cube()}, .materials = {felt}}),
+      "materials[0].static_friction: is below the friction of what slides: 0.5 (allowed: 0.75 or more); "
+      "leave it out where rest bears no more than sliding");
   // A body that takes another friction than its material takes what that bears at rest too, if it is less.
   felt.static_friction = Real(0.8);
   BodySpec rough = cube();
@@ -104,9 +105,10 @@ TEST(RigidRefusals, VelocitiesThatMotionOrLocksTake) {
   BodySpec body = cube();
   body.motion = Motion::fixed;
   body.velocity = Vec3(0, 1, 0);
-  EXPECT_EQ(message({.bodies = {body}}),
-            "bodies[0].velocity: is given to a body whose motion is fixed; write \"motion\": \"kinematic\" for "
-            "one that moves by its velocities");
+  EXPECT_EQ(
+      message({.bodies = {body}}),
+      "bodies[0].velocity: is given to a body whose motion is fixed; write \"motion\": \"kinematic\" for "
+      "one that moves by its velocities");
   body.motion = Motion::kinematic;
   EXPECT_EQ(message({.bodies = {body}}), "");
   for (const Motion motion : {Motion::dynamic, Motion::kinematic}) {
@@ -119,8 +121,9 @@ TEST(RigidRefusals, VelocitiesThatMotionOrLocksTake) {
   }
   BodySpec turning = cube();
   turning.angular_velocity = Vec3(0, 0, 1), turning.lock_turn_z = true;
-  EXPECT_EQ(message({.bodies = {turning}}),
-            "bodies[0].angular_velocity: is not 0 along an axis that lock_turn_z holds; leave one of both out");
+  EXPECT_EQ(
+      message({.bodies = {turning}}),
+      "bodies[0].angular_velocity: is not 0 along an axis that lock_turn_z holds; leave one of both out");
   turning.lock_turn_z = false, turning.motion = Motion::fixed;
   EXPECT_EQ(message({.bodies = {turning}}).substr(0, 28), "bodies[0].angular_velocity: ");
 }
@@ -128,14 +131,36 @@ TEST(RigidRefusals, VelocitiesThatMotionOrLocksTake) {
 TEST(RigidRefusals, TwoSourcesOfAMass) {
   BodySpec body = cube();
   body.density = 100, body.mass = 3;
-  EXPECT_EQ(message({.bodies = {body}}),
-            "bodies[0].density: is given, and mass too (allowed: one of both)");
+  EXPECT_EQ(message({.bodies = {body}}), "bodies[0].density: is given, and mass too (allowed: one of both)");
   body.mass = rigid::not_given;
   EXPECT_EQ(message({.bodies = {body}}), "");
   body.point_masses = {{.position = Vec3::Zero(), .mass = 1}};
   body.inertia = Vec3::Ones();
   EXPECT_EQ(message({.bodies = {body}}),
             "bodies[0].density: is given, and point_masses too (allowed: one of both)");
+}
+
+TEST(RigidRefusals, NamesThatCallTwoBodies) {
+  BodySpec grid = cube(), other = cube();
+  grid.name = "g", grid.count_x = 3;
+  other.position = Vec3(0, 5, 0);
+  const auto said = [&](const std::string& name, std::vector<rigid::AssemblySpec> assemblies = {}) {
+    other.name = name;
+    return message({.bodies = {grid, other}, .assemblies = std::move(assemblies)});
+  };
+  const std::string own = " (allowed: a name of its own, as joints find bodies by it)";
+  EXPECT_EQ(said("g"), "bodies[1].name: calls a body as another body is called: g" + own);
+  EXPECT_EQ(said("g[1]"), "bodies[1].name: calls a body as body 1 of `g` is called: g[1]" + own);
+  EXPECT_EQ(said("g[3]"), "");
+  EXPECT_EQ(said("1"), "bodies[1].name: calls a body as the body of that number is called: 1" + own);
+  EXPECT_EQ(said("3"), "");  // its own number
+  rigid::AssemblySpec row;
+  row.type = rigid::AssemblyType::pyramid, row.name = "g", row.count = 2, row.position = Vec3(20, 0, 0);
+  EXPECT_EQ(said("b", {row}), "assemblies[0].name: calls a body as body 0 of `g` is called: g[0]" + own);
+  row.name = "h";
+  EXPECT_EQ(said("b", {row}), "");
+  EXPECT_EQ(said("h[2]", {row}), "assemblies[0].name: calls a body as another body is called: h[2]" + own);
+  EXPECT_EQ(said("b", {row, row}), "assemblies[1].name: calls a body as another body is called: h[0]" + own);
 }
 
 TEST(RigidRefusals, WhatAppliesToNoDriveAndNoEndInSceneFiles) {
@@ -147,10 +172,12 @@ TEST(RigidRefusals, WhatAppliesToNoDriveAndNoEndInSceneFiles) {
   EXPECT_EQ(complaint(R"("bodies": [{"name": "a", "shapes": [{"shape": "box"}]}],
                          "joints": [{"type": "hinge", "body_b": "a", "motion": {"strength": 5}}])"),
             "systems[0].model.joints[0].motion.strength: applies only when drive is velocity or spring");
-  const std::string hook = R"("bodies": [{"name": "hook", "motion": "fixed", "shapes": [{"shape": "box"}]}],)";
+  const std::string hook =
+      R"("bodies": [{"name": "hook", "motion": "fixed", "shapes": [{"shape": "box"}]}],)";
   EXPECT_EQ(complaint(hook + R"("assemblies": [{"type": "chain", "end_body": "hook"}])").substr(0, 80),
             "systems[0].model.assemblies[0].end_body: applies only when type is chain and end");
-  EXPECT_EQ(complaint(hook + R"("assemblies": [{"type": "chain", "end_held": true, "end_body": "hook"}])"), "");
+  EXPECT_EQ(complaint(hook + R"("assemblies": [{"type": "chain", "end_held": true, "end_body": "hook"}])"),
+            "");
 }
 
 }}  // namespace plenum

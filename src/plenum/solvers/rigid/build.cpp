@@ -1,12 +1,12 @@
 // From specifications to bodies: mass properties, principal frames, colliders.
 #include <Eigen/Eigenvalues>
 #include <map>
-#include <set>
 #include <sstream>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/solid_mesh.h"
+#include "plenum/solvers/rigid/detail/body_names.h"
 #include "plenum/solvers/rigid/detail/broad.h"
 #include "plenum/solvers/rigid/detail/build_joints.h"
 #include "plenum/solvers/rigid/detail/build_shapes.h"
@@ -229,18 +229,13 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   model = {};
   state = {};
   int colour = 0;
-  std::set<std::string> names;
   check_materials(spec);
+  detail::check_names(given, spec);
   detail::ShapeBuilder builder(spec);
   const auto add_kind = [&](std::size_t k) {
     const BodySpec& body = spec.bodies[k];
     const auto key = [&](const std::string& rest) { return "bodies[" + std::to_string(k) + "]." + rest; };
     detail::check_body(body, key(""));
-    if (!body.name.empty() && !names.insert(body.name).second)
-      throw Error(Problem{.key = key("name"),
-                          .what = "is another body's too",
-                          .value = body.name,
-                          .allowed = "a name of its own, as joints find bodies by it"});
     // One body of the kind: shapes, mass, principal frame.
     std::vector<detail::BuiltShape> shapes;
     std::vector<Pose> placed;

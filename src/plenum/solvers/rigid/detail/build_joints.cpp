@@ -1,12 +1,10 @@
 #include "plenum/solvers/rigid/detail/build_joints.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numbers>
-#include <optional>
-#include <unordered_map>
 
 #include "plenum/base/error.h"
+#include "plenum/solvers/rigid/detail/body_names.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
@@ -21,52 +19,6 @@ using D3 = Vector3<double>;
 using Q = Quaternion<double>;
 
 constexpr double degree = std::numbers::pi / 180;
-
-std::optional<Index> whole_number(std::string_view text) {
-  Index value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-/// Bodies by name and number.
-class Names {
- public:
-  explicit Names(const Rigid::Spec& spec) {
-    for (const rigid::BodySpec& body : spec.bodies) {
-      const Index count = body.count_x * body.count_y * body.count_z;
-      if (!body.name.empty() && groups_.insert({body.name, {total_, count}}).second)
-        names_.push_back(body.name);
-      total_ += count;
-    }
-  }
-  /// -1 for the world.
-  Index find(const std::string& key, const std::string& text) const {
-    if (text.empty()) return -1;
-    if (const auto group = groups_.find(text); group != groups_.end()) return group->second.first;
-    const std::size_t bracket = text.find('[');
-    if (bracket != std::string::npos && text.back() == ']') {
-      const auto place = whole_number(std::string_view(text).substr(bracket + 1, text.size() - bracket - 2));
-      const auto group = groups_.find(text.substr(0, bracket));
-      if (place && group != groups_.end() && *place >= 0 && *place < group->second.count)
-        return group->second.first + *place;
-    }
-    if (const auto number = whole_number(text); number && *number >= 0 && *number < total_) return *number;
-    throw Error(Problem{.key = key,
-                        .what = "names no body",
-                        .value = text,
-                        .allowed = "a body's name, or 0 to " + std::to_string(total_ - 1),
-                        .nearest = nearest_name(text, names_)});
-  }
-
- private:
-  struct Group {
-    Index first, count;
-  };
-  std::unordered_map<std::string, Group> groups_;
-  std::vector<std::string> names_;
-  Index total_ = 0;
-};
 
 /// The joint's axes in the world: x along `axis`, y towards `second`, or any if that is parallel.
 Q axes_of(const JointSpec& spec, const std::string& key) {
@@ -174,7 +126,7 @@ Pose local(const Rigid::State& state, Index body, const D3& x, const Q& q) {
 }  // namespace
 
 void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& state) {
-  const Names names(spec);
+  const BodyNames names(spec);
   const auto add = [&](std::size_t k) {
     const JointSpec& s = spec.joints[k];
     const std::string key = "joints[" + std::to_string(k) + "].";
