@@ -49,6 +49,16 @@ TEST(Error, NearestNameToleratesTyposAndRefusesStrangers) {
   EXPECT_EQ(nearest_name("dmaping", names), "damping");
   EXPECT_EQ(nearest_name("Gravity", names), "gravity");
   EXPECT_EQ(nearest_name("colour", names), "");
+  // Words of other programs.
+  const std::vector<std::string> motions = {"dynamic", "kinematic", "fixed"},
+                                 forms = {"sphere", "box", "hull"},
+                                 keys = {"position", "rotation", "restitution"};
+  EXPECT_EQ(nearest_name("static", motions), "fixed");
+  EXPECT_EQ(nearest_name("cube", forms), "box");
+  EXPECT_EQ(nearest_name("Ball", forms), "sphere");
+  EXPECT_EQ(nearest_name("quaternion", keys), "rotation");
+  EXPECT_EQ(nearest_name("orientation", keys), "rotation");
+  EXPECT_EQ(nearest_name("static", keys), "");
   const std::vector<std::string> formats = {"obj", "ply", "vtu"};
   EXPECT_EQ(nearest_name("OBJ", formats), "obj");
   EXPECT_EQ(nearest_name("vtk", formats), "vtu");

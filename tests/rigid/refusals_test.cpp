@@ -180,4 +180,21 @@ TEST(RigidRefusals, WhatAppliesToNoDriveAndNoEndInSceneFiles) {
             "");
 }
 
+TEST(RigidRefusals, WordsOfOtherProgramsHaveAWordHere) {
+  const auto nearest = [](const std::string& body) {
+    const auto problems = check_scene_text(
+        "{\"systems\": [{\"type\": \"rigid\", \"name\": \"r\", \"model\": {\"bodies\": [{" + body + "}]}}]}",
+        "s.json");
+    return problems.empty() ? std::string() : problems[0].nearest + problems[0].remedy;
+  };
+  EXPECT_EQ(nearest(R"("motion": "static", "shapes": [{"shape": "box"}])"), "fixed");
+  EXPECT_EQ(nearest(R"("shapes": [{"shape": "cube"}])"), "box");
+  EXPECT_EQ(nearest(R"("shapes": [{"shape": "ball"}])"), "sphere");
+  EXPECT_EQ(nearest(R"("shapes": [{"shape": "box"}], "quaternion": [0, 0, 0, 1])"), "rotation");
+  EXPECT_EQ(nearest(R"("shapes": [{"shape": "box", "orientation": [0, 0, 0, 1]}])"), "rotation");
+  EXPECT_EQ(nearest(R"("shapes": [{"shape": "mesh", "mesh": "bunny.obj"}])"),
+            R"(write {"file": "bunny.obj"})");
+  EXPECT_EQ(nearest(R"("shapes": [{"shape": "mesh", "mesh": "torus"}])"), R"(write {"shape": "torus"})");
+}
+
 }}  // namespace plenum

@@ -80,6 +80,72 @@ bool has_word(std::string_view text, std::string_view part) {
   return false;
 }
 
+/// What other programs say, and what is said here.
+constexpr std::pair<const char*, const char*> other_words[] = {
+    {"static", "fixed"},
+    {"stationary", "fixed"},
+    {"weld", "fixed"},
+    {"cube", "box"},
+    {"cuboid", "box"},
+    {"block", "box"},
+    {"brick", "box"},
+    {"ball", "sphere"},
+    {"ball", "icosphere"},
+    {"sphere", "icosphere"},
+    {"pill", "capsule"},
+    {"ground", "plane"},
+    {"floor", "plane"},
+    {"halfspace", "plane"},
+    {"half_space", "plane"},
+    {"convex", "hull"},
+    {"convex_hull", "hull"},
+    {"polyhedron", "hull"},
+    {"trimesh", "mesh"},
+    {"triangle_mesh", "mesh"},
+    {"terrain", "height_field"},
+    {"heightmap", "height_field"},
+    {"revolute", "hinge"},
+    {"prismatic", "slider"},
+    {"spherical", "ball"},
+    {"point_to_point", "ball"},
+    {"cardan", "universal"},
+    {"spring", "distance"},
+    {"rod", "distance"},
+    {"6dof", "six_axes"},
+    {"d6", "six_axes"},
+    {"quaternion", "rotation"},
+    {"quaternion", "rotate"},
+    {"orientation", "rotation"},
+    {"orientation", "rotate"},
+    {"euler", "rotation"},
+    {"euler", "rotate"},
+    {"angles", "rotation"},
+    {"angles", "rotate"},
+    {"translation", "position"},
+    {"origin", "position"},
+    {"location", "position"},
+    {"size", "half_extents"},
+    {"dimensions", "half_extents"},
+    {"height", "half_height"},
+    {"bounciness", "restitution"},
+    {"elasticity", "restitution"},
+    {"geometry", "shapes"},
+    {"type", "motion"},
+    {"type", "shape"},
+    {"color", "palette"},
+    {"colour", "palette"},
+};
+
+/// The candidate that is the word here for what another program calls `name`.
+std::string word_for(std::string_view name, std::span<const std::string> candidates) {
+  for (const auto& [said, meant] : other_words) {
+    if (edit_distance(name, said) > 0) continue;
+    const auto found = std::find(candidates.begin(), candidates.end(), meant);
+    if (found != candidates.end()) return *found;
+  }
+  return {};
+}
+
 /// How well `candidate` explains `name`, the less the better: what kind of a slip it takes, and its edits.
 using Likeness = std::pair<int, int>;
 constexpr Likeness unlike = {99, 0};
@@ -115,7 +181,9 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
       best = now;
       nearest = candidate;
     }
-  return nearest;
+  if (best.first == 0) return nearest;
+  const std::string word = word_for(name, candidates);
+  return word.empty() ? nearest : word;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

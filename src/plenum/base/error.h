@@ -83,9 +83,10 @@ class Refusals {
 /// Edit distance with transpositions (Damerau 1964), for suggesting names. Bytes, case-insensitive.
 int edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate that `name` was most likely meant to be, or empty: one edit away; or that begins with
-/// `name`; or within a third of its letters (at least 2) and half of the longer; or that `name` begins with;
-/// or of which it is a whole word (`pins` of `cloth.pins.0`). Names of under three letters only by edits.
+/// The candidate that `name` was most likely meant to be, or empty: one edit away; or the word here for what
+/// other programs call `name` (`static` for `fixed`); or that begins with `name`; or within a third of its
+/// letters (at least 2) and half of the longer; or that `name` begins with; or of which it is a whole word
+/// (`pins` of `cloth.pins.0`). Names of under three letters only by edits.
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -319,6 +319,13 @@ void ObjectReader::mesh(const char* name, TriangleMesh& value, const Info& info)
   const auto given = take(name, info);
   if (!given) return;
   const std::string path = path_of(name);
+  if (given->kind() == JsonKind::string) {
+    Problem problem = problem_at(*given, path, "must be an object");
+    const auto kinds = names_of(MeshKind{});
+    const bool is_shape = std::find(kinds.begin(), kinds.end(), given->string()) != kinds.end();
+    problem.remedy = fmt::format("write {{\"{}\": {}}}", is_shape ? "shape" : "file", given->written());
+    return context_.add(std::move(problem));
+  }
   const std::size_t problems = context_.problems.size();
   MeshSource source;
   read_object(*given, path, context_, [&](Describer& d) { source.describe(d); });
