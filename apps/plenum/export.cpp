@@ -14,10 +14,12 @@ namespace {
 /// passing arrays, one after the other in the same memory.
 struct Points {
   std::vector<Vec3> x;  ///< [m] in the world
-  const Vec3* from;     ///< where they were first, perhaps for no longer than the call that showed them
+  const Vec3* from =
+      nullptr;  ///< where they were first, perhaps for no longer than the call that showed them
   std::vector<Index3> triangles;
   std::vector<Index4> tetrahedra;
   std::vector<Index2> lines;
+  std::vector<Index> bodies;  ///< which each point is fastened to, or empty
 };
 
 class Collector final : public DrawableSink {
@@ -25,6 +27,7 @@ class Collector final : public DrawableSink {
   std::deque<Points> sets;
 
   void triangles(const TriangleView& view) override {
+    if (view.body >= 0) return add_body(view);
     Points& points = set_of(view.x, [&](const Vec3& p) { return view.place(p); });
     points.triangles.insert(points.triangles.end(), view.triangles.begin(), view.triangles.end());
   }
@@ -39,6 +42,14 @@ class Collector final : public DrawableSink {
   }
 
  private:
+  /// Bodies share a set, however many there are: points that meet are not the same.
+  void add_body(const TriangleView& view) {
+    if (bodies_ == nullptr) bodies_ = &sets.emplace_back();
+    const auto first = static_cast<Index>(bodies_->x.size());
+    for (const Vec3& p : view.x) bodies_->x.push_back(view.place(p));
+    for (const Index3& t : view.triangles) bodies_->triangles.push_back(t + Index3::Constant(first));
+    bodies_->bodies.resize(bodies_->x.size(), view.body);
+  }
   Points& set_of(std::span<const Vec3> x) {
     return set_of(x, [](const Vec3& p) { return p; });
   }
@@ -48,12 +59,14 @@ class Collector final : public DrawableSink {
     placed.reserve(x.size());
     for (const Vec3& p : x) placed.push_back(place(p));
     for (Points& points : sets)
-      if (points.x == placed) return points;
+      if (points.bodies.empty() && points.x == placed) return points;
     Points& points = sets.emplace_back();
     points.x = std::move(placed);
     points.from = x.data();
     return points;
   }
+
+  Points* bodies_ = nullptr;
 };
 
 /// The fields of a system that have one value a particle, for sets of points that are particles, some in a
@@ -73,6 +86,7 @@ class ParticleFields final : public FieldVisitor {
   /// Of each set once, in the order in which they are shown; valid until the next call.
   std::vector<NamedArray> of(const Points& points) {
     const std::size_t n = points.x.size();
+    if (!points.bodies.empty()) return of_bodies(points.bodies);
     const std::size_t first = is_at(0, points.x, x_) && n == x_.size() ? 0 : offset_of(points.from);
     if (is_at(first, points.x, x_)) return rows(first, n);
     if (!is_at(next_rider_, points.x, riders_)) return {};
@@ -114,6 +128,20 @@ class ParticleFields final : public FieldVisitor {
     }
     return part;
   }
+  /// How the bodies move, at each of their points; `velocity` is that of the centre of mass.
+  std::vector<NamedArray> of_bodies(const std::vector<Index>& bodies) {
+    std::vector<NamedArray> part = {named_array("body", bodies)};
+    for (const NamedArray& a : arrays_) {
+      const bool tells = a.name == "velocity" || a.name == "angular_velocity";
+      if (!tells || a.type != scalar_type_of<Real>() || a.components != 3) continue;
+      const Vec3* const from = static_cast<const Vec3*>(a.data);
+      std::vector<Vec3>& values = of_points_.emplace_back();
+      values.reserve(bodies.size());
+      for (const Index body : bodies) values.push_back(from[body]);
+      part.push_back(named_array(a.name, values));
+    }
+    return part;
+  }
   /// Between the particles as the vertices are. What is no real number stays out.
   std::vector<NamedArray> riding(std::size_t first, std::size_t n) {
     std::vector<NamedArray> part;
@@ -137,6 +165,7 @@ class ParticleFields final : public FieldVisitor {
   std::span<const Vec3> x_;
   std::vector<NamedArray> arrays_;
   std::deque<std::vector<Real>> made_, between_;
+  std::deque<std::vector<Vec3>> of_points_;
   const TetEmbedding* riding_;
   std::vector<Vec3> riders_;  ///< [m] all that rides
   std::size_t next_rider_ = 0;

@@ -269,6 +269,53 @@ TEST_F(Program, ExportsLoseNothing) {
   EXPECT_GT(count("balls/a_00000.obj", "v "), count("balls/a-2_00000.obj", "v "));
 }
 
+TEST_F(Program, ExportsOfRigidBodiesAreOneFileAFrameWithTheirVelocities) {
+  const std::string scene = quoted(write("rigid.json", R"({"systems": [{"type": "rigid", "name": "r", "model":
+    {"bodies": [{"shapes": [{"shape": "box"}], "velocity": [1, 2, 3], "angular_velocity": [0, 0, 2], "count_x": 3},
+      {"motion": "fixed", "shapes": [{"shape": "sphere"}, {"shape": "box"}], "position": [0, -5, 0]}]}}]})"));
+  ASSERT_EQ(run("run " + scene + " --frames 1 --quiet --export vtu " + out("v")).status, 0);
+  std::set<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder / "v"))
+    files.insert(entry.path().filename().string());
+  EXPECT_EQ(files, (std::set<std::string>{"frames.pvd", "r_00000.vtu", "r_00001.vtu"}));
+  const std::string vtu = read(folder / "v" / "r_00000.vtu");
+  for (const char* name : {"body", "velocity", "angular_velocity"})
+    EXPECT_NE(vtu.find(std::string("Name=\"") + name + "\""), std::string::npos) << name;
+
+  ASSERT_EQ(run("run " + scene + " --frames 0 --quiet --export ply " + out("p")).status, 0);
+  const std::string text = read(folder / "p" / "r_00000.ply");
+  const std::size_t data = text.find("end_header\n") + 11;
+  std::istringstream header(text.substr(0, data));
+  std::size_t count = 0, row = 0, body = 0, velocity = 0, real = 4;
+  for (std::string line; std::getline(header, line) && !line.starts_with("element face");) {
+    std::sscanf(line.c_str(), "element vertex %zu", &count);
+    if (!line.starts_with("property ")) continue;
+    if (line.ends_with(" body")) body = row;
+    if (line.ends_with(" velocity_0")) velocity = row;
+    const bool is_double = line.starts_with("property double ");
+    if (is_double) real = 8;
+    row += is_double ? 8 : 4;
+  }
+  ASSERT_GE(text.size(), data + count * row);
+  std::set<std::int32_t> bodies;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::int32_t of = -1;
+    std::memcpy(&of, text.data() + data + i * row + body, 4);
+    bodies.insert(of);
+    for (std::size_t c = 0; c < 3; ++c) {
+      float single = 0;
+      double value = 0;
+      const char* const at = text.data() + data + i * row + velocity + c * real;
+      if (real == 4)
+        std::memcpy(&single, at, 4), value = double(single);
+      else
+        std::memcpy(&value, at, 8);
+      EXPECT_EQ(value, of < 3 ? double(c + 1) : 0.0);
+    }
+  }
+  EXPECT_EQ(bodies, (std::set<std::int32_t>{0, 1, 2, 3}));
+}
+
 TEST_F(Program, ExportsOfSoftBodiesHaveTheFieldsOfTheirParticles) {
   const std::string scene =
       quoted(write("soft.json", R"({"gravity": [0, 0, 0], "systems": [{"type": "springs",

@@ -44,6 +44,9 @@ struct TriangleView {
   /// of each system, neutral for obstacles.
   int palette = -1;
   ColourBy colour = {};
+  /// Of which body they are the surface: the item of the system's fields that are one a particle; -1: of
+  /// none.
+  Index body = -1;
 
   /// Where p of x is in the world.
   Vec3 place(const Vec3& p) const { return pose * Vec3(scale * p); }

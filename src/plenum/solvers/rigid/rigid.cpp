@@ -421,7 +421,8 @@ void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink)
                       .scale = model.meshes[k].scale,
                       .lasts = true,
                       .look = moves ? Look::body : Look::obstacle,
-                      .palette = model.palette[k]};
+                      .palette = model.palette[k],
+                      .body = c.body};
     if (moves && model.colour == rigid::Colour::speed) {
       const Frames& f = state.frames;
       speeds.clear();
