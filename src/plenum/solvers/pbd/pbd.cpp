@@ -63,7 +63,7 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model, const 
                    });
   w.bending = params.bending;
   w.places.assign(n, Place{});
-  w.x0.resize(n), w.v0.resize(n), w.before.resize(n);
+  w.x0.resize(n), w.v0.resize(n), w.gone.resize(n);
   w.incident = vertex_triangles(n, model.triangles);
   w.air.assign(model.triangles.size(), Vec3::Zero());
   w.revision = model.revision;
@@ -97,10 +97,9 @@ void predict(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& para
         Vec3 push = Vec3::Zero();
         if (air)
           for (const Index t : w.incident[i]) push += w.air[std::size_t(t)];
-        p.v[i] = kept * (p.v[i] + h * params.gravity + (inverse_mass / 3) * push);
+        p.v[i] = kept * p.v[i] + (h * params.gravity + (inverse_mass / 3) * push);
       }
-      w.before[i] = p.x[i];
-      const Vec3 x = p.x[i] + h * p.v[i];
+      const Vec3 x = w.gone[i] + h * p.v[i];
       w.places[i] = Place{{x.x(), x.y(), x.z()}, inverse_mass};
     }
   });
@@ -116,13 +115,27 @@ void sweep(PbdWorkspace& w, const detail::Projection& how) {
   w.distances.sweep(places, how);
 }
 
-void keep(Pbd::State& state, const PbdWorkspace& w, Real h) {
+/// Begins a step: where everything is.
+void begin(const Pbd::State& state, PbdWorkspace& w) {
+  const Particles& p = state.particles;
+  w.x0 = p.x, w.v0 = p.v;
+  for (std::size_t i = 0; i < p.size(); ++i)
+    w.places[i] = Place{{p.x[i].x(), p.x[i].y(), p.x[i].z()}, p.inverse_mass[i]};
+  const Place* const places = w.places.data();
+  w.plates.begin(places), w.angles.begin(places), w.rods.begin(places), w.volumes.begin(places);
+  w.distances.begin(places);
+  w.gone.assign(p.size(), Vec3::Zero());
+}
+
+void keep(Pbd::State& state, PbdWorkspace& w, Real h) {
   Particles& p = state.particles;
   parallel_for(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Place& place = w.places[i];
-      p.x[i] = Vec3(place.x[0], place.x[1], place.x[2]);
-      if (place.inverse_mass > 0) p.v[i] = (p.x[i] - w.before[i]) / h;
+      const Vec3 gone(place.x[0], place.x[1], place.x[2]);
+      if (place.inverse_mass > 0) p.v[i] = (gone - w.gone[i]) / h;
+      w.gone[i] = gone;
+      p.x[i] = w.x0[i] + gone;
     }
   });
 }
@@ -162,7 +175,6 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   Report report;
   if (!(dt > 0) || model.mass.empty()) return report;
   PbdWorkspace& w = prepare(workspace, model, params);
-  w.x0 = state.particles.x, w.v0 = state.particles.v;
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);
@@ -170,6 +182,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   detail::Projection how{.compliance_scale = 1 / (h * h)};
   if (params.method == Method::pbd) how = {.compliance_scale = 0, .part = params.stiffness};
   with_ready_threads([&] {
+    begin(state, w);
     for (int s = 0; s < params.substeps; ++s) {
       predict(model, state, params, w, h);
       w.plates.reset(), w.angles.reset(), w.rods.reset(), w.volumes.reset(), w.distances.reset();

@@ -11,9 +11,10 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
-/// A particle as constraints see it.
+/// A particle as constraints see it: how far it has gone since the step began. Positions themselves would be
+/// rounded by more than what a substep moves them: at 5 m and 1 ms, by half of a tenth of gravity's h^2 g.
 struct alignas(4 * sizeof(Real)) Place {
-  Real x[3];          ///< [m]
+  Real x[3];          ///< [m] since the step began
   Real inverse_mass;  ///< [1/kg]
 };
 
@@ -43,18 +44,26 @@ template <class C>
 struct alignas(64) ScalarPack {
   static constexpr int points = C::points;
   Index particle[points][wide];
+  Wide3 from_first[points - 1];  ///< [m] from the first particle to the others when the step began
   Wide rest[C::numbers];
   Wide compliance;  ///< alpha
   Wide multiplier;  ///< lambda, since the substep began
   unsigned lanes;   ///< bits of those that hold a constraint
 
   void reset() { multiplier = Wide{}; }
+  /// At the start of a step; places are positions [m].
+  void begin(const Place* places) {
+    const Wide3 first = gather_place(places, particle[0]).x;
+    for (int i = 1; i < points; ++i) from_first[i - 1] = gather_place(places, particle[i]).x - first;
+  }
   /// One projection of XPBD: dlambda = -(C + alpha~ lambda) / (sum_i w_i |g_i|^2 + alpha~), dx_i = w_i g_i
   /// dlambda, alpha~ = alpha / h^2. Source: Macklin, Mueller & Chentanez 2016, eqs. 17 and 18.
   [[gnu::always_inline]] void project(Place* places, const Projection& how) {
     WidePlace p[points];
     Wide3 x[points], g[points];
-    for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]), x[i] = p[i].x;
+    for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
+    x[0] = Wide3{};
+    for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
     const Wide error = C::value(x, rest, g);
     Wide response{};
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
@@ -83,19 +92,26 @@ template <int n>
 struct alignas(64) LinearPack {
   static constexpr int points = n;
   Index particle[points][wide];
+  Wide3 start;  ///< [m] the sum when the step began
   Wide weight[points];
   Wide compliance;
   Wide3 multiplier;
   unsigned lanes;
 
   void reset() { multiplier = Wide3{}; }
+  void begin(const Place* places) {
+    // Of differences: the weights' sum is zero but for rounding.
+    const Wide3 first = gather_place(places, particle[0]).x;
+    start = Wide3{};
+    for (int i = 1; i < points; ++i) start += weight[i] * (gather_place(places, particle[i]).x - first);
+  }
   [[gnu::always_inline]] void project(Place* places, const Projection& how) {
     WidePlace p[points];
-    Wide3 error{};
+    Wide3 error = start;
     Wide response{};
     for (int i = 0; i < points; ++i) {
       p[i] = gather_place(places, particle[i]);
-      error += weight[i] * p[i].x;
+      if (i > 0) error += weight[i] * (p[i].x - p[0].x);
       response += (weight[i] * weight[i]) * p[i].inverse_mass;
     }
     const Wide soft = fill(how.compliance_scale) * compliance;
@@ -144,6 +160,13 @@ class Batch {
       }
       starts_.push_back(packs_.size());
     }
+  }
+
+  /// At the start of a step; places are positions [m].
+  void begin(const Place* places) {
+    parallel_for(packs_.size(), 64, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k) packs_[k].begin(places);
+    });
   }
 
   void reset() {

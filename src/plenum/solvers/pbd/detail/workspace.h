@@ -17,8 +17,8 @@ struct PbdWorkspace {
   detail::RodBatch rods;
   detail::VolumeBatch volumes;
   AlignedVector<detail::Place> places;  ///< [N]
+  std::vector<Vec3> gone;               ///< [N] m since the step began, where the substep began
   std::vector<Vec3> x0, v0;             ///< [N] m, m/s where the step began
-  std::vector<Vec3> before;             ///< [N] m where the substep began
   Rows incident;                        ///< triangles of each particle
   std::vector<Vec3> air;                ///< [T] N s
   CurlNoise eddies;

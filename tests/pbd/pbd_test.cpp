@@ -1,0 +1,170 @@
+// Position-based dynamics: closed forms of XPBD and PBD, conservation, determinism, resuming.
+#include "plenum/solvers/pbd/pbd.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "plenum/base/parallel.h"
+#include "plenum/world/world.h"
+
+namespace plenum { namespace {
+
+constexpr double eps = std::numeric_limits<Real>::epsilon();
+
+struct Bodies {
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::Params params = {};
+  Pbd::Workspace workspace = {};
+
+  explicit Bodies(const PbdPart& part) : Bodies(std::vector{part}) {}
+  explicit Bodies(const std::vector<PbdPart>& parts) {
+    Pbd::build({.parts = parts}, model, state);
+    params.air_density = 0;
+  }
+  Report step(Real dt = Real(1) / 60) { return Pbd::step(model, state, params, workspace, dt); }
+};
+
+/// `count` masses of 1 kg on springs of 1000 N/m in a row, hanging from the first particle.
+Bodies hanging_chain(int count) {
+  PbdPart rope{.type = PbdPart::Type::rope};
+  rope.from = Vec3::Zero(), rope.to = Vec3(0, Real(-count), 0);
+  rope.segments = count;
+  rope.stretch_compliance = Real(1e-3);
+  rope.pins.resize(1);
+  rope.pins[0].where = ParticlePin::Where::first;
+  Bodies bodies(rope);
+  for (std::size_t i = 0; i < bodies.model.mass.size(); ++i) {
+    bodies.model.mass[i] = 1;
+    if (i > 0) bodies.state.particles.inverse_mass[i] = 1;
+  }
+  Pbd::update(bodies.model);
+  return bodies;
+}
+
+double extension(const Bodies& bodies) {
+  return -double(bodies.state.particles.x.back().y()) - double(bodies.model.edges.size());
+}
+
+// One mass on a spring takes the steps of implicit Euler for any number of sweeps: (1 + w^2 h^2) v1 = v0 - h
+// (g + w^2 x0). Source: Macklin, Mueller & Chentanez 2016; tests/../validation/reference/xpbd.csv.
+TEST(Pbd, AMassOnASpringTakesImplicitEulersSteps) {
+  for (const int iterations : {1, 2, 10, 50}) {
+    Bodies bodies = hanging_chain(1);
+    bodies.params.substeps = 1, bodies.params.iterations = iterations;
+    double x = 0, v = 0;
+    const double h = 1.0 / 60, k = 1000;
+    for (int step = 0; step < 120; ++step) {
+      v = (v - h * (9.81 + k * x)) / (1 + k * h * h), x += h * v;
+      bodies.step();
+      EXPECT_NEAR(-extension(bodies), x, sizeof(Real) == 4 ? 2e-6 : 1e-12) << step;
+    }
+  }
+}
+
+// The static extension of n springs in series is sum_i (n - i + 1) m g / k; it does not depend on the step.
+TEST(Pbd, AHangingChainStretchesByItsCompliance) {
+  for (const int n : {5, 20})
+    for (const Real dt : {Real(1) / 60, Real(1) / 120}) {
+      Bodies bodies = hanging_chain(n);
+      bodies.params.substeps = int(std::ceil(double(dt) / 1e-3)), bodies.params.damping = 4;
+      const double wanted = n * (n + 1) / 2 * 9.81e-3;
+      for (int k = 0; k < int(20 / dt); ++k) bodies.step(dt);
+      EXPECT_NEAR(extension(bodies), wanted, 1e-3 * wanted) << n << " " << dt;
+    }
+}
+
+// Classic PBD leaves (1 - k)^n of an error after n sweeps. Source: Mueller et al. 2007, section 3.3.
+TEST(Pbd, ClassicStiffnessLeavesAPartOfTheError) {
+  for (const int iterations : {1, 2, 5, 10}) {
+    Bodies bodies = hanging_chain(1);
+    bodies.params.method = Pbd::Method::pbd;
+    bodies.params.stiffness = Real(0.5);
+    bodies.params.substeps = 1, bodies.params.iterations = iterations;
+    bodies.params.gravity.setZero();
+    bodies.state.particles.x[1].y() -= 1;
+    bodies.step();
+    EXPECT_NEAR(extension(bodies), std::pow(0.5, iterations), 4 * eps);
+  }
+}
+
+std::vector<PbdPart> one_of_each() {
+  PbdPart cloth{.type = PbdPart::Type::cloth};
+  cloth.cells_x = 9, cloth.cells_z = 7;
+  cloth.bending_stiffness = Real(0.01);
+  PbdPart bar{.type = PbdPart::Type::bar};
+  bar.cells_x = 5, bar.cells_y = bar.cells_z = 2;
+  bar.position = Vec3(0, 3, 0);
+  PbdPart rope{.type = PbdPart::Type::rope};
+  rope.bending_stiffness = Real(0.1);
+  rope.position = Vec3(0, -2, 0);
+  return {cloth, bar, rope};
+}
+
+// What is inside keeps the momentum of the whole, and, of each projection, its turning about any point.
+TEST(Pbd, MomentumStays) {
+  for (const Pbd::Bending bending : {Pbd::Bending::isometric, Pbd::Bending::dihedral})
+    for (const PbdPart& part : one_of_each()) {
+      Bodies bodies(part);
+      bodies.params.gravity.setZero();
+      bodies.params.bending = bending;
+      const auto sums = [&] {
+        std::pair<Vector3<double>, double> out{Vector3<double>::Zero(), 0};
+        for (std::size_t i = 0; i < bodies.model.mass.size(); ++i) {
+          const Vector3<double> p = double(bodies.model.mass[i]) * bodies.state.particles.v[i].cast<double>();
+          out.first += p, out.second += p.norm();
+        }
+        return out;
+      };
+      // Some disorder to be settled.
+      for (std::size_t i = 0; i < bodies.state.particles.size(); ++i)
+        bodies.state.particles.v[i] = Vec3(Real(std::sin(12.0 * double(i))), Real(std::cos(7.0 * double(i))),
+                                           Real(std::sin(5.0 * double(i))));
+      const auto before = sums();
+      for (int k = 0; k < 5; ++k) bodies.step();
+      // Velocities are differences of positions [m] over h.
+      const double rounding = 8 * eps * 4 * 600;
+      double mass = 0;
+      for (const Real m : bodies.model.mass) mass += double(m);
+      EXPECT_LT((sums().first - before.first).norm(), rounding * mass + 100 * eps * before.second);
+    }
+}
+
+TEST(Pbd, TheSameForAnyNumberOfThreads) {
+  const auto run = [](int threads) {
+    World world;
+    Bodies bodies(one_of_each());
+    world.add<Pbd>("bodies", bodies.model, bodies.state, bodies.params);
+    with_threads(threads, [&] {
+      for (int k = 0; k < 30; ++k) world.step_frame();
+    });
+    return world.hash();
+  };
+  const auto one = run(1);
+  for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(run(threads), one) << threads;
+}
+
+TEST(Pbd, PoisonedWorkspacesChangeNothing) {
+  Bodies a(one_of_each()), b(one_of_each());
+  for (int k = 0; k < 20; ++k) {
+    a.step(), b.step();
+    b.workspace = {};
+  }
+  EXPECT_EQ(a.state.particles.x, b.state.particles.x);
+}
+
+// Finite for every step and stiffness, and when all begins inside out.
+TEST(Pbd, StaysFinite) {
+  for (const Real dt : {Real(1e-3), Real(0.02), Real(0.05)})
+    for (const Real compliance : {Real(0), Real(1e-6), Real(1), Real(1e6)}) {
+      std::vector<PbdPart> parts = one_of_each();
+      for (PbdPart& part : parts) part.stretch_compliance = part.volume_compliance = compliance;
+      Bodies bodies(parts);
+      for (Vec3& x : bodies.state.particles.x) x = -x;
+      for (int k = 0; k < 100; ++k) bodies.step(dt);
+      for (const Vec3& x : bodies.state.particles.x) ASSERT_TRUE(x.allFinite());
+    }
+}
+
+}}  // namespace plenum
