@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "plenum/base/parallel.h"
 #include "plenum/solvers/pbd/detail/workspace.h"
@@ -178,6 +179,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);
+  w.supports.take(std::exchange(w.offered, {}));
   const Real h = dt / Real(params.substeps);
   detail::Projection how{.compliance_scale = 1 / (h * h)};
   if (params.method == Method::pbd) how = {.compliance_scale = 0, .part = params.stiffness};
@@ -186,10 +188,16 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     for (int s = 0; s < params.substeps; ++s) {
       predict(model, state, params, w, h);
       w.plates.reset(), w.angles.reset(), w.rods.reset(), w.volumes.reset(), w.distances.reset();
-      for (int k = 0; k < params.iterations; ++k) sweep(w, how);
+      if (!w.supports.empty()) w.struck = state.particles.v, w.supports.begin_substep();
+      for (int k = 0; k < params.iterations; ++k) {
+        sweep(w, how);
+        w.supports.hold(w.places, w.gone, Real(s + 1) * h, h);
+      }
       keep(state, w, h);
+      w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
     }
   });
+  w.supports.take({});
   report.iterations = params.substeps * params.iterations;
   // Rounding must not let held particles drift from their pins.
   for (std::size_t p = 0; p < model.pinned.size(); ++p) {
@@ -200,6 +208,11 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   }
   measure(model, state, report);
   return report;
+}
+
+void Pbd::rest_on(Workspace& workspace, std::span<Support> supports) {
+  if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
+  workspace.impl->offered = supports;
 }
 
 Real Pbd::strain(const Model& model, const State& state, std::size_t edge) {

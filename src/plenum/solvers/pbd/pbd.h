@@ -137,6 +137,8 @@ struct Pbd {
   static Samples samples(const Model& model, const State& state, const Params& params,
                          const Workspace& workspace);
   static void absorb(const Model& model, State& state, std::span<const SampleImpulse> impulses);
+  static bool takes_supports(const Params&) { return true; }
+  static void rest_on(Workspace& workspace, std::span<Support> supports);
 };
 
 constexpr std::array<const char*, 2> names_of(Pbd::Method) {

@@ -1,9 +1,11 @@
 #pragma once
 // Scratch memory of position-based steps.
+#include <span>
 #include <vector>
 
 #include "plenum/geometry/adjacency.h"
 #include "plenum/solvers/pbd/detail/packs.h"
+#include "plenum/solvers/pbd/detail/supports.h"
 #include "plenum/solvers/pbd/pbd.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -22,6 +24,9 @@ struct PbdWorkspace {
   Rows incident;                        ///< triangles of each particle
   std::vector<Vec3> air;                ///< [T] N s
   CurlNoise eddies;
+  std::span<Support> offered;  ///< to the next step
+  PbdSupports supports;
+  std::vector<Vec3> struck;  ///< [N] m/s before the substep's sweeps, for what bounces
 };
 
 /// Impulses [N s] of the air on triangles in h [s], w.air; free pieces are never pushed past its velocity.

@@ -1,0 +1,86 @@
+// Particles on solids: planes that the world offers before a step, held to in every substep.
+#include <cmath>
+
+#include "plenum/solvers/pbd/detail/workspace.h"
+#include "plenum/state/bounce.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+constexpr std::size_t supports_per_block = 256;
+
+/// f(first, last) for ranges of supports that begin and end with those of one sample.
+template <class F>
+void each_sample(std::span<const Support> supports, F&& f) {
+  parallel_for(supports.size(), supports_per_block, [&](std::size_t begin, std::size_t end) {
+    const auto at_border = [&](std::size_t s) {
+      while (s > 0 && s < supports.size() && supports[s].sample == supports[s - 1].sample) ++s;
+      return s;
+    };
+    f(at_border(begin), at_border(end));
+  });
+}
+
+}  // namespace
+
+void PbdSupports::take(std::span<Support> offered) {
+  supports_ = offered;
+  pushed_.assign(offered.size(), 0);
+  rubbed_.assign(offered.size(), Vec3::Zero());
+}
+
+void PbdSupports::begin_substep() {
+  std::fill(pushed_.begin(), pushed_.end(), Real(0));
+  std::fill(rubbed_.begin(), rubbed_.end(), Vec3::Zero());
+}
+
+void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> gone, Real since, Real h) {
+  each_sample(supports_, [&](std::size_t first, std::size_t last) {
+    for (std::size_t s = first; s < last; ++s) {
+      const Support& support = supports_[s];
+      const auto i = static_cast<std::size_t>(support.sample);
+      detail::Place& place = places[i];
+      if (place.inverse_mass == 0) continue;
+      const Vec3& n = support.normal;
+      Vec3 x(place.x[0], place.x[1], place.x[2]);
+      const Real open = support.gap + n.dot(x) - since * n.dot(support.velocity);
+      // No more is taken back than was given.
+      const Real push = std::max(-open, -pushed_[s]);
+      if (push == 0 && pushed_[s] == 0) continue;
+      pushed_[s] += push;
+      x += push * n;
+      // What has slid in the substep, within Coulomb's bound on all that friction takes back in it. Source:
+      // Macklin, Mueller, Chentanez & Kim 2014, "Unified particle physics for real-time applications",
+      // eq. 24.
+      const Vec3 way = x - gone[i] - h * support.velocity, slid = way - n.dot(way) * n;
+      Vec3 rub = rubbed_[s] - slid;
+      const Real bound = support.friction * pushed_[s], length = rub.norm();
+      if (length > bound) rub *= length > 0 ? bound / length : Real(0);
+      x += rub - rubbed_[s];
+      rubbed_[s] = rub;
+      for (int c = 0; c < 3; ++c) place.x[c] = x[c];
+    }
+  });
+}
+
+void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
+                         std::span<const Real> inverse_mass, Real h) {
+  each_sample(supports_, [&](std::size_t first, std::size_t last) {
+    for (std::size_t s = first; s < last; ++s) {
+      Support& support = supports_[s];
+      if (!(pushed_[s] > 0)) continue;
+      const auto i = static_cast<std::size_t>(support.sample);
+      const Real mass = 1 / inverse_mass[i];
+      support.impulse += (mass / h) * (pushed_[s] * support.normal + rubbed_[s]);
+      const Real approach = -support.normal.dot(before[i] - support.velocity);
+      if (!bounces(approach, support.restitution, h)) continue;
+      const Real now = support.normal.dot(v[i] - support.velocity);
+      const Real change = support.restitution * approach - now;
+      if (change <= 0) continue;
+      v[i] += change * support.normal;
+      support.impulse += mass * change * support.normal;
+    }
+  });
+}
+
+}  // namespace plenum::inline PLENUM_ABI
