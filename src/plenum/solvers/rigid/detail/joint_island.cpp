@@ -16,6 +16,11 @@ using JointAxis = Rigid::JointAxis;
 /// Part of the diagonal added to it, for loops whose rows depend on each other: of the impulses that do the
 /// same the smallest act. What joints give for it is this part of their load's free fall in a sub-step.
 constexpr double regularization = 1e-7;
+/// The same for joints of bodies with locked axes, of the diagonal as it would be without locks: a led body
+/// and a lock may want what cannot be, and close to where they bar each other a small way asks for any speed.
+/// With this, a lever l that is left gives l / (l^2 + 0.01) of the leader's speed: at most five times as
+/// much.
+constexpr double locked_regularization = 1e-2;
 constexpr int most_revisions = 6;  ///< of all rows at once
 constexpr int most_single = 20;    ///< and then of one row each
 
@@ -132,6 +137,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
     body.moves = moves(index);
     body.fixed = index < 0 || model.motion[std::size_t(index)] == rigid::Motion::fixed;
     if (body.moves) {
+      body.locks = model.locks[std::size_t(index)];
       body.inertia = model.inertia[std::size_t(index)].template cast<double>();
       body.inverse_moments = body.inertia.cwiseInverse();
       body.gyrates = body.inertia.maxCoeff() - body.inertia.minCoeff() > 1e-5 * body.inertia.maxCoeff();
@@ -152,6 +158,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
     joint.winds = first_to_wind(of);
     joint.is_span = of.type == rigid::JointType::distance || of.type == rigid::JointType::rope;
     has_spans_ |= joint.is_span;
+    joint.is_locked = (bodies_[std::size_t(joint.a)].locks | bodies_[std::size_t(joint.b)].locks) != 0;
     joint.is_mouse = of.type == rigid::JointType::mouse && has_drive(of.axes[0]);
     for (std::size_t r = 0; r < 6; ++r) {
       const JointAxis& axis = of.axes[r];
@@ -177,6 +184,10 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
   change_.assign(std::size_t(n), Vector::Zero());
   value_ = rate_ = before_ = given_ = change_;
   start_.resize(bodies_.size()), kept_.resize(bodies_.size());
+  const auto is_locked = [](const Joint& j) { return j.is_locked; };
+  const auto is_led = [](const Body& b) { return !b.moves && !b.fixed; };
+  may_conflict_ = std::any_of(joints_.begin(), joints_.end(), is_locked) &&
+                  std::any_of(bodies_.begin(), bodies_.end(), is_led);
   has_loops_ = n > std::count_if(bodies_.begin(), bodies_.end(), [](const Body& b) { return b.moves; });
   if constexpr (general) full_ = joints_;
 }
@@ -217,6 +228,10 @@ void JointIsland<D>::load(const SolverBodies& bodies) {
     const BodyVelocity& from = bodies.velocity[std::size_t(body.index < 0 ? bodies.world() : body.index)];
     body.v = D3(double(from.v[0]), double(from.v[1]), double(from.v[2]));
     body.w = D3(double(from.w[0]), double(from.w[1]), double(from.w[2]));
+    for (int c = 0; c < 3 && body.locks != 0; ++c) {
+      if (body.locks >> c & 1) body.v[c] = 0;
+      if (body.locks >> (3 + c) & 1) body.w[c] = 0;
+    }
   }
 }
 
@@ -295,7 +310,7 @@ void JointIsland<D>::push(const Joint& j, const Vector& impulse) {
     linear = j.n * impulse;
   else
     linear = impulse;
-  a.v -= a.inverse_mass * linear, b.v += b.inverse_mass * linear;
+  a.v -= a.mobility.cwiseProduct(linear), b.v += b.mobility.cwiseProduct(linear);
   a.w -= j.push_a * impulse, b.w += j.push_b * impulse;
 }
 
@@ -323,6 +338,7 @@ void JointIsland<D>::update(const JointScene& scene) {
     if (!body.moves) continue;
     const BodyInertia& inertia = scene.bodies.inertia[i];
     body.inverse_mass = double(inertia.inverse_mass);
+    for (int c = 0; c < 3; ++c) body.mobility[c] = body.locks >> c & 1 ? 0 : body.inverse_mass;
     const Real* k = inertia.inverse;
     body.inverse_inertia << k[0], k[3], k[4], k[3], k[1], k[5], k[4], k[5], k[2];
   }
@@ -361,6 +377,20 @@ void JointIsland<D>::update(const JointScene& scene) {
 }
 
 template <int D>
+double JointIsland<D>::give_of_locked(const Body& a, const Body& b, const Joint& j, int r) const {
+  const auto turns = [](const Body& body, const D3& on) {
+    return body.moves ? body.inverse_moments.maxCoeff() * on.squaredNorm() : 0;
+  };
+  D3 n = D3::Unit(r % 3), on_a, on_b;
+  if constexpr (general)
+    n = j.n.col(r), on_a = j.on_a.col(r), on_b = j.on_b.col(r);
+  else
+    on_a = j.arm_a.cross(n), on_b = j.arm_b.cross(n);
+  return locked_regularization *
+         ((a.inverse_mass + b.inverse_mass) * n.squaredNorm() + turns(a, on_a) + turns(b, on_b));
+}
+
+template <int D>
 void JointIsland<D>::factorize(const JointScene& scene) {
   for (std::size_t k = 0; k < joints_.size(); ++k) {
     Joint& j = joints_[k];
@@ -373,10 +403,13 @@ void JointIsland<D>::factorize(const JointScene& scene) {
         if (is_active(j.status[r])) continue;
         for (Rows* rows : {&j.n, &j.on_a, &j.on_b, &j.push_a, &j.push_b}) rows->col(r).setZero();
       }
-      block.noalias() = (a.inverse_mass + b.inverse_mass) * (j.n.transpose() * j.n);
+      if (j.is_locked)
+        block.noalias() = j.n.transpose() * (a.mobility + b.mobility).asDiagonal() * j.n;
+      else
+        block.noalias() = (a.inverse_mass + b.inverse_mass) * (j.n.transpose() * j.n);
       find_softness(scene, j);
     } else {
-      block = (a.inverse_mass + b.inverse_mass) * Eigen::Matrix3d::Identity();
+      block = (a.mobility + b.mobility).asDiagonal();
       add_cross_times(1, j.arm_a, j.push_a, block);
       add_cross_times(1, j.arm_b, j.push_b, block);
     }
@@ -385,7 +418,7 @@ void JointIsland<D>::factorize(const JointScene& scene) {
       block.noalias() += j.on_b.transpose() * j.push_b;
     }
     for (int r = 0; r < D; ++r) {
-      j.give[r] = regularization * block(r, r);
+      j.give[r] = j.is_locked ? give_of_locked(a, b, j, r) : regularization * block(r, r);
       block(r, r) += j.give[r];
       if constexpr (general) block(r, r) = is_active(j.status[r]) ? block(r, r) + j.soft[r] : 1;
     }
@@ -394,15 +427,18 @@ void JointIsland<D>::factorize(const JointScene& scene) {
   for (const Shared& s : shared_) {
     const Joint &l = joints_[std::size_t(s.later)], &e = joints_[std::size_t(s.earlier)];
     auto& block = factors_.lower[std::size_t(s.block)];
-    const double mass = s.sign * bodies_[std::size_t(s.body)].inverse_mass;
+    const D3 mass = s.sign * bodies_[std::size_t(s.body)].mobility;
     const Rows& pushed = s.earlier_b ? e.push_b : e.push_a;
     if constexpr (general) {
       const Rows& on = s.later_b ? l.on_b : l.on_a;
       block.noalias() += s.sign * (on.transpose() * pushed);
-      block.noalias() += mass * (l.n.transpose() * e.n);
+      if (bodies_[std::size_t(s.body)].locks != 0)
+        block.noalias() += l.n.transpose() * mass.asDiagonal() * e.n;
+      else
+        block.noalias() += mass.x() * (l.n.transpose() * e.n);
     } else {
       add_cross_times(s.sign, s.later_b ? l.arm_b : l.arm_a, pushed, block);
-      block.diagonal().array() += mass;
+      block.diagonal() += mass;
     }
   }
   factors_.factorize(pattern_);

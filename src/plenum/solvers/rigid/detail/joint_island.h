@@ -84,6 +84,9 @@ class JointIsland {
   void collect();
   void store(double dt, Rigid::Joints& out) const;
   bool has_bounds() const { return has_bounds_; }
+  /// Whether what leads its bodies and their locked axes may want what cannot be: of speeds that close gaps
+  /// the next sub-step then takes none back.
+  bool may_conflict() const { return may_conflict_; }
   /// Since start(); bodies in joints sleep and wake together.
   bool sleeps() const { return sleeps_; }
 
@@ -99,7 +102,9 @@ class JointIsland {
     D3 turn = D3::Zero();         ///< [rad] by which it will turn in the sub-step
     double sine = 1, cosine = 1;  ///< sin |turn| / |turn|, (1 - cos |turn|) / |turn|^2
     double inverse_mass = 0;
-    double stiffness = 0;  ///< h^2 k / I of the stiffness k [N m/rad] that its joints' tension gives it
+    D3 mobility = D3::Zero();  ///< [1/kg] along the axes of the world; of locked ones 0, of others the above
+    std::uint8_t locks = 0;    ///< Rigid::Model::locks
+    double stiffness = 0;      ///< h^2 k / I of the stiffness k [N m/rad] that its joints' tension gives it
     Eigen::Matrix3d inverse_inertia = Eigen::Matrix3d::Zero();
   };
   struct Joint {
@@ -124,6 +129,7 @@ class JointIsland {
     bool has_bounds = false;
     bool is_mouse = false, is_span = false;
     bool has_springs = false, is_spring[6] = {};
+    bool is_locked = false;  ///< a body of it has locked axes
   };
   struct Shared {
     Index block, later, earlier, body;
@@ -167,6 +173,8 @@ class JointIsland {
   Vector rate(const Joint& joint) const;
   void push(const Joint& joint, const Vector& impulse);
   D3 ahead(const Body& body, const D3& arm) const;
+  /// [1/kg] that a row of a joint of bodies with locks gives.
+  double give_of_locked(const Body& a, const Body& b, const Joint& joint, int row) const;
 
   std::vector<Body> bodies_;
   std::vector<Joint> joints_;  ///< in the order of elimination
@@ -179,6 +187,7 @@ class JointIsland {
   std::vector<Eigen::Matrix<double, 6, 1>> start_, kept_;  ///< [bodies] velocities
   bool has_bounds_ = false, has_drives_ = false, has_springs_ = false;
   bool is_heavier_ = false;  ///< a body, by find_stiffness()
+  bool may_conflict_ = false;
   bool sleeps_ = false;
   bool has_spans_ = false;   ///< rods or ropes
   bool has_pushed_ = false;  ///< push_drives(), in this sub-step

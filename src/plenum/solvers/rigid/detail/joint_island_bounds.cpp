@@ -107,8 +107,8 @@ double JointIsland<D>::work_of_springs() {
     const Joint& full = full_[k];
     const D3 linear = full.n * own;
     auto &a = start_[std::size_t(j.a)], &b = start_[std::size_t(j.b)];
-    a.template head<3>() -= bodies_[std::size_t(j.a)].inverse_mass * linear;
-    b.template head<3>() += bodies_[std::size_t(j.b)].inverse_mass * linear;
+    a.template head<3>() -= bodies_[std::size_t(j.a)].mobility.cwiseProduct(linear);
+    b.template head<3>() += bodies_[std::size_t(j.b)].mobility.cwiseProduct(linear);
     a.template tail<3>() -= full.push_a * own, b.template tail<3>() += full.push_b * own;
   }
   double twice = 0;
@@ -161,7 +161,7 @@ void JointIsland<D>::slow_down(double most, double more) {
   double mass = 0;
   D3 momentum = D3::Zero();
   for (const Body& body : bodies_) {
-    held |= !body.moves;
+    held |= !body.moves || body.locks != 0;
     if (!body.moves) continue;
     mass += 1 / body.inverse_mass;
     momentum += body.v / body.inverse_mass;

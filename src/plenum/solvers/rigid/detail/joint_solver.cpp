@@ -105,7 +105,7 @@ void JointSolver::update(const JointScene& scene) {
 }
 void JointSolver::relax(const JointScene& scene, SolverBodies& bodies, bool all) {
   each_island([&](auto& island) {
-    if (all || island.has_bounds()) island.relax(scene, bodies);
+    if (all || island.has_bounds() || island.may_conflict()) island.relax(scene, bodies);
   });
 }
 void JointSolver::collect() {
