@@ -126,4 +126,42 @@ TEST(RigidDrives, RodsThatTurnFarInASubStepKeepEnergy) {
   }
 }
 
+TEST(RigidDrives, TurnWhatHasSlidFarOut) {
+  // Boxes on the world, turned by motors within limits, and others that fall along an axis of theirs that is
+  // free, until they are a hundred times their size out. Where they cannot go they do not.
+  std::mt19937 random(7);
+  const auto between = [&](double a, double b) { return Real(a + (b - a) * random() / 4294967296.0); };
+  for (int run = 0; run < 40; ++run) {
+    const auto limited = [&] { return within(-double(between(20, 60)), double(between(20, 60))); };
+    JointSpec first, second;
+    for (JointSpec* j : {&first, &second}) {
+      j->type = JointType::six_axes;
+      j->axis = Vec3(between(-1, 1), between(-1, 1), between(-1, 1));
+      j->second_axis = Vec3(between(-1, 1), between(-1, 1), between(-1, 1));
+      for (AxisSpec* axis : axes_of(*j)) axis->mode = AxisMode::locked;
+      j->turn_x = limited(), j->turn_y = limited(), j->turn_z = limited();
+    }
+    for (AxisSpec* axis : {&first.turn_x, &first.turn_y}) {
+      axis->drive = Drive::velocity, axis->speed = between(-10, 10);
+      axis->strength = Real(std::pow(10, double(between(1, 4))));
+    }
+    second.x.mode = AxisMode::free;
+    first.body_b = second.body_a = "0", second.body_b = "1";
+    second.anchor = Vec3(0, 0, Real(0.35));
+    BodySpec a = box(Vec3(between(0.05, 0.2), between(0.05, 0.2), Real(0.3)), Vec3::Zero()),
+             b = box(Vec3(between(0.05, 0.2), between(0.05, 0.2), Real(0.3)), Vec3(0, 0, Real(0.7)));
+    a.passes = b.passes = {0};
+    RigidScene scene({.bodies = {a, b}, .joints = {first, second}});
+    double out = 0, gap = 0;
+    for (int k = 0; k < 480; ++k) {
+      scene.step();
+      double value[6];
+      detail::joint_values(scene.model.joints[1], joint_pose(scene, 0), joint_pose(scene, 1), value);
+      out = std::max(out, double((scene.state.frames.x[1] - scene.state.frames.x[0]).norm()));
+      gap = std::max({gap, std::abs(value[1]), std::abs(value[2])});
+    }
+    EXPECT_LT(gap, 1e-3 * out) << run << ": " << out << " m out";
+  }
+}
+
 }}  // namespace plenum

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "plenum/integrate/free_rotation.h"
 #include "plenum/linear/sparse_ldlt.h"
@@ -26,6 +27,7 @@ constexpr int most_single = 20;    ///< and then of one row each
 
 /// Where a body turns by more than this [rad] in a sub-step, Newton's method takes two steps.
 constexpr double fast_turn = 0.05;
+constexpr double slid_fast = 0.005;  ///< likewise where others are out along it by its size
 
 /// Likewise where a rod or a taut rope does; from the second on four. Rows pull along the rod as it was:
 /// where it turns by x, a step leaves x^2 / 2 of what it corrects, always of one sign, and that gave energy.
@@ -158,6 +160,10 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
     joint.winds = first_to_wind(of);
     joint.is_span = of.type == rigid::JointType::distance || of.type == rigid::JointType::rope;
     has_spans_ |= joint.is_span;
+    joint.slides = of.type == rigid::JointType::slider || of.type == rigid::JointType::six_axes;
+    joint.size = std::numeric_limits<double>::max();
+    for (const Index body : {of.a, of.b})
+      if (moves(body)) joint.size = std::min(joint.size, double(model.reach[std::size_t(body)]));
     joint.is_locked = (bodies_[std::size_t(joint.a)].locks | bodies_[std::size_t(joint.b)].locks) != 0;
     joint.is_mouse = of.type == rigid::JointType::mouse && has_drive(of.axes[0]);
     for (std::size_t r = 0; r < 6; ++r) {
@@ -291,6 +297,16 @@ double JointIsland<D>::span_turn(double h) const {
     most = std::max(most, way.cross(j.gap).squaredNorm() / std::max(std::pow(j.gap.squaredNorm(), 2), 1e-24));
   }
   return std::sqrt(most);
+}
+
+/// Whether bodies turn that others are far out along, on axes that turn with them: a way d out, a turn by x
+/// leaves x^2 d / 2 of the error that a step corrects, which is to be little against the bodies.
+template <int D>
+bool JointIsland<D>::swings_far() const {
+  return std::any_of(joints_.begin(), joints_.end(), [&](const Joint& j) {
+    return j.slides && j.gap.norm() > j.size &&
+           bodies_[std::size_t(j.a)].turn.squaredNorm() * j.gap.norm() > slid_fast * slid_fast * j.size;
+  });
 }
 
 template <int D>
@@ -704,11 +720,11 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   push_drives(scene);
   // Where blows or the impulses of the last sub-step turn a body far, where it would lead says nothing:
   // Newton's method starts from rates that the joints allow.
-  const bool far = predict(h) > fast;
+  const bool far = predict(h) > fast || swings_far();
   if (far) project(scene, true);
   keep();
   solve_rows<true>(scene, true);
-  const bool turns_far = far || predict(h) > fast;
+  const bool turns_far = far || predict(h) > fast || swings_far();
   const double rods = has_spans_ ? span_turn(h) : 0;
   const int more = rods > span_faster ? 3 : turns_far || rods > span_fast ? 1 : 0;
   for (int k = 0; k < more; ++k) solve_rows<true>(scene, true);

@@ -127,7 +127,8 @@ class JointIsland {
     int winds = 6;        ///< from this row on
     double turn[2] = {};  ///< [rad] what rows 4 and 5 are to be near, of those that wind
     bool has_bounds = false;
-    bool is_mouse = false, is_span = false;
+    bool is_mouse = false, is_span = false, slides = false;
+    double size = 0;  ///< [m] reach of the smaller of its bodies
     bool has_springs = false, is_spring[6] = {};
     bool is_locked = false;  ///< a body of it has locked axes
   };
@@ -170,6 +171,7 @@ class JointIsland {
   bool revise_mouse(std::size_t k, const Rigid::JointAxis& axis, double h, bool with_bias);
   void adopt_mouse(std::size_t k, const Rigid::JointAxis& axis, double h);
   double span_turn(double h) const;
+  bool swings_far() const;
   Vector rate(const Joint& joint) const;
   void push(const Joint& joint, const Vector& impulse);
   D3 ahead(const Body& body, const D3& arm) const;
