@@ -168,6 +168,27 @@ Manifold::Turns turns_in(const Frames& frames, Index a, Index b, Real dt, const 
   }
 }
 
+/// Overlap, as a part of the size, that no pile has by its weight.
+constexpr Real deep_overlap = Real(0.1);
+
+/// Contacts push at most so many of their sizes a second. Bodies of which many are deep in each other share
+/// that among them: of n in one place each pair would part by as much, and so the outermost n - 1 times as
+/// fast.
+void share_pushes(RigidWorkspace& w) {
+  const auto is_deep = [](const ContactInput& c) {
+    return !c.hard && std::any_of(c.points, c.points + c.count, [&](const ContactInput::Point& p) {
+      return p.separation < -deep_overlap * c.size;
+    });
+  };
+  if (std::count_if(w.contacts.begin(), w.contacts.end(), is_deep) < 2) return;
+  w.deep.assign(w.bodies.velocity.size(), 0);
+  for (const ContactInput& c : w.contacts)
+    if (is_deep(c)) ++w.deep[c.body_a], ++w.deep[c.body_b];
+  w.deep[w.bodies.world()] = 0;
+  for (ContactInput& c : w.contacts)
+    if (is_deep(c)) c.size /= static_cast<Real>(std::max(w.deep[c.body_a], w.deep[c.body_b]));
+}
+
 }  // namespace
 
 void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
@@ -387,6 +408,7 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
                        : turns_in(state.frames, ca.body, cb.body, dt, a.rotation, m, c);
     }
   });
+  share_pushes(w);
 }
 
 void keep_contacts(const Rigid::Contacts& old, const RigidWorkspace& w, Rigid::Contacts& kept) {
