@@ -168,4 +168,26 @@ TEST(RigidQueries, AMovingBallStopsWhereGeometrySays) {
   EXPECT_THROW(queries.cast(PlaneShape{}, {}, {}, tolerance), Error);
 }
 
+TEST(RigidQueries, CastsThatBeginInsideHitAtOnce) {
+  // In a ring's tube, before whose other side there is less than the ball's diameter: the whole way round.
+  rigid::BodySpec ring;
+  ring.motion = rigid::Motion::fixed;
+  ring.shapes[0].shape = Form::mesh;
+  ring.shapes[0].mesh = torus_mesh(Real(0.4), Real(0.12), 24, 12);
+  const RigidScene scene({.bodies = {ring}});
+  const RigidQueries queries(scene.model, scene.state);
+  for (int k = 0; k < 500; ++k) {
+    const Vector4<double> u = uniform4(1, std::uint64_t(k), 0).cast<double>();
+    const double radius = 0.05 + 0.5 * u[0], round = 6.28 * u[1], across = 6.28 * u[2], off = 0.1 * u[3];
+    const double at = 0.4 + off * std::cos(across);
+    const Vec3 x(Real(at * std::cos(round)), Real(off * std::sin(across)), Real(at * std::sin(round)));
+    const auto& shape = shape_of(scene, 0);
+    const Vec3 here = collider_pose(scene, 0).to_local(x);
+    ASSERT_LT(shape.exact_distance(here).distance, 0);
+    const auto hit = queries.cast(SphereShape{Real(radius)}, {x}, {x + Vec3(0, 3, 0)}, Real(1e-4));
+    ASSERT_TRUE(hit);
+    EXPECT_EQ(hit->t, 0) << "radius " << radius << ", " << shape.exact_distance(here).distance << " m inside";
+  }
+}
+
 }}  // namespace plenum

@@ -70,7 +70,12 @@ class Collision {
       const double area = triangle.normal.norm();
       if (!(area > 0)) return;  // its sides are those of its neighbours
       triangle.normal /= area;
-      if (!is_before(triangle)) return;
+      if (!is_before(triangle)) {
+        if (b_.kind() == Core::Kind::point)
+          behind_ = std::min(behind_,
+                             (closest_on_triangle<double>(centre_, x[0], x[1], x[2]).point - centre_).norm());
+        return;
+      }
       if (b_.kind() == Core::Kind::point)
         ball(triangle);
       else
@@ -82,7 +87,8 @@ class Collision {
     for (int i = 0; i < kept; ++i)
       if (!over_a_ridge(deferred_[i])) over_face(deferred_[i]);
     for (int i = 0; i < kept && clusters_.empty(); ++i) over_face(deferred_[i]);
-    if (clusters_.empty()) push_out();
+    // A ball in a thin wall may have another in front of it.
+    if (clusters_.empty() || behind_ < before_) push_out();
     clusters_.write(out);
   }
 
@@ -168,6 +174,7 @@ class Collision {
     const auto closest = closest_on_triangle<double>(centre_, t.x[0], t.x[1], t.x[2]);
     const Point offset = centre_ - closest.point;
     const double distance = offset.norm(), gap = distance - radius_;
+    before_ = std::min(before_, distance);
     if (gap > margin_) return;
     constexpr unsigned corners_of[7] = {1, 2, 4, 3, 6, 5, 7};
     const unsigned corners = corners_of[static_cast<int>(closest.feature)];
@@ -475,6 +482,8 @@ class Collision {
   Point centre_;
   double radius_, margin_, slop_;
   Clusters clusters_;
+  double before_ = infinite,
+         behind_ = infinite;  // from a ball's middle to faces that look at it, or away [m]
   bool asked_ = false, inside_ = false;
   Point surface_, way_out_, outside_;
   bool looked_ = false, has_incident_ = false;
