@@ -500,4 +500,26 @@ TEST(RigidJoints, JointsToMissingBodiesAreRefused) {
   EXPECT_NE(sentence_of(cross).find("joints[0].turn_y.lower: is above upper"), std::string::npos);
 }
 
+TEST(RigidJoints, HoldWhatContactsWouldPartInVain) {
+  // Balls on a floor, in each other by up to seven tenths, that collide although joints hold them so. Nothing
+  // moves them: pushes that joints answer are internal, and the floor's is the weight.
+  for (const JointType type : {JointType::ball, JointType::hinge, JointType::fixed}) {
+    Rigid::Spec spec{.bodies = {validation::floor_box()}};
+    for (int i = 0; i < 4; ++i) spec.bodies.push_back(validation::sphere(0.5, {0.3 * i, 0.5, 0}));
+    for (int i = 1; i < 4; ++i) {
+      JointSpec joint;
+      joint.type = type, joint.body_a = std::to_string(i), joint.body_b = std::to_string(i + 1);
+      joint.anchor = Vec3(Real(0.3 * (i - 0.5)), Real(0.5), 0), joint.collide = true;
+      spec.joints.push_back(joint);
+    }
+    RigidScene scene(spec);
+    Real highest = 0;
+    for (int k = 0; k < 600; ++k) {
+      scene.step();
+      for (int i = 1; i <= 4; ++i) highest = std::max(highest, scene.state.frames.x[std::size_t(i)].y());
+    }
+    EXPECT_LT(highest, 0.52) << int(type);
+  }
+}
+
 }}  // namespace plenum

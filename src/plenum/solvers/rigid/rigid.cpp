@@ -292,6 +292,8 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
       w.solver.hold(w.bodies);
       w.solver.turn(w.bodies);
       if (joints) w.joints.update(scene);
+      // What joints have answered to pushes that were taken back is no speed for contacts to meet.
+      if (joints && w.any_deep_in_joints) w.joints.relax(scene, w.bodies, true);
       w.solver.restitute(w.bodies);
       w.solver.absorb(w.bodies, false);
       w.solver.solve(w.bodies, false);

@@ -171,22 +171,25 @@ Manifold::Turns turns_in(const Frames& frames, Index a, Index b, Real dt, const 
 /// Overlap, as a part of the size, that no pile has by its weight.
 constexpr Real deep_overlap = Real(0.1);
 
+/// What joints hold so would otherwise push in vain, and more in each sub-step: rounding of that much more
+/// than the load throws the bodies.
+bool is_deep(const ContactInput& c) {
+  return std::any_of(c.points, c.points + c.count,
+                     [&](const ContactInput::Point& p) { return p.separation < -deep_overlap * c.size; });
+}
+
 /// Contacts push at most so many of their sizes a second. Bodies of which many are deep in each other share
 /// that among them: of n in one place each pair would part by as much, and so the outermost n - 1 times as
 /// fast.
 void share_pushes(RigidWorkspace& w) {
-  const auto is_deep = [](const ContactInput& c) {
-    return !c.hard && std::any_of(c.points, c.points + c.count, [&](const ContactInput::Point& p) {
-      return p.separation < -deep_overlap * c.size;
-    });
-  };
-  if (std::count_if(w.contacts.begin(), w.contacts.end(), is_deep) < 2) return;
+  const auto pushes = [](const ContactInput& c) { return !c.hard && is_deep(c); };
+  if (std::count_if(w.contacts.begin(), w.contacts.end(), pushes) < 2) return;
   w.deep.assign(w.bodies.velocity.size(), 0);
   for (const ContactInput& c : w.contacts)
-    if (is_deep(c)) ++w.deep[c.body_a], ++w.deep[c.body_b];
+    if (pushes(c)) ++w.deep[c.body_a], ++w.deep[c.body_b];
   w.deep[w.bodies.world()] = 0;
   for (ContactInput& c : w.contacts)
-    if (is_deep(c)) c.size /= static_cast<Real>(std::max(w.deep[c.body_a], w.deep[c.body_b]));
+    if (pushes(c)) c.size /= static_cast<Real>(std::max(w.deep[c.body_a], w.deep[c.body_b]));
 }
 
 }  // namespace
@@ -382,10 +385,11 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
         if (guards) half = w.apart[4 * std::size_t(s) + std::size_t(q)] / 2;
         c.points[q] = {from_a + x - half, from_b + x + half, gap, 0, 0};
       }
-      if (before >= 0) inherit(old, before, m, Real(0.1) * std::min(ca.size, cb.size), c);
+      const bool inherits = before >= 0 && !(model.jointed[ca.body] && model.jointed[cb.body] && is_deep(c));
+      if (inherits) inherit(old, before, m, Real(0.1) * c.size, c);
       c.friction_impulse = Vec3::Zero();
       c.twist_impulse = 0;
-      if (before >= 0) {
+      if (inherits) {
         const Vec3& f = old.friction[before];
         c.friction_impulse = f - c.normal.dot(f) * c.normal;
         c.twist_impulse = old.twist[before];
@@ -407,6 +411,9 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
       c.turns = guards ? Manifold::Turns::with_neither
                        : turns_in(state.frames, ca.body, cb.body, dt, a.rotation, m, c);
     }
+  });
+  w.any_deep_in_joints = std::any_of(w.contacts.begin(), w.contacts.end(), [](const ContactInput& c) {
+    return c.jointed && !c.hard && is_deep(c);
   });
   share_pushes(w);
 }

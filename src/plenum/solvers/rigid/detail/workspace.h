@@ -51,7 +51,8 @@ struct RigidWorkspace {
   std::vector<Index> previous;             ///< [slots] contact of the last step, -1
   std::vector<Index> old_starts;           ///< [K + 1] contacts of the last step by their first collider
   std::vector<Index> contact_slot;         ///< [C] manifold of each contact
-  std::vector<Index> deep;  ///< [N + 1] contacts of each body that are deep: see share_pushes()
+  std::vector<Index> deep;          ///< [N + 1] contacts of each body that are deep: see share_pushes()
+  bool any_deep_in_joints = false;  ///< whether bodies that joints hold have such
   detail::FlushScratch flush;
   std::vector<detail::ContactInput> contacts;  ///< [C]
   Rigid::Contacts next;                        ///< those that the step leaves, while it makes them
