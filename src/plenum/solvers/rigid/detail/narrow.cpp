@@ -1,6 +1,7 @@
 #include "plenum/solvers/rigid/detail/narrow.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -183,7 +184,6 @@ bool is_deep(const ContactInput& c) {
 /// fast.
 void share_pushes(RigidWorkspace& w) {
   const auto pushes = [](const ContactInput& c) { return !c.hard && is_deep(c); };
-  if (std::count_if(w.contacts.begin(), w.contacts.end(), pushes) < 2) return;
   w.deep.assign(w.bodies.velocity.size(), 0);
   for (const ContactInput& c : w.contacts)
     if (pushes(c)) ++w.deep[c.body_a], ++w.deep[c.body_b];
@@ -361,6 +361,7 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
   drop_ghosts(model, w);
   w.contacts.resize(w.contact_slot.size());
   const Index world = w.bodies.world();
+  std::atomic<bool> any_deep = false, any_deep_in_joints = false;
   parallel_for(w.contacts.size(), 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const Index s = w.contact_slot[k], p = w.pair_of[s];
@@ -410,12 +411,13 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
       c.booked = static_cast<std::size_t>(j) >= model.own_colliders();
       c.turns = guards ? Manifold::Turns::with_neither
                        : turns_in(state.frames, ca.body, cb.body, dt, a.rotation, m, c);
+      if (guards || !is_deep(c)) continue;
+      any_deep.store(true, std::memory_order_relaxed);
+      if (c.jointed) any_deep_in_joints.store(true, std::memory_order_relaxed);
     }
   });
-  w.any_deep_in_joints = std::any_of(w.contacts.begin(), w.contacts.end(), [](const ContactInput& c) {
-    return c.jointed && !c.hard && is_deep(c);
-  });
-  share_pushes(w);
+  w.any_deep_in_joints = any_deep_in_joints;
+  if (any_deep) share_pushes(w);
 }
 
 void keep_contacts(const Rigid::Contacts& old, const RigidWorkspace& w, Rigid::Contacts& kept) {
