@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "plenum/base/error.h"
 #include "plenum/elements/linear_constraints.h"
@@ -83,6 +85,7 @@ class Builder {
     Refusals refusals;
     for (std::size_t p = 0; p < part_.pins.size(); ++p) refusals.keep([&] { pin(p); });
     refusals.refuse();
+    if (part_.tethers && part_.stretch_compliance == 0) tethers();
     m_.parts.push_back(made_);
   }
 
@@ -246,6 +249,57 @@ class Builder {
                           .remedy = "put it before them, hold other particles, or leave it out"});
   }
 
+  /// One tether to the nearest pin of each group that hangs together, at most of the four nearest groups.
+  void tethers() {
+    const bool is_rope = part_.type == Type::rope;
+    if (!is_rope && part_.type != Type::cloth) return;
+    const Index n = made_.num_particles, row = is_rope ? n : Index(part_.cells_x) + 1;
+    // Groups of neighbouring pins.
+    std::vector<Index> group(std::size_t(n), -1);
+    std::vector<std::vector<Index>> groups;
+    for (Index i = 0; i < n; ++i) {
+      if (s_.particles.inverse_mass[std::size_t(base_ + i)] != 0 || group[std::size_t(i)] >= 0) continue;
+      std::vector<Index> members, open = {i};
+      group[std::size_t(i)] = Index(groups.size());
+      while (!open.empty()) {
+        const Index at = open.back();
+        open.pop_back();
+        members.push_back(at);
+        for (Index dj = -1; dj <= 1; ++dj)
+          for (Index di = -1; di <= 1; ++di) {
+            const Index a = at % row + di, b = at / row + dj, next = b * row + a;
+            if (a < 0 || a >= row || next < 0 || next >= n || group[std::size_t(next)] >= 0 ||
+                s_.particles.inverse_mass[std::size_t(base_ + next)] != 0)
+              continue;
+            group[std::size_t(next)] = Index(groups.size());
+            open.push_back(next);
+          }
+      }
+      groups.push_back(std::move(members));
+    }
+    // Ropes are as long as their segments; a cloth lies flat at rest, and is as wide as it is far.
+    const Real segment = is_rope ? m_.rest_length[std::size_t(made_.first_edge)] : Real(0);
+    const auto apart = [&](Index i, Index j) {
+      return is_rope ? segment * Real(std::abs(i - j)) : (x(i) - x(j)).norm();
+    };
+    constexpr std::size_t most = 4;
+    std::vector<std::pair<Real, Index>> found;
+    for (Index i = 0; i < n; ++i) {
+      if (group[std::size_t(i)] >= 0) continue;
+      found.clear();
+      for (const std::vector<Index>& members : groups) {
+        std::pair<Real, Index> nearest{std::numeric_limits<Real>::max(), -1};
+        for (const Index j : members) nearest = std::min(nearest, {apart(i, j), j});
+        found.push_back(nearest);
+      }
+      std::sort(found.begin(), found.end());
+      for (std::size_t k = 0; k < std::min(most, found.size()); ++k) {
+        m_.tethers.push_back(Index2(base_ + i, base_ + found[k].second));
+        m_.tether_length.push_back(found[k].first);
+      }
+    }
+  }
+
   const PbdPart& part_;
   const Quat turn_ = rotation_from_degrees(part_.rotation);
   std::string key_;
@@ -311,6 +365,7 @@ void Pbd::update(Model& model) {
         model.angle_compliance.size(), model.plate_compliance.size());
   check("bends", model.bends, model.bend_weights.size(), model.rod_compliance.size());
   check("tetrahedra", model.tetrahedra, model.rest_volume.size(), model.volume_compliance.size());
+  check("tethers", model.tethers, model.tether_length.size());
   check("triangles", model.triangles);
   require(model.pin_group.size() == model.pinned.size() && model.pin_position.size() == model.pinned.size(),
           "pinned", "and its arrays must have one length");

@@ -50,6 +50,10 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model, const 
     for (int i = 0; i < 3; ++i) pack.weight[i][l] = model.bend_weights[b][i];
     pack.compliance[l] = model.rod_compliance[b];
   });
+  std::vector<std::uint8_t> anchors(n, 0);
+  for (const Index2& t : model.tethers) anchors[std::size_t(t[1])] = 1;
+  w.tethers.lay_out(flat(model.tethers), anchors,
+                    [&](auto& pack, int l, std::size_t t) { pack.length[l] = model.tether_length[t]; });
   const bool by_angle = params.bending == Pbd::Bending::dihedral;
   const std::span<const Index> hinges = flat(model.hinges);
   w.angles.lay_out(by_angle ? hinges : std::span<const Index>(), still,
@@ -113,6 +117,7 @@ void sweep(PbdWorkspace& w, const detail::Projection& how) {
   w.angles.sweep(places, how);
   w.rods.sweep(places, how);
   w.volumes.sweep(places, how);
+  w.tethers.sweep(places, how);
   w.distances.sweep(places, how);
 }
 
@@ -124,7 +129,7 @@ void begin(const Pbd::State& state, PbdWorkspace& w) {
     w.places[i] = Place{{p.x[i].x(), p.x[i].y(), p.x[i].z()}, p.inverse_mass[i]};
   const Place* const places = w.places.data();
   w.plates.begin(places), w.angles.begin(places), w.rods.begin(places), w.volumes.begin(places);
-  w.distances.begin(places);
+  w.distances.begin(places), w.tethers.begin(places);
   w.gone.assign(p.size(), Vec3::Zero());
 }
 

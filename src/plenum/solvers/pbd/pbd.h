@@ -59,6 +59,8 @@ struct Pbd {
     std::vector<Index4> tetrahedra;        ///< [K][4] < N
     std::vector<Real> rest_volume;         ///< [K] m^3
     std::vector<Real> volume_compliance;   ///< [K] m^6/J, >= 0
+    std::vector<Index2> tethers;           ///< [L][2] < N: a particle, and a held one
+    std::vector<Real> tether_length;       ///< [L] m that they may be apart
     std::vector<Index3> triangles;         ///< [T][3] < N, drawn, and those of cloth pushed by the air
     std::vector<Index> pinned;             ///< [P] particles that are held
     std::vector<Index> pin_group;          ///< [P] >= 0, which of Params::pins moves them

@@ -55,6 +55,9 @@ void PbdPart::describe(Describer& d) {
        .max = 1e12,
        .doc = "flexural rigidity: of cloth D = E h^3 / (12 (1 - nu^2)) [N m], of ropes E I [N m^2]; 0: none",
        .logarithmic = true});
+  if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope))
+    d("tethers", tethers,
+      {.doc = "without stretch_compliance, nothing gets farther from pins than it is at rest"});
   d("palette", palette,
     {.min = -1, .max = 1000, .doc = "which of the palette's colours; -1: one that no other part has"});
   d("position", position, {.unit = "m", .min = -far, .max = far, .doc = "of the part's origin"});

@@ -37,6 +37,10 @@ struct PbdPart {
   Real stretch_compliance = 0;  ///< [m/N] of distances between neighbours
   Real bending_stiffness = 0;   ///< [N m] flexural rigidity of cloth, [N m^2] of ropes; 0: none
 
+  /// Particles of cloth and ropes get no farther from what is held than they are at rest, if
+  /// stretch_compliance is 0.
+  bool tethers = true;
+
   Real line_radius = Real(0.01);  ///< [m] of the thread that a rope is drawn as
   int palette = -1;               ///< of the palette's colours; -1: the picture's choice
   Vec3 position = Vec3::Zero();   ///< [m]

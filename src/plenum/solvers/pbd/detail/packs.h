@@ -128,6 +128,33 @@ struct alignas(64) LinearPack {
   }
 };
 
+/// Tethers: a particle gets no farther from a held one than they are apart at rest. Source: Kim, Chentanez &
+/// Mueller-Fischer 2012, "Long range attachments - a method to simulate inextensible clothing in computer
+/// games", section 3.
+struct alignas(64) TetherPack {
+  static constexpr int points = 2;
+  Index particle[points][wide];  ///< and its anchor, which stays as it is
+  Wide3 from_first;              ///< [m] to the anchor when the step began
+  Wide length;                   ///< [m]
+  unsigned lanes;
+
+  void reset() {}
+  void begin(const Place* places) {
+    from_first = gather_place(places, particle[1]).x - gather_place(places, particle[0]).x;
+  }
+  [[gnu::always_inline]] void project(Place* places, const Projection& how) {
+    WidePlace p = gather_place(places, particle[0]);
+    const WidePlace anchor = gather_place(places, particle[1]);
+    const Wide3 d = from_first + (anchor.x - p.x);
+    const Wide far = sqrt(dot(d, d));
+    // Those of pins that have let go do not hold.
+    const auto pulls = (far > length) & (anchor.inverse_mass == Wide{}) & (p.inverse_mass > Wide{});
+    if (!any(pulls)) return;
+    p.x += (pulls ? fill(how.part) * (far - length) * inverse_or_nothing(far) : Wide{}) * d;
+    scatter_place(places, particle[0], lanes, p);
+  }
+};
+
 /// Packs by colour.
 template <class Pack>
 class Batch {
@@ -196,5 +223,6 @@ using DihedralBatch = Batch<ScalarPack<DihedralConstraint>>;
 using VolumeBatch = Batch<ScalarPack<VolumeConstraint>>;
 using PlateBatch = Batch<LinearPack<4>>;
 using RodBatch = Batch<LinearPack<3>>;
+using TetherBatch = Batch<TetherPack>;
 
 }}  // namespace plenum::PLENUM_ABI::detail

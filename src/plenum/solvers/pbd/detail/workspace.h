@@ -18,6 +18,7 @@ struct PbdWorkspace {
   detail::PlateBatch plates;
   detail::RodBatch rods;
   detail::VolumeBatch volumes;
+  detail::TetherBatch tethers;
   AlignedVector<detail::Place> places;  ///< [N]
   std::vector<Vec3> gone;               ///< [N] m since the step began, where the substep began
   std::vector<Vec3> x0, v0;             ///< [N] m, m/s where the step began
