@@ -104,11 +104,12 @@ std::vector<PbdPart> one_of_each() {
 
 // What is inside keeps the momentum of the whole, and, of each projection, its turning about any point.
 TEST(Pbd, MomentumStays) {
-  for (const Pbd::Bending bending : {Pbd::Bending::isometric, Pbd::Bending::dihedral})
-    for (const PbdPart& part : one_of_each()) {
+  for (const auto bending :
+       {PbdPart::Bending::plate, PbdPart::Bending::isometric, PbdPart::Bending::dihedral})
+    for (PbdPart part : one_of_each()) {
+      part.bending = bending;
       Bodies bodies(part);
       bodies.params.gravity.setZero();
-      bodies.params.bending = bending;
       const auto sums = [&] {
         std::pair<Vector3<double>, double> out{Vector3<double>::Zero(), 0};
         for (std::size_t i = 0; i < bodies.model.mass.size(); ++i) {

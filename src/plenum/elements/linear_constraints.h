@@ -41,4 +41,12 @@ inline LinearConstraint<3> rod_bending(double l1, double l2, double rigidity) {
   return {{1 / l1, -1 / l1 - 1 / l2, 1 / l2}, length / rigidity};
 }
 
+/// The twist of a rectangular cell of hx x hz [m] of a plate, of its corners (0, 0), (1, 0), (0, 1), (1, 1):
+/// with bending of rows and columns as of rods, a finite-difference plate whose energy is D/2 times the
+/// integral of kappa_x^2 + kappa_z^2 + 2 kappa_xz^2, that of one whose Poisson's ratio is 0, the same in
+/// every direction.
+inline LinearConstraint<4> cell_twist(double hx, double hz, double rigidity) {
+  return {{1, -1, -1, 1}, hx * hz / (2 * rigidity)};
+}
+
 }  // namespace plenum::inline PLENUM_ABI

@@ -127,20 +127,52 @@ class Builder {
         distance(at(i, j), at(i + 1, j + 1), part_.shear_compliance);
         distance(at(i + 1, j), at(i, j + 1), part_.shear_compliance);
       }
-    if (part_.bending_stiffness > 0)
+    if (part_.bending_stiffness > 0 && part_.bending == PbdPart::Bending::plate)
+      plate();
+    else if (part_.bending_stiffness > 0)
       for (const Index4& h : hinges(mesh.triangles)) hinge(h);
     for (const Index3& t : mesh.triangles) m_.triangles.push_back((t.array() + base_).matrix());
   }
 
+  /// Rows and columns bend as rods as wide as what is nearest to them, and cells twist.
+  void plate() {
+    const Index nx = part_.cells_x, nz = part_.cells_z;
+    const double hx = double(part_.size_x) / nx, hz = double(part_.size_z) / nz;
+    const double rigidity = double(part_.bending_stiffness);
+    const auto at = [&](Index i, Index j) { return j * (nx + 1) + i; };
+    const auto width = [](Index k, Index last, double h) { return k == 0 || k == last ? h / 2 : h; };
+    for (Index j = 0; j <= nz; ++j)
+      for (Index i = 0; i <= nx; ++i) {
+        if (i > 0 && i < nx)
+          bend(at(i - 1, j), at(i, j), at(i + 1, j), rod_bending(hx, hx, rigidity * width(j, nz, hz)));
+        if (j > 0 && j < nz)
+          bend(at(i, j - 1), at(i, j), at(i, j + 1), rod_bending(hz, hz, rigidity * width(i, nx, hx)));
+      }
+    for (Index j = 0; j < nz; ++j)
+      for (Index i = 0; i < nx; ++i)
+        weighted(Index4(at(i, j), at(i + 1, j), at(i, j + 1), at(i + 1, j + 1)),
+                 cell_twist(hx, hz, rigidity));
+  }
+
+  void weighted(const Index4& particles, const LinearConstraint<4>& sum) {
+    m_.plates.push_back((particles.array() + base_).matrix());
+    m_.plate_weights.push_back(
+        Vector4<double>(sum.weights[0], sum.weights[1], sum.weights[2], sum.weights[3]).cast<Real>());
+    m_.plate_compliance.push_back(Real(sum.compliance));
+  }
+  void bend(Index a, Index b, Index c, const LinearConstraint<3>& sum) {
+    m_.bends.push_back(Index3(base_ + a, base_ + b, base_ + c));
+    m_.bend_weights.push_back(Vector3<double>(sum.weights[0], sum.weights[1], sum.weights[2]).cast<Real>());
+    m_.rod_compliance.push_back(Real(sum.compliance));
+  }
+
   void hinge(const Index4& h) {
     const auto at = [&](int i) -> D3 { return x(h[i]).cast<double>(); };
-    const double rigidity = double(part_.bending_stiffness);
-    const LinearConstraint<4> flat = isometric_bending<D3>(at(0), at(1), at(2), at(3), rigidity);
-    m_.hinges.push_back((h.array() + base_).matrix());
-    m_.hinge_weights.push_back(
-        Vector4<double>(flat.weights[0], flat.weights[1], flat.weights[2], flat.weights[3]).cast<Real>());
-    m_.plate_compliance.push_back(Real(flat.compliance));
+    const LinearConstraint<4> flat =
+        isometric_bending<D3>(at(0), at(1), at(2), at(3), double(part_.bending_stiffness));
+    if (part_.bending == PbdPart::Bending::isometric) return weighted(h, flat);
     // Near a flat rest state |C| of the isometric energy is the angle times the edge's length.
+    m_.hinges.push_back((h.array() + base_).matrix());
     m_.rest_angle.push_back(0);
     m_.angle_compliance.push_back(Real(flat.compliance / (at(1) - at(0)).squaredNorm()));
   }
@@ -155,13 +187,8 @@ class Builder {
       particle(part_.from + along * (Real(i) / Real(n)), i == 0 || i == n ? half : 2 * half);
     for (Index i = 0; i < n; ++i) distance(i, i + 1, part_.stretch_compliance, rest);
     if (!(part_.bending_stiffness > 0)) return;
-    const LinearConstraint<3> bend = rod_bending(double(rest), double(rest), double(part_.bending_stiffness));
-    for (Index i = 1; i < n; ++i) {
-      m_.bends.push_back(Index3(base_ + i - 1, base_ + i, base_ + i + 1));
-      m_.bend_weights.push_back(
-          Vector3<double>(bend.weights[0], bend.weights[1], bend.weights[2]).cast<Real>());
-      m_.rod_compliance.push_back(Real(bend.compliance));
-    }
+    for (Index i = 1; i < n; ++i)
+      bend(i - 1, i, i + 1, rod_bending(double(rest), double(rest), double(part_.bending_stiffness)));
   }
 
   /// Distances along the edges of tetrahedra of particles that there are, and their volumes.
@@ -361,8 +388,8 @@ void Pbd::update(Model& model) {
   };
   for (const Real mass : model.mass) require(mass > 0, "mass", "must be positive");
   check("edges", model.edges, model.rest_length.size(), model.stretch_compliance.size());
-  check("hinges", model.hinges, model.hinge_weights.size(), model.rest_angle.size(),
-        model.angle_compliance.size(), model.plate_compliance.size());
+  check("hinges", model.hinges, model.rest_angle.size(), model.angle_compliance.size());
+  check("plates", model.plates, model.plate_weights.size(), model.plate_compliance.size());
   check("bends", model.bends, model.bend_weights.size(), model.rod_compliance.size());
   check("tetrahedra", model.tetrahedra, model.rest_volume.size(), model.volume_compliance.size());
   check("tethers", model.tethers, model.tether_length.size());

@@ -31,11 +31,11 @@ bool has_air(const Pbd::Model& model, const Pbd::Params& params) {
 }
 
 /// Lays the workspace out for the model if it is not.
-PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model, const Pbd::Params& params) {
+PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model) {
   if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
   PbdWorkspace& w = *workspace.impl;
   const std::size_t n = model.mass.size();
-  if (w.revision == model.revision && w.places.size() == n && w.bending == params.bending) return w;
+  if (w.revision == model.revision && w.places.size() == n) return w;
   // Held particles may be let go: they count as moving.
   const std::vector<std::uint8_t> still(n, 0);
   w.distances.lay_out(flat(model.edges), still, [&](auto& pack, int l, std::size_t e) {
@@ -54,19 +54,14 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model, const 
   for (const Index2& t : model.tethers) anchors[std::size_t(t[1])] = 1;
   w.tethers.lay_out(flat(model.tethers), anchors,
                     [&](auto& pack, int l, std::size_t t) { pack.length[l] = model.tether_length[t]; });
-  const bool by_angle = params.bending == Pbd::Bending::dihedral;
-  const std::span<const Index> hinges = flat(model.hinges);
-  w.angles.lay_out(by_angle ? hinges : std::span<const Index>(), still,
-                   [&](auto& pack, int l, std::size_t h) {
-                     pack.rest[0][l] = model.rest_angle[h];
-                     pack.compliance[l] = model.angle_compliance[h];
-                   });
-  w.plates.lay_out(by_angle ? std::span<const Index>() : hinges, still,
-                   [&](auto& pack, int l, std::size_t h) {
-                     for (int i = 0; i < 4; ++i) pack.weight[i][l] = model.hinge_weights[h][i];
-                     pack.compliance[l] = model.plate_compliance[h];
-                   });
-  w.bending = params.bending;
+  w.angles.lay_out(flat(model.hinges), still, [&](auto& pack, int l, std::size_t h) {
+    pack.rest[0][l] = model.rest_angle[h];
+    pack.compliance[l] = model.angle_compliance[h];
+  });
+  w.plates.lay_out(flat(model.plates), still, [&](auto& pack, int l, std::size_t p) {
+    for (int i = 0; i < 4; ++i) pack.weight[i][l] = model.plate_weights[p][i];
+    pack.compliance[l] = model.plate_compliance[p];
+  });
   w.places.assign(n, Place{});
   w.x0.resize(n), w.v0.resize(n), w.gone.resize(n);
   w.incident = vertex_triangles(n, model.triangles);
@@ -180,7 +175,7 @@ Real Pbd::max_dt(const Model&, const State&, const Params&) {
 Report Pbd::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
   Report report;
   if (!(dt > 0) || model.mass.empty()) return report;
-  PbdWorkspace& w = prepare(workspace, model, params);
+  PbdWorkspace& w = prepare(workspace, model);
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);

@@ -49,11 +49,12 @@ struct Pbd {
     std::vector<Real> rest_length;         ///< [E] m, >= 0
     std::vector<Real> stretch_compliance;  ///< [E] m/N, >= 0
     std::vector<Index4> hinges;            ///< [H][4] < N: a, b of the edge, c and d opposite to it
-    std::vector<Vec4> hinge_weights;       ///< [H] of elements/linear_constraints.h
     std::vector<Real> rest_angle;          ///< [H] rad
-    std::vector<Real> angle_compliance;    ///< [H] rad/(N m), of dihedral bending
-    std::vector<Real> plate_compliance;    ///< [H] m/N, of isometric bending
-    std::vector<Index3> bends;             ///< [B][3] < N: neighbours along ropes
+    std::vector<Real> angle_compliance;    ///< [H] rad/(N m)
+    std::vector<Index4> plates;            ///< [P][4] < N, of elements/linear_constraints.h
+    std::vector<Vec4> plate_weights;       ///< [P]
+    std::vector<Real> plate_compliance;    ///< [P] m/N
+    std::vector<Index3> bends;             ///< [B][3] < N: neighbours along ropes, rows and columns
     std::vector<Vec3> bend_weights;        ///< [B] 1/m
     std::vector<Real> rod_compliance;      ///< [B] 1/(N m)
     std::vector<Index4> tetrahedra;        ///< [K][4] < N
@@ -81,19 +82,12 @@ struct Pbd {
     xpbd,  ///< compliances in physical units (Macklin, Mueller & Chentanez 2016)
     pbd,   ///< a stiffness from 0 to 1, whose effect depends on iterations and step (Mueller et al. 2007)
   };
-  /// How cloth resists bending.
-  enum class Bending : int {
-    isometric,  ///< a quadratic energy of sheets that are flat at rest (Bergou et al. 2006)
-    dihedral,   ///< angles between triangles
-  };
-
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);
     Method method = Method::xpbd;
     int substeps = 10;
     int iterations = 1;
     Real stiffness = 1;
-    Bending bending = Bending::isometric;
     Real damping = 0;
     Vec3 wind = Vec3::Zero();
     Turbulence turbulence = {};
@@ -145,9 +139,6 @@ struct Pbd {
 
 constexpr std::array<const char*, 2> names_of(Pbd::Method) {
   return {"xpbd", "pbd"};
-}
-constexpr std::array<const char*, 2> names_of(Pbd::Bending) {
-  return {"isometric", "dihedral"};
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -17,6 +17,7 @@ void PbdPart::describe(Describer& d) {
     d("areal_density", areal_density, {.unit = "kg/m^2", .min = 1e-6, .max = 1e4, .doc = "of the cloth"});
     d("shear_compliance", shear_compliance,
       {.unit = "m/N", .min = 0, .max = 1e9, .doc = "of the cells' diagonals; 0: they keep their lengths"});
+    d("bending", bending, {.doc = "how it resists bending: as a plate, or by its pairs of triangles"});
   }
   if (d.when("type", "rope", rope)) {
     d("from", from, {.unit = "m", .min = -far, .max = far, .doc = "one end, before placement"});
@@ -78,7 +79,6 @@ void Pbd::Params::describe(Describer& d) {
   d("iterations", iterations, {.min = 1, .max = 10000, .doc = "sweeps over the constraints in each substep"});
   d("stiffness", stiffness,
     {.min = 0, .max = 1, .doc = "of method pbd: part of each error that a sweep takes away"});
-  d("bending", bending, {.doc = "how cloth resists bending"});
   d("damping", damping, {.unit = "1/s", .min = 0, .max = 1e4, .doc = "rate at which all motion decays"});
   d("wind", wind,
     {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "velocity of the air, which pushes on triangles"});

@@ -11,6 +11,12 @@ namespace plenum::inline PLENUM_ABI {
 
 struct PbdPart {
   enum class Type : int { cloth, rope, soft_body, bar };
+  /// How cloth resists bending.
+  enum class Bending : int {
+    plate,      ///< as a plate, by finite differences over its grid
+    isometric,  ///< a quadratic energy of pairs of triangles (Bergou et al. 2006)
+    dihedral,   ///< angles between triangles
+  };
   Type type = Type::cloth;
 
   // Cloth: a rectangle in the plane y = 0 about the origin, normal +y.
@@ -18,6 +24,7 @@ struct PbdPart {
   int cells_x = 20, cells_z = 20;  ///< (cells_x + 1)(cells_z + 1) particles
   Real areal_density = Real(0.2);  ///< [kg/m^2]
   Real shear_compliance = 0;       ///< [m/N] of the cells' diagonals
+  Bending bending = Bending::plate;
 
   // Rope: from one point to another.
   Vec3 from = Vec3::Zero(), to = Vec3(1, 0, 0);  ///< [m]
@@ -52,6 +59,10 @@ struct PbdPart {
 };
 constexpr std::array<const char*, 4> names_of(PbdPart::Type) {
   return {"cloth", "rope", "soft_body", "bar"};
+}
+
+constexpr std::array<const char*, 3> names_of(PbdPart::Bending) {
+  return {"plate", "isometric", "dihedral"};
 }
 
 struct PbdSpec {

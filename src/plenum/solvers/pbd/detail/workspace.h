@@ -12,7 +12,6 @@ namespace plenum::inline PLENUM_ABI {
 
 struct PbdWorkspace {
   Index revision = -1;  ///< of the model this was laid out for
-  Pbd::Bending bending = Pbd::Bending::isometric;
   detail::DistanceBatch distances;
   detail::DihedralBatch angles;
   detail::PlateBatch plates;
