@@ -68,6 +68,7 @@ void run_bar(Session& session) {
   bar.half_extents = Vec3(Real(0.5), Real(0.1), Real(0.1));
   bar.cells_x = 70, bar.cells_y = bar.cells_z = 12;
   bar.density = 1000;
+  bar.material = PbdPart::Material::distances;
   bar.pins.resize(1);
   bar.pins[0].where = ParticlePin::Where::box;
   bar.pins[0].box_min = Vec3(Real(-0.501), -1, -1), bar.pins[0].box_max = Vec3(Real(-0.499), 1, 1);

@@ -18,7 +18,14 @@ V3<double> random_point(std::mt19937& random) {
 
 template <class C>
 class PositionConstraints : public testing::Test {};
-using Kinds = testing::Types<DistanceConstraint, VolumeConstraint, DihedralConstraint>;
+using Kinds = testing::Types<DistanceConstraint, VolumeConstraint, DihedralConstraint, DeviatoricConstraint,
+                             HydrostaticConstraint>;
+
+/// Numbers that describe a rest state: some of no particular kind.
+template <class T, std::size_t n>
+void describe_rest(T (&rest)[n]) {
+  for (std::size_t k = 0; k < n; ++k) rest[k] = T{} + Real(0.3) + Real((k * k) % 5) * Real(0.2);
+}
 TYPED_TEST_SUITE(PositionConstraints, Kinds);
 
 TYPED_TEST(PositionConstraints, GradientsAreThoseOfTheValue) {
@@ -27,7 +34,8 @@ TYPED_TEST(PositionConstraints, GradientsAreThoseOfTheValue) {
   for (int trial = 0; trial < 200; ++trial) {
     V3<double> x[n], g[n], unused[n];
     for (V3<double>& p : x) p = random_point(random);
-    const double rest[1] = {0.3};
+    double rest[TypeParam::numbers];
+    describe_rest(rest);
     TypeParam::value(x, rest, g);
     constexpr double step = 1e-6;
     for (int i = 0; i < n; ++i)
@@ -55,7 +63,9 @@ TYPED_TEST(PositionConstraints, PushAndTurnNothingAsAWhole) {
   for (int trial = 0; trial < 200; ++trial) {
     V3<double> x[n], g[n], push{}, turn{};
     for (V3<double>& p : x) p = random_point(random);
-    TypeParam::value(x, {0.3}, g);
+    double rest[TypeParam::numbers];
+    describe_rest(rest);
+    TypeParam::value(x, rest, g);
     double size = 0;
     for (int i = 0; i < n; ++i) push += g[i], turn += cross(x[i], g[i]), size += std::sqrt(dot(g[i], g[i]));
     EXPECT_LT(std::sqrt(dot(push, push)), 1e-14 * size);
@@ -74,10 +84,12 @@ TYPED_TEST(PositionConstraints, AreTheSameOverLanes) {
       x[l][i] = {Real(p.x), Real(p.y), Real(p.z)};
       many[i].x[l] = x[l][i].x, many[i].y[l] = x[l][i].y, many[i].z[l] = x[l][i].z;
     }
-  const Wide rest[1] = {fill(Real(0.3))};
+  Wide rest[TypeParam::numbers];
+  Real same[TypeParam::numbers];
+  describe_rest(rest), describe_rest(same);
   const Wide value = TypeParam::value(many, rest, gradients);
   for (int l = 0; l < wide; ++l) {
-    const Real one = TypeParam::value(x[l], {Real(0.3)}, g);
+    const Real one = TypeParam::value(x[l], same, g);
     const Real eps = 64 * std::numeric_limits<Real>::epsilon();
     EXPECT_NEAR(value[l], one, eps);
     for (int i = 0; i < n; ++i) EXPECT_NEAR(gradients[i].y[l], g[i].y, eps * (1 + std::abs(g[i].y)));
@@ -88,7 +100,9 @@ TYPED_TEST(PositionConstraints, AreFiniteWhereTheyDegenerate) {
   constexpr int n = TypeParam::points;
   V3<double> x[n], g[n];
   for (V3<double>& p : x) p = {0.5, 0.5, 0.5};
-  EXPECT_TRUE(std::isfinite(TypeParam::value(x, {0.3}, g)));
+  double rest[TypeParam::numbers];
+  describe_rest(rest);
+  EXPECT_TRUE(std::isfinite(TypeParam::value(x, rest, g)));
   for (const V3<double>& u : g) EXPECT_EQ(dot(u, u), 0);
 }
 

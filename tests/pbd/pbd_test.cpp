@@ -96,10 +96,13 @@ std::vector<PbdPart> one_of_each() {
   PbdPart bar{.type = PbdPart::Type::bar};
   bar.cells_x = 5, bar.cells_y = bar.cells_z = 2;
   bar.position = Vec3(0, 3, 0);
+  PbdPart lattice = bar;
+  lattice.material = PbdPart::Material::distances;
+  lattice.position = Vec3(0, 4, 0);
   PbdPart rope{.type = PbdPart::Type::rope};
   rope.bending_stiffness = Real(0.1);
   rope.position = Vec3(0, -2, 0);
-  return {cloth, bar, rope};
+  return {cloth, bar, lattice, rope};
 }
 
 // What is inside keeps the momentum of the whole, and, of each projection, its turning about any point.
@@ -153,6 +156,25 @@ TEST(Pbd, PoisonedWorkspacesChangeNothing) {
     b.workspace = {};
   }
   EXPECT_EQ(a.state.particles.x, b.state.particles.x);
+}
+
+// A column that hangs from its upper end grows by rho g L^2 / (2 E), but for what the held end keeps from
+// thinning, which is of the order of nu times its width over its length.
+TEST(Pbd, AHangingColumnGrowsByItsYoungsModulus) {
+  PbdPart column{.type = PbdPart::Type::bar};
+  column.half_extents = Vec3(Real(0.1), Real(0.5), Real(0.1));
+  column.cells_x = column.cells_z = 2, column.cells_y = 10;
+  column.density = 1000, column.youngs_modulus = Real(2e5), column.poissons_ratio = Real(0.1);
+  column.pins.resize(1);
+  column.pins[0].where = ParticlePin::Where::box;
+  column.pins[0].box_min = Vec3(-1, Real(0.499), -1), column.pins[0].box_max = Vec3(1, 1, 1);
+  Bodies bodies(column);
+  bodies.params.substeps = 40, bodies.params.damping = 8;
+  for (int k = 0; k < 300; ++k) bodies.step();
+  double lowest = 0;
+  for (const Vec3& x : bodies.state.particles.x) lowest = std::min(lowest, double(x.y()));
+  const double wanted = 1000 * 9.81 / (2 * 2e5);
+  EXPECT_NEAR(-0.5 - lowest, wanted, 0.03 * wanted);
 }
 
 // Finite for every step and stiffness, and when all begins inside out.

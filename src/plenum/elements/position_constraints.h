@@ -66,6 +66,54 @@ struct VolumeConstraint {
   }
 };
 
+/// The deformation gradient F of a tetrahedron: its columns, the images of the axes at rest. rest: the rows
+/// of the inverse of (x1 - x0, x2 - x0, x3 - x0) at rest [1/m], one after the other.
+template <class T, int n>
+[[gnu::always_inline]] inline void deformation(const V3<T> (&x)[4], const T (&rest)[n], V3<T> (&f)[3]) {
+  const V3<T> a = x[1] - x[0], b = x[2] - x[0], c = x[3] - x[0];
+  for (int k = 0; k < 3; ++k) f[k] = rest[k] * a + rest[3 + k] * b + rest[6 + k] * c;
+}
+/// What dC/dF, by columns, is by the four points.
+template <class T, int n>
+[[gnu::always_inline]] inline void by_points(const V3<T> (&p)[3], const T (&rest)[n], V3<T> (&gradient)[4]) {
+  for (int i = 0; i < 3; ++i)
+    gradient[i + 1] = rest[3 * i] * p[0] + rest[3 * i + 1] * p[1] + rest[3 * i + 2] * p[2];
+  gradient[0] = -(gradient[1] + gradient[2] + gradient[3]);
+}
+
+/// The two constraints whose energies make a neo-Hookean solid that withstands inversion. Source: Macklin &
+/// Mueller 2021, "A constraint-based formulation of stable neo-Hookean materials", eqs. 6 to 12.
+/// Together they are mu/2 tr F^T F + lambda/2 (det F - 1 - mu/lambda)^2, times V; linearized about rest, mu
+/// is the shear modulus, and lambda the other of Lame's parameters and mu (Smith, de Goes & Kim 2018, "Stable
+/// neo-Hookean flesh simulation", section 3.4).
+/// Deviatoric: C = sqrt(tr F^T F) with compliance 1 / (mu V).
+struct DeviatoricConstraint {
+  static constexpr int points = 4, numbers = 9;
+  template <class T>
+  [[gnu::always_inline]] static T value(const V3<T> (&x)[4], const T (&rest)[9], V3<T> (&gradient)[4]) {
+    V3<T> f[3];
+    deformation(x, rest, f);
+    const T size = root(dot(f[0], f[0]) + dot(f[1], f[1]) + dot(f[2], f[2])),
+            inverse = inverse_or_nothing(size);
+    for (V3<T>& column : f) column = inverse * column;
+    by_points(f, rest, gradient);
+    return size;
+  }
+};
+/// Hydrostatic: C = det F - (1 + mu / lambda) with compliance 1 / (lambda V); the tenth number is 1 + mu /
+/// lambda, so that forces vanish at rest.
+struct HydrostaticConstraint {
+  static constexpr int points = 4, numbers = 10;
+  template <class T>
+  [[gnu::always_inline]] static T value(const V3<T> (&x)[4], const T (&rest)[10], V3<T> (&gradient)[4]) {
+    V3<T> f[3];
+    deformation(x, rest, f);
+    const V3<T> cofactor[3] = {cross(f[1], f[2]), cross(f[2], f[0]), cross(f[0], f[1])};
+    by_points(cofactor, rest, gradient);
+    return dot(f[0], cofactor[0]) - rest[9];
+  }
+};
+
 /// Twice the arc whose tangent is t = s / (1 + c) for a unit vector (c, s): the angle from -pi to pi. The
 /// argument is halved until a short series holds to rounding.
 template <class T>

@@ -193,11 +193,23 @@ class Builder {
 
   /// Distances along the edges of tetrahedra of particles that there are, and their volumes.
   void tetrahedra(std::span<const Index4> tetrahedra, std::span<const Real> volumes) {
-    for (const Index2& e : unique_edges(tetrahedra)) distance(e[0], e[1], part_.stretch_compliance);
+    const bool is_solid = part_.material == PbdPart::Material::neo_hookean;
+    if (!is_solid)
+      for (const Index2& e : unique_edges(tetrahedra)) distance(e[0], e[1], part_.stretch_compliance);
+    const Real e = part_.youngs_modulus, nu = part_.poissons_ratio;
+    const Real mu = e / (2 * (1 + nu));
+    // Linearized about rest, mu/2 tr F^T F + lambda/2 (det F - 1 - mu/lambda)^2 is mu e : e + (lambda - mu)/2
+    // (tr e)^2: lambda is that of Lame's parameters and mu.
+    const Vec2 lame(mu, e * nu / ((1 + nu) * (1 - 2 * nu)) + mu);
     for (std::size_t k = 0; k < tetrahedra.size(); ++k) {
-      m_.tetrahedra.push_back((tetrahedra[k].array() + base_).matrix());
+      const Index4& t = tetrahedra[k];
+      Matrix3<double> edges;
+      for (int i = 0; i < 3; ++i) edges.col(i) = (x(t[i + 1]) - x(t[0])).cast<double>();
+      m_.tetrahedra.push_back((t.array() + base_).matrix());
       m_.rest_volume.push_back(volumes[k]);
-      m_.volume_compliance.push_back(part_.volume_compliance);
+      m_.volume_compliance.push_back(is_solid ? Real(-1) : part_.volume_compliance);
+      m_.rest_inverse.push_back(edges.inverse().cast<Real>());
+      m_.lame.push_back(lame);
     }
   }
 
@@ -391,7 +403,9 @@ void Pbd::update(Model& model) {
   check("hinges", model.hinges, model.rest_angle.size(), model.angle_compliance.size());
   check("plates", model.plates, model.plate_weights.size(), model.plate_compliance.size());
   check("bends", model.bends, model.bend_weights.size(), model.rod_compliance.size());
-  check("tetrahedra", model.tetrahedra, model.rest_volume.size(), model.volume_compliance.size());
+  check("tetrahedra", model.tetrahedra, model.rest_volume.size(), model.volume_compliance.size(),
+        model.rest_inverse.size(), model.lame.size());
+  for (const Vec2& lame : model.lame) require(lame.minCoeff() > 0, "lame", "must be positive");
   check("tethers", model.tethers, model.tether_length.size());
   check("triangles", model.triangles);
   require(model.pin_group.size() == model.pinned.size() && model.pin_position.size() == model.pinned.size(),

@@ -42,9 +42,24 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model) {
     pack.rest[0][l] = model.rest_length[e];
     pack.compliance[l] = model.stretch_compliance[e];
   });
-  w.volumes.lay_out(flat(model.tetrahedra), still, [&](auto& pack, int l, std::size_t k) {
+  // Tetrahedra whose volume stays, and those that are solids.
+  std::vector<Index> numbers[2];
+  std::vector<Index4> of[2];
+  for (std::size_t k = 0; k < model.tetrahedra.size(); ++k) {
+    const bool is_solid = model.volume_compliance[k] < 0;
+    numbers[is_solid].push_back(Index(k)), of[is_solid].push_back(model.tetrahedra[k]);
+  }
+  w.volumes.lay_out(flat(of[0]), still, [&](auto& pack, int l, std::size_t item) {
+    const auto k = std::size_t(numbers[0][item]);
     pack.rest[0][l] = model.rest_volume[k];
     pack.compliance[l] = model.volume_compliance[k];
+  });
+  w.solids.lay_out(flat(of[1]), still, [&](auto& pack, int l, std::size_t item) {
+    const auto k = std::size_t(numbers[1][item]);
+    for (int c = 0; c < 9; ++c) pack.rest[c][l] = model.rest_inverse[k](c / 3, c % 3);
+    const Vec2 lame = model.lame[k];
+    pack.rest[9][l] = 1 + lame[0] / lame[1];
+    for (int c = 0; c < 2; ++c) pack.compliance[c][l] = 1 / (lame[c] * model.rest_volume[k]);
   });
   w.rods.lay_out(flat(model.bends), still, [&](auto& pack, int l, std::size_t b) {
     for (int i = 0; i < 3; ++i) pack.weight[i][l] = model.bend_weights[b][i];
@@ -112,6 +127,7 @@ void sweep(PbdWorkspace& w, const detail::Projection& how) {
   w.angles.sweep(places, how);
   w.rods.sweep(places, how);
   w.volumes.sweep(places, how);
+  w.solids.sweep(places, how);
   w.tethers.sweep(places, how);
   w.distances.sweep(places, how);
 }
@@ -124,7 +140,7 @@ void begin(const Pbd::State& state, PbdWorkspace& w) {
     w.places[i] = Place{{p.x[i].x(), p.x[i].y(), p.x[i].z()}, p.inverse_mass[i]};
   const Place* const places = w.places.data();
   w.plates.begin(places), w.angles.begin(places), w.rods.begin(places), w.volumes.begin(places);
-  w.distances.begin(places), w.tethers.begin(places);
+  w.solids.begin(places), w.distances.begin(places), w.tethers.begin(places);
   w.gone.assign(p.size(), Vec3::Zero());
 }
 
@@ -188,6 +204,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     for (int s = 0; s < params.substeps; ++s) {
       predict(model, state, params, w, h);
       w.plates.reset(), w.angles.reset(), w.rods.reset(), w.volumes.reset(), w.distances.reset();
+      w.solids.reset();
       if (!w.supports.empty()) w.struck = state.particles.v, w.supports.begin_substep();
       for (int k = 0; k < params.iterations; ++k) {
         sweep(w, how);

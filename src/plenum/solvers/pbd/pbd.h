@@ -59,7 +59,9 @@ struct Pbd {
     std::vector<Real> rod_compliance;      ///< [B] 1/(N m)
     std::vector<Index4> tetrahedra;        ///< [K][4] < N
     std::vector<Real> rest_volume;         ///< [K] m^3
-    std::vector<Real> volume_compliance;   ///< [K] m^6/J, >= 0
+    std::vector<Real> volume_compliance;   ///< [K] m^6/J, >= 0, of their volumes; < 0: they are solids
+    std::vector<Mat3> rest_inverse;        ///< [K] 1/m, of (x1 - x0, x2 - x0, x3 - x0) at rest, of solids
+    std::vector<Vec2> lame;                ///< [K] Pa, mu and lambda of the solids' energy, > 0
     std::vector<Index2> tethers;           ///< [L][2] < N: a particle, and a held one
     std::vector<Real> tether_length;       ///< [L] m that they may be apart
     std::vector<Index3> triangles;         ///< [T][3] < N, drawn, and those of cloth pushed by the air

@@ -45,11 +45,21 @@ void PbdPart::describe(Describer& d) {
   }
   if (d.when("type", "soft_body", type == Type::soft_body) || d.when("type", "bar", bar)) {
     d("density", density, {.unit = "kg/m^3", .min = 1e-3, .max = 1e5, .doc = "of the body"});
-    d("volume_compliance", volume_compliance,
-      {.unit = "m^6/J", .min = 0, .max = 1e9, .doc = "of each tetrahedron's volume; 0: it stays"});
+    d("material", material, {.doc = "an elastic solid, or distances and volumes with compliances"});
+    if (d.when("material", "neo_hookean", material == Material::neo_hookean)) {
+      d("youngs_modulus", youngs_modulus,
+        {.unit = "Pa", .min = 1, .max = 1e12, .doc = "of the solid", .logarithmic = true});
+      d("poissons_ratio", poissons_ratio,
+        {.min = 0, .max = 0.499, .doc = "of the solid: how far it thins while it is stretched"});
+    }
+    if (d.when("material", "distances", material == Material::distances))
+      d("volume_compliance", volume_compliance,
+        {.unit = "m^6/J", .min = 0, .max = 1e9, .doc = "of each tetrahedron's volume; 0: it stays"});
   }
-  d("stretch_compliance", stretch_compliance,
-    {.unit = "m/N", .min = 0, .max = 1e9, .doc = "of distances between neighbours; 0: they stay"});
+  if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope) ||
+      d.when("material", "distances", material == Material::distances))
+    d("stretch_compliance", stretch_compliance,
+      {.unit = "m/N", .min = 0, .max = 1e9, .doc = "of distances between neighbours; 0: they stay"});
   if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope))
     d("bending_stiffness", bending_stiffness,
       {.min = 0,

@@ -38,7 +38,15 @@ struct PbdPart {
   // Bar: a box about the origin, of five tetrahedra a cell.
   Vec3 half_extents = Vec3(Real(0.5), Real(0.1), Real(0.1));  ///< [m]
   int cells_y = 4;
-  Real density = 200;          ///< [kg/m^3] of both
+  Real density = 200;  ///< [kg/m^3] of both
+  /// What soft bodies and bars resist with.
+  enum class Material : int {
+    distances,    ///< distances between neighbours and volumes of tetrahedra, each with a compliance
+    neo_hookean,  ///< an elastic solid (Macklin & Mueller 2021)
+  };
+  Material material = Material::neo_hookean;
+  Real youngs_modulus = Real(1e5);  ///< [Pa]
+  Real poissons_ratio = Real(0.45);
   Real volume_compliance = 0;  ///< [m^6/J] of their tetrahedra's volumes
 
   Real stretch_compliance = 0;  ///< [m/N] of distances between neighbours
@@ -61,6 +69,9 @@ constexpr std::array<const char*, 4> names_of(PbdPart::Type) {
   return {"cloth", "rope", "soft_body", "bar"};
 }
 
+constexpr std::array<const char*, 2> names_of(PbdPart::Material) {
+  return {"distances", "neo_hookean"};
+}
 constexpr std::array<const char*, 3> names_of(PbdPart::Bending) {
   return {"plate", "isometric", "dihedral"};
 }

@@ -87,6 +87,57 @@ struct alignas(64) ScalarPack {
   }
 };
 
+/// Neo-Hookean tetrahedra: the deviatoric and the hydrostatic constraint together, by the inverse of their
+/// 2x2 response. In turn, each would undo what the other does: at rest neither vanishes, and their forces
+/// cancel.
+struct alignas(64) SolidPack {
+  static constexpr int points = 4;
+  Index particle[points][wide];
+  Wide3 from_first[points - 1];
+  Wide rest[10];
+  Wide compliance[2];  ///< 1 / (mu V), 1 / (lambda V)
+  Wide multiplier[2];
+  unsigned lanes;
+
+  void reset() { multiplier[0] = multiplier[1] = Wide{}; }
+  void begin(const Place* places) {
+    const Wide3 first = gather_place(places, particle[0]).x;
+    for (int i = 1; i < points; ++i) from_first[i - 1] = gather_place(places, particle[i]).x - first;
+  }
+  [[gnu::always_inline]] void project(Place* places, const Projection& how) {
+    WidePlace p[points];
+    Wide3 x[points], g[points], h[points];
+    for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
+    x[0] = Wide3{};
+    for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
+    Wide inverse[9];
+    for (int k = 0; k < 9; ++k) inverse[k] = rest[k];
+    const Wide shape = DeviatoricConstraint::value(x, inverse, g),
+               volume = HydrostaticConstraint::value(x, rest, h);
+    const Wide soft0 = fill(how.compliance_scale) * compliance[0],
+               soft1 = fill(how.compliance_scale) * compliance[1];
+    Wide a = soft0, b{}, c = soft1;
+    for (int i = 0; i < points; ++i) {
+      a += p[i].inverse_mass * dot(g[i], g[i]);
+      b += p[i].inverse_mass * dot(g[i], h[i]);
+      c += p[i].inverse_mass * dot(h[i], h[i]);
+    }
+    // Where the two say the same, of a classic method without compliances, the volume's has the say.
+    const Wide e0 = fill(how.part) * (shape + soft0 * multiplier[0]),
+               e1 = fill(how.part) * (volume + soft1 * multiplier[1]);
+    const Wide determinant = inverse_or_nothing(a * c - b * b);
+    const Wide d0 = determinant * (b * e1 - c * e0), d1 = determinant * (b * e0 - a * e1);
+    multiplier[0] += d0, multiplier[1] += d1;
+    for (int i = 0; i < points; ++i) {
+      p[i].x += p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
+      if (lanes == every_lane)
+        scatter_place(places, particle[i], every_lane, p[i]);
+      else
+        scatter_place(places, particle[i], lanes, p[i]);
+    }
+  }
+};
+
 /// Constraints on weighted sums, of elements/linear_constraints.h: the multiplier is a vector.
 template <int n>
 struct alignas(64) LinearPack {
@@ -223,6 +274,7 @@ using DihedralBatch = Batch<ScalarPack<DihedralConstraint>>;
 using VolumeBatch = Batch<ScalarPack<VolumeConstraint>>;
 using PlateBatch = Batch<LinearPack<4>>;
 using RodBatch = Batch<LinearPack<3>>;
+using SolidBatch = Batch<SolidPack>;
 using TetherBatch = Batch<TetherPack>;
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -17,6 +17,7 @@ struct PbdWorkspace {
   detail::PlateBatch plates;
   detail::RodBatch rods;
   detail::VolumeBatch volumes;
+  detail::SolidBatch solids;
   detail::TetherBatch tethers;
   AlignedVector<detail::Place> places;  ///< [N]
   std::vector<Vec3> gone;               ///< [N] m since the step began, where the substep began
