@@ -149,14 +149,27 @@ TEST(RigidBounce, NothingBouncesOffWhatItSqueezes) {
 }
 
 TEST(RigidBounce, StacksThatFallDoNotBounce) {
-  for (const int boxes : {3, 5, 10}) {
-    Rigid::Spec spec{.bodies = {validation::floor_box()}};
-    for (int i = 0; i < boxes; ++i) {
-      spec.bodies.push_back(validation::unit_box(0, 0.8 + i, 0));
-      spec.bodies.back().velocity = Vec3(0, -5, 0);
+  for (const int boxes : {3, 5, 10})
+    for (const double gap : {0.0, 0.001}) {
+      Rigid::Spec spec{.bodies = {validation::floor_box()}};
+      for (int i = 0; i < boxes; ++i) {
+        spec.bodies.push_back(validation::unit_box(0, 0.8 + i * (1 + gap), 0));
+        spec.bodies.back().velocity = Vec3(0, -5, 0);
+      }
+      EXPECT_LT(rebound(spec), 0.05) << boxes << " " << gap;
     }
-    EXPECT_LT(rebound(spec), 0.05) << boxes;
-  }
+}
+
+// A ball comes down on what has landed just before it, in the same step and in a later one.
+TEST(RigidBounce, WhatFallsWithALightCubeDoesNotBounceOffIt) {
+  for (const double ratio : {3.0, 8.0, 65.0, 1000.0})
+    for (const double gap : {0.0, 0.001, 0.01, 0.05}) {
+      const double h = 0.5 * std::cbrt(4.0 / 3 * 3.14159265 * 0.125 / ratio);
+      BodySpec cube = validation::box(Vec3::Constant(Real(h)), Vec3(0, Real(h + 0.2), 0));
+      BodySpec heavy = validation::sphere(0.5, {0, 2 * h + 0.7 + gap, 0});
+      cube.velocity = heavy.velocity = Vec3(0, -5, 0);
+      EXPECT_LT(rebound({.bodies = {validation::floor_box(), cube, heavy}}), 0.05) << ratio << " " << gap;
+    }
 }
 
 }}  // namespace plenum

@@ -173,8 +173,8 @@ struct Rigid {
     Real restitution_threshold = 1;
     BroadMethod broad_phase = BroadMethod::tree;
     bool sleeping = true;
-    Real sleep_speed = Real(0.05);
-    Real sleep_time = Real(0.5);
+    Real sleep_speed = Real(0.0125);
+    Real sleep_time = 1;
     void describe(Describer& d);
   };
   /// Scratch memory, made by the first step.

@@ -7,8 +7,10 @@
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
-/// Most rounds over what a blow reaches.
-constexpr int most_rounds = 8;
+/// Most rounds over what a blow reaches, in a heap; and batches that may be gone through in rounds beyond
+/// these: a column needs as many as it has bodies, and costs little.
+constexpr int rounds_of_heap = 8;
+constexpr std::size_t most_visits = 400;
 /// A blow is through once a round and its search change velocities by this part of what one has changed, in
 /// the measure of energy.
 constexpr double through = 0.06;
@@ -52,7 +54,7 @@ void ContactSolver::absorb(SolverBodies& bodies, bool first) {
   for (int round = 0;; ++round) {
     each_batch([&](std::size_t b) { absorb_batch(bodies, b); });
     list_reached();
-    if (round + 1 == most_rounds) break;
+    if (round + 1 >= rounds_of_heap && std::size_t(round + 1) * reached_.size() >= most_visits) break;
     // What the round has changed is a direction of descent. Along it and the last one the energy is least
     // where both derivatives vanish: the method of conjugate gradients.
     for (const Index i : carried_) before_[i] = difference(bodies.velocity[i], before_[i]);

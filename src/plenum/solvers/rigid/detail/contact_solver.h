@@ -206,6 +206,12 @@ class ContactSolver {
     double changed, fe, we, ff, fw;
     Real limit;  ///< of the step that keeps impulses from pulling
   };
+  /// Bodies that rest on each other.
+  struct Heaps {
+    std::vector<Index> of;  ///< [N + 1] the least of those that a body rests with
+    std::vector<Real>
+        behind;  ///< [N + 1] [kg] mass of them all, of the least; more than any if something holds them
+  };
   /// Sums of what a batch gave over the sub-steps, as an impulse [N s] at the first body's centre of mass at
   /// the start of the step and a couple [N m s].
   struct alignas(sizeof(Wide)) Sums {
@@ -245,7 +251,7 @@ class ContactSolver {
   void book(std::size_t b, const SolverBodies& bodies, Real sign);
   bool find_blows(const SolverBodies& bodies, bool first);
   bool keep_squeezed(const SolverBodies& bodies);
-  void weigh_together(const SolverBodies& bodies);
+  void weigh_together(const SolverBodies& bodies, Heaps& heaps);
   void absorb_batch(SolverBodies& bodies, std::size_t b);
   void list_reached();
   /// Turns the direction that is searched; rub.limit is then how far it goes until a point would pull.
@@ -272,8 +278,7 @@ class ContactSolver {
   std::vector<std::uint8_t> touched_;                 ///< [N + 1] 1 for what a blow moves
   std::vector<std::uint32_t> reached_;                ///< batches that a blow has reached
   std::vector<Index> carried_;                        ///< bodies that it moves
-  std::vector<Index> together_;  ///< [N + 1] least index of those that rest on each other
-  std::vector<Real> behind_;     ///< [N + 1] [kg] mass of all these, if it is the least
+  Heaps first_, now_;                                 ///< of the first blow of the step, and of the last
   std::vector<Colour> colours_;
   std::vector<std::uint64_t> used_;      ///< [N + 1] colours of each body
   std::vector<Real> load_;               ///< [N + 1] mass of the heaviest body that one touches, over its own

@@ -19,7 +19,7 @@ constexpr Real held = std::numeric_limits<Real>::max() / 4;
 bool ContactSolver::find_blows(const SolverBodies& bodies, bool first) {
   const Wide zero{}, strike = fill(-settings_.strike), h = fill(settings_.h);
   if (first) {
-    behind_.clear();
+    first_.behind.clear();
     // Only what moves strikes: most steps end here.
     bool any_fast = false;
     moved_.resize(bodies.velocity.size());
@@ -76,22 +76,26 @@ bool ContactSolver::find_blows(const SolverBodies& bodies, bool first) {
 }
 
 bool ContactSolver::keep_squeezed(const SolverBodies& bodies) {
-  if (behind_.empty()) weigh_together(bodies);
+  // Also by what rested on each other when the first blow of the step came: what is about to come up from
+  // behind in it is not at rest any more.
+  weigh_together(bodies, now_);
+  if (first_.behind.empty()) first_ = now_;
   const auto mass_of = [&](Index i) {
     const Real k = bodies.inertia[i].inverse_mass;
     return k > 0 ? 1 / k : held;
+  };
+  const auto strikes = [&](const Heaps& heaps, Index a, Index b) {
+    const Real behind_a = heaps.behind[heaps.of[a]], behind_b = heaps.behind[heaps.of[b]];
+    // What is one with the other, or held as well, does not come with all that rests on it.
+    const bool comes = heaps.of[a] != heaps.of[b] && std::min(behind_a, behind_b) < held;
+    return comes ? std::min(behind_a, behind_b) : std::max(mass_of(a), mass_of(b));
   };
   bool any_kept = false;
   for (Batch& batch : batches_)
     for (int l = 0; batch.struck >> l != 0; ++l) {
       if (!(batch.struck >> l & 1)) continue;
       const Index a = batch.a[l], b = batch.b[l];
-      const Real ma = mass_of(a), mb = mass_of(b);
-      const Real behind_a = behind_[together_[a]], behind_b = behind_[together_[b]];
-      // What is one with the other, or held as well, does not come with all that rests on it.
-      const bool comes = together_[a] != together_[b] && std::min(behind_a, behind_b) < held;
-      const Real strikes = comes ? std::min(behind_a, behind_b) : std::max(ma, mb);
-      if (strikes > light * std::min(ma, mb))
+      if (std::max(strikes(now_, a, b), strikes(first_, a, b)) > light * std::min(mass_of(a), mass_of(b)))
         any_kept = true;
       else
         batch.struck &= ~(1U << l);
@@ -99,26 +103,30 @@ bool ContactSolver::keep_squeezed(const SolverBodies& bodies) {
   return any_kept;
 }
 
-void ContactSolver::weigh_together(const SolverBodies& bodies) {
+void ContactSolver::weigh_together(const SolverBodies& bodies, Heaps& heaps) {
+  std::vector<Index>& together = heaps.of;
+  std::vector<Real>& behind = heaps.behind;
   const std::size_t n = bodies.velocity.size();
-  together_.resize(n);
-  for (std::size_t i = 0; i < n; ++i) together_[i] = Index(i);
+  together.resize(n);
+  for (std::size_t i = 0; i < n; ++i) together[i] = Index(i);
   const auto root = [&](Index i) {
-    while (together_[i] != i) i = together_[i] = together_[together_[i]];
+    while (together[i] != i) i = together[i] = together[together[i]];
     return i;
   };
-  behind_.resize(n);
+  behind.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
     const Real k = bodies.inertia[i].inverse_mass;
-    behind_[i] = k > 0 ? 1 / k : held;
+    behind[i] = k > 0 ? 1 / k : held;
   }
-  const Wide zero{}, slow = fill(settings_.strike * settings_.strike),
-                     near = fill(settings_.strike * settings_.h);
+  const Wide zero{}, slow = fill(settings_.strike * settings_.strike), strike = fill(settings_.strike),
+                     h = fill(settings_.h);
   for (const Batch& batch : batches_)
     view(batch, [&](const auto& at) {
       const WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
       const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
       const Wide3 passes = velocity_at(vb, at.patch_b()) - velocity_at(va, at.patch_a());
+      // What is so near that it will have come up before the sub-step is over, if the other is stopped.
+      const Wide fastest = max(dot(va.v, va.v), dot(vb.v, vb.v)), near = h * max(strike, sqrt(fastest));
       Wide touches{};
       for (int p = 0; p < batch.count; ++p)
         touches = (at.mass(p) > zero) & (at.separation(p, ma, mb) < near) ? fill(1) : touches;
@@ -130,13 +138,13 @@ void ContactSolver::weigh_together(const SolverBodies& bodies) {
         const Index a = root(batch.a[l]), b = root(batch.b[l]);
         if (a == b) continue;
         // What does not move holds what rests on it, and connects nothing.
-        const Real both = std::min(held, behind_[a] + behind_[b]);
-        if (moves_a) behind_[a] = both;
-        if (moves_b) behind_[b] = both;
-        if (moves_a && moves_b) together_[std::max(a, b)] = std::min(a, b), behind_[std::min(a, b)] = both;
+        const Real both = std::min(held, behind[a] + behind[b]);
+        if (moves_a) behind[a] = both;
+        if (moves_b) behind[b] = both;
+        if (moves_a && moves_b) together[std::max(a, b)] = std::min(a, b), behind[std::min(a, b)] = both;
       }
     });
-  for (std::size_t i = 0; i < n; ++i) together_[i] = root(Index(i));
+  for (std::size_t i = 0; i < n; ++i) together[i] = root(Index(i));
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail
