@@ -146,11 +146,28 @@ class FirstTouch {
         if (b_.is_open() && !(face(q).dot(hit->gap.normal) < 0)) continue;
         first_ = hit;
         end_ = hit->s;
+        if (!a_.is_plane) prefer_face(p, q, *first_);
       }
   }
 
   static Point face(const Part& triangle) {
     return (triangle.x[1] - triangle.x[0]).cross(triangle.x[2] - triangle.x[0]);
+  }
+
+  /// Within the tolerance t what is round, or long and leans, meets a neighbour's edge before the face that
+  /// it comes down on, with a normal that leans by about sqrt(2 t / radius): the face's is taken where it
+  /// separates as well.
+  void prefer_face(const Part& p, const Part& q, Advance& hit) const {
+    const auto separates = [&](const Part& triangle, const Part& other, const Point& m) {
+      return m.dot(other.support(-m) - triangle.x[0]) - other.radius() >= -tolerance_;
+    };
+    Point& n = hit.gap.normal;
+    if (const Point m = a_.mesh ? Point(face(p).normalized()) : Point(Point::Zero());
+        n.dot(m) > 0 && separates(p, q, m))
+      n = m;
+    else if (const Point m = b_.mesh ? Point(face(q).normalized()) : Point(Point::Zero());
+             n.dot(m) < 0 && separates(q, p, m))
+      n = -m;
   }
 
   std::optional<Advance> advance_parts(Part& p, Part& q, double slack) const {

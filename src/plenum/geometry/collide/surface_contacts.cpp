@@ -40,10 +40,13 @@ struct Triangle {
 template <class Source>
 class Collision {
  public:
-  Collision(const Source& source, const Core& b, double margin)
+  /// from: B's centre, or what stands for it where sides are asked.
+  Collision(const Source& source, const Core& b, double margin, const Point* from)
       : source_(source),
         b_(b),
         centre_(b.centre()),
+        from_(from ? *from : b.centre()),
+        comes_from_(from != nullptr),
         radius_(b.radius()),
         margin_(margin),
         slop_(static_cast<double>(preference) * std::min(b.least_extent(), source.least_extent())),
@@ -103,8 +106,9 @@ class Collision {
   /// outside, where that is inside: what is slender has its centre so near its own surface that a blow
   /// carries it in, and must be held by all that it lies on, not in one point.
   bool is_before(const Triangle& t) {
-    if (t.normal.dot(centre_ - t.x[0]) >= 0) return true;
-    return b_.kind() != Core::Kind::point && is_inside() && t.normal.dot(outside_ - t.x[0]) >= 0;
+    if (t.normal.dot(from_ - t.x[0]) >= 0) return true;
+    return b_.kind() != Core::Kind::point && !comes_from_ && is_inside() &&
+           t.normal.dot(outside_ - t.x[0]) >= 0;
   }
 
   /// Whether B's centre is inside; then the way out of there is known. Asked only where it may be, as exact
@@ -479,7 +483,8 @@ class Collision {
 
   const Source& source_;
   const Core& b_;
-  Point centre_;
+  Point centre_, from_;
+  bool comes_from_;
   double radius_, margin_, slop_;
   Clusters clusters_;
   double before_ = infinite,
@@ -506,17 +511,21 @@ bool can_collide_surface(const Shape& a, const Shape& b) {
          Core::of(b, Pose{}).has_value();
 }
 
-void collide_surface(const Shape& a, const Shape& b, const Pose& b_in_a, Real margin, SurfaceManifolds& out) {
+void collide_surface(const Shape& a, const Shape& b, const Pose& b_in_a, Real margin, SurfaceManifolds& out,
+                     const Vec3* from) {
   out.count = 0;
   const auto core = Core::of(b, b_in_a);
   if (!core) return;
   const Aabb box = b.bounds(b_in_a).grown(margin);
+  const bool is_ball = core->kind() == Core::Kind::point;  // is met from its middle, whatever side that is on
+  const Point place = from ? Point(from->cast<double>()) : Point(Point::Zero());
+  const Point* const side = from && !is_ball ? &place : nullptr;
   if (const auto* mesh = std::get_if<MeshShape>(&a.variant())) {
     const MeshSource source(*mesh);
-    Collision<MeshSource>(source, *core, static_cast<double>(margin)).run(box, out);
+    Collision<MeshSource>(source, *core, static_cast<double>(margin), side).run(box, out);
   } else if (const auto* ground = std::get_if<HeightFieldShape>(&a.variant())) {
     const HeightSource source(*ground);
-    Collision<HeightSource>(source, *core, static_cast<double>(margin)).run(box, out);
+    Collision<HeightSource>(source, *core, static_cast<double>(margin), side).run(box, out);
   }
 }
 

@@ -23,13 +23,17 @@ struct SurfaceManifolds {
 /// below a height field touches what it would with its centre moved out the shortest way, or up along the
 /// normal of the ground above it; where that is nothing it is pushed out there. Open meshes let it pass.
 ///
+/// `from`, in A's frame, stands for B's centre where sides are asked, if given: what a blow has carried
+/// through an open or thin mesh stays on the side that it came from.
+///
 /// Inner edges are not felt: a direction is a contact's normal only if the surface around the triangle's
 /// feature lies behind it, which is to say in the feature's normal cone. Where the triangle alone would
 /// answer with another, its face's normal is taken, and only over the face. A side bent by less than
 /// `slight_angle` counts as part of its faces, but to balls, for which every direction is exact. Where B is
 /// deeper than a twentieth of its least half extent the direction found separates, but may not be the one
 /// that does so soonest. Allocates nothing, never throws.
-void collide_surface(const Shape& a, const Shape& b, const Pose& b_in_a, Real margin, SurfaceManifolds& out);
+void collide_surface(const Shape& a, const Shape& b, const Pose& b_in_a, Real margin, SurfaceManifolds& out,
+                     const Vec3* from = nullptr);
 
 /// Whether collide_surface() knows the pair, in this order: a surface, and a convex shape but a plane.
 bool can_collide_surface(const Shape& a, const Shape& b);

@@ -32,9 +32,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
   colour_of_.resize(n);
   // By the number of points; those that turn come after the others.
   constexpr int kinds = 9;
-  const auto kind_of = [](const ContactInput& c) {
-    return c.count + (c.hard || c.turns != Manifold::Turns::with_neither ? 4 : 0);
-  };
+  const auto kind_of = [](const ContactInput& c) { return c.count + (c.changes() ? 4 : 0); };
   std::array<std::array<std::size_t, kinds>, num_colours> histogram{};
   constexpr std::uint64_t one_colour = 1, all = (one_colour << (num_colours - 1)) - 1;
   any_restitution_ = any_rolling_ = any_strained_ = any_chained_ = false;
@@ -150,7 +148,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       if (turning) {
         turning->with_a = turning->with_b = turning->with_edges = turning->with_centres = turning->reach =
             zero;
-        turning->edge_a = turning->edge_b = {zero, zero, zero};
+        turning->edge_a = turning->edge_b = turning->axis_a = turning->axis_b = {zero, zero, zero};
       }
       for (int l = 0; l < wide; ++l) {
         const Index i = batch.contact[l];
@@ -210,7 +208,11 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
             set(turning->edge_a, l, c.edge_a.normalized());
             set(turning->edge_b, l, c.edge_b.normalized());
         }
-        if (turning) turning->reach[l] = slide_followed * c.size;
+        if (turning) {
+          turning->reach[l] = slide_followed * c.size;
+          set(turning->axis_a, l, c.axis_a);
+          set(turning->axis_b, l, c.axis_b);
+        }
         // The patch: the centre of pressure, or of the points while nothing presses.
         Real sum = 0;
         for (int p = 0; p < c.count; ++p) sum += c.points[p].impulse;

@@ -59,6 +59,13 @@ struct ContactInput {
   bool bounced;  ///< in the step, out
   Manifold::Turns turns;  ///< with what the normal turns in the step
   Vec3 edge_a, edge_b;    ///< as in Manifold
+  /// Unit axes through the centres of mass about which the bodies are alike all round, 0 where there is none:
+  /// what rolls touches with another place all the time, which turns only as the axis does.
+  Vec3 axis_a = Vec3::Zero(), axis_b = Vec3::Zero();
+  /// Whether normal, places or arms change in the step.
+  bool changes() const {
+    return hard || turns != Manifold::Turns::with_neither || !axis_a.isZero() || !axis_b.isZero();
+  }
 };
 
 /// What a contact gave its second body in a whole step, in the world.
@@ -188,6 +195,7 @@ class ContactSolver {
     Wide with_a, with_b, with_edges, with_centres;  ///< 1 or 0
     Wide is_new;                                    ///< 1 or 0: see respond()
     Wide3 edge_a, edge_b;                           ///< unit, at the start of the step
+    Wide3 axis_a, axis_b;                           ///< as in ContactInput
     Wide reach;                                     ///< [m] that a contact may slide and be followed
 
     Wide3 normal, tangent, ra[4], rb[4], patch_a, patch_b;

@@ -50,6 +50,16 @@ namespace {
   k22 = m * length2 + dot(a2, ia.inverse * a2) + dot(b2, ib.inverse * b2) + (length2 > zero ? zero : k11);
   k12 = dot(a2, ia1) + dot(b2, ib1);
 }
+/// A motion less its turning about the axis at the start (a unit vector, or 0 for none): of q = swing twist
+/// the swing, which takes the axis along.
+[[gnu::always_inline]] inline WideMotion without_twist(const WideMotion& m, const Wide3& axis) {
+  const Wide along = dot(axis, m.u), length2 = along * along + m.w * m.w;
+  const auto turns = (along * along > Wide{}) & (length2 > fill(Real(1e-6)));
+  const Wide inverse = fill(1) / sqrt(turns ? length2 : fill(1));
+  const Wide c = m.w * inverse, s = along * inverse;
+  return {m.dx, choose(turns, c * m.u - (s * m.w) * axis - s * cross(m.u, axis), m.u),
+          turns ? c * m.w + s * along : m.w};
+}
 /// Inverts a symmetric 2x2 matrix.
 [[gnu::always_inline]] inline void invert(Wide& k11, Wide& k12, Wide& k22) {
   const Wide inverse = inverse_or_zero(k11 * k22 - k12 * k12), first = k11;
@@ -157,7 +167,8 @@ void ContactSolver::turn_batch(const Batch& batch, const SolverBodies& bodies) {
   const Points* points = points_.data() + batch.first_point;
   Turning& now = turning_[batch.turning];
   const Wide zero{}, one = fill(1), tiny = fill(std::numeric_limits<Real>::min());
-  const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
+  const WideMotion ma = without_twist(gather_motion(bodies, batch.a), now.axis_a),
+                   mb = without_twist(gather_motion(bodies, batch.b), now.axis_b);
   const Wide3 n0 = batch.normal;
   const Wide rounds = batch.round_a + batch.round_b;
   // Of the first point: how far the surfaces were apart at the start, and where the cores have gone since.
@@ -196,8 +207,9 @@ void ContactSolver::turn_batch(const Batch& batch, const SolverBodies& bodies) {
   now.tangent = batch.tangent - along * (n0 + n);
 
   // What is round pushes with its surface, wherever that is.
-  const auto follows =
-      (now.with_a + now.with_b + now.with_edges + now.with_centres > zero) | (batch.soft_impulse == zero);
+  const Wide turns = now.with_a + now.with_b + now.with_edges + now.with_centres +
+                     dot(now.axis_a, now.axis_a) + dot(now.axis_b, now.axis_b);
+  const auto follows = (turns > zero) | (batch.soft_impulse == zero);
   const auto arms = [&](const Wide3& a, const Wide3& b, const Wide& gap, Wide3& ra, Wide3& rb) {
     ra = choose(follows, rotate(ma.u, ma.w, a - batch.round_a * n0) + batch.round_a * n, a);
     rb = choose(follows, rotate(mb.u, mb.w, b + batch.round_b * n0) - batch.round_b * n, b);

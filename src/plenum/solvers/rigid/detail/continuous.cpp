@@ -216,12 +216,8 @@ bool needs_guard(const Rigid::Model& model, const Rigid::State& state, const Rig
   const bool swift_a = is_swift(w.ways[i], a), swift_b = is_swift(w.ways[j], b);
   if (!(swift_a || swift_b)) return false;
   const Shape &shape_a = model.shapes[a.shape], &shape_b = model.shapes[b.shape];
-  // Below height fields all is solid, and what moves past meshes that stand is met by its balls.
+  // Below height fields all is solid.
   if (is_height_field(shape_a) || is_height_field(shape_b)) return false;
-  const auto moves = [&](const Rigid::Collider& c) { return state.frames.inverse_mass[c.body] > 0; };
-  if ((is_mesh(shape_a) || is_mesh(shape_b)) && !(is_mesh(shape_a) && moves(a)) &&
-      !(is_mesh(shape_b) && moves(b)))
-    return false;
   // Planes are met by all that what is round has, but by four of the corners that others have.
   if ((is_plane(shape_a) && b.round > 0) || (is_plane(shape_b) && a.round > 0)) return false;
   const Frames& f = state.frames;

@@ -22,7 +22,8 @@ bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collide
                 const Sweep& sweep_b, Manifold& m);
 
 /// Whether contacts at a step's start may not tell what the colliders i and j will meet in it: one of them
-/// goes, past the other, farther than half its width. Of convex shapes, of planes, and of meshes that move.
+/// goes, past the other, farther than half its width. All but height fields, below which all is
+/// solid.
 bool needs_guard(const Rigid::Model& model, const Rigid::State& state, const RigidWorkspace& w, Real dt,
                  Index i, Index j);
 

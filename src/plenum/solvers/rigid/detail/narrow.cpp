@@ -42,6 +42,17 @@ Real round_at(const Rigid::Model& model, const Rigid::Collider& c, const Pose& p
   const auto* cylinder = std::get_if<CylinderShape>(&model.shapes[c.shape].variant());
   return cylinder && std::abs(normal.dot(pose.rotation * Vec3::UnitY())) < lies ? cylinder->radius : 0;
 }
+/// Axis through the centre of mass, in the world, about which a collider is alike all round; 0 if there is
+/// none, or if its body does not turn about it by much in the step.
+Vec3 axis_of(const Rigid::Model& model, const Frames& frames, const Rigid::Collider& c, const Pose& pose,
+             Real dt) {
+  constexpr Real least_turn = Real(0.02);
+  const Shape::Variant& v = model.shapes[c.shape].variant();
+  if (!std::holds_alternative<CylinderShape>(v) && !std::holds_alternative<ConeShape>(v)) return Vec3::Zero();
+  const Vec3 axis = pose.rotation * Vec3::UnitY(), from = pose.position - frames.x[c.body];
+  const bool is_through = from.cross(axis).squaredNorm() < Real(1e-6) * c.size * c.size;
+  return is_through && dt * std::abs(frames.w[c.body].dot(axis)) > least_turn ? axis : Vec3(Vec3::Zero());
+}
 bool is_ball(const Shape& shape) {
   return std::holds_alternative<SphereShape>(shape.variant());
 }
@@ -123,6 +134,27 @@ void match(const Rigid::Contacts& old, Index first, Index end, const Manifold* m
       }
       if (previous[s] >= 0) taken |= 1u << (previous[s] - first);
     }
+}
+
+/// Where B's centre, in A's frame, is to be for a surface A to be met from the side from which it was met in
+/// the last step: above the planes of those contacts, if it is not farther below than `deepest` [m]. A is the
+/// first of a pair, or the second where `swap`. False where the centre itself will do.
+bool side_of(const Rigid::Contacts& old, Index first, Index end, bool swap, Real room, Real deepest,
+             Vec3& centre) {
+  bool lifts = false;
+  for (Index c = first; c < end; ++c) {
+    Vec3 n = old.normal[c], x = old.point[4 * std::size_t(c)];
+    x -= Real(0.5) * old.separation[c][0] * (swap ? Vec3(-n) : n);
+    if (swap) {
+      const Pose then = seen_from(old.seen[c]).b_in_a;
+      n = -(then.rotation.conjugate() * n), x = then.to_local(x);
+    }
+    const Real height = n.dot(centre - x);
+    if (height >= 0 || height < -deepest) continue;
+    centre += (room - height) * n;
+    lifts = true;
+  }
+  return lifts;
 }
 
 /// A manifold in the other collider's frame, seen from there; other: the pose of the frame it is in.
@@ -263,8 +295,14 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
           collide_mesh_plane(surface, g_in_f, margin, found);
         else if (is_surface(other) || (moves(swap ? cj : ci) && can_collide_mesh(other)))
           collide_mesh(surface, other, g_in_f, margin, found);
-        else
-          collide_surface(surface, other, g_in_f, margin, found);
+        else {
+          const Rigid::Collider& c = swap ? ci : cj;
+          Vec3 centre = g_in_f * c.core;
+          const bool lifts = side_of(old, first, past, swap, Real(0.5) * c.size, c.spread, centre);
+          collide_surface(surface, other, g_in_f, margin, found, lifts ? &centre : nullptr);
+        }
+        const Pose now_in_a{a.to_local(b.position), (a.rotation.conjugate() * b.rotation).normalized()};
+        for (Index s = slot; s < w.first_slot[p + 1]; ++s) w.seen[s].b_in_a = now_in_a;
         const Pose f_in_a{a.to_local(f.position), (a.rotation.conjugate() * f.rotation).normalized()};
         for (int s = 0; s < room; ++s) {
           if (s < found.count) {
@@ -411,6 +449,8 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
       c.booked = static_cast<std::size_t>(j) >= model.own_colliders();
       c.turns = guards ? Manifold::Turns::with_neither
                        : turns_in(state.frames, ca.body, cb.body, dt, a.rotation, m, c);
+      c.axis_a = axis_of(model, state.frames, ca, a, dt);
+      c.axis_b = axis_of(model, state.frames, cb, w.poses[j], dt);
       if (guards || !is_deep(c)) continue;
       any_deep.store(true, std::memory_order_relaxed);
       if (c.jointed) any_deep_in_joints.store(true, std::memory_order_relaxed);
