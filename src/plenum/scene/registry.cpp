@@ -10,11 +10,7 @@ namespace plenum::inline PLENUM_ABI {
 
 std::span<const SolverEntry> all_solvers() {
   static constexpr SolverEntry solvers[] = {
-      entry<Obstacle>(),
-      entry<ParticleSystem>(),
-      entry<Pbd>(),
-      entry<Rigid>(),
-      entry<Springs>(),
+      entry<Obstacle>(), entry<ParticleSystem>(), entry<Pbd>(), entry<Rigid>(), entry<Springs>(),
   };
   return solvers;
 }
