@@ -9,8 +9,8 @@ namespace {
 
 /// Most rounds over what a blow reaches, in a heap; and batches that may be gone through in rounds beyond
 /// these: a column needs as many as it has bodies, and costs little.
-constexpr int rounds_of_heap = 8;
-constexpr std::size_t most_visits = 400;
+constexpr int rounds_of_heap = 4;
+constexpr std::size_t most_visits = 300;
 /// A blow is through once a round and its search change velocities by this part of what one has changed, in
 /// the measure of energy.
 constexpr double through = 0.06;
