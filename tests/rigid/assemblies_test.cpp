@@ -133,6 +133,28 @@ TEST(Assemblies, LinksAreNoThickerThanLong) {
             "radius, along y, of at most 0.25)");
 }
 
+// A gap that eats the bricks, planks or cards up is refused by its own name, and so is an arch of one stone.
+TEST(Assemblies, LeaveRoomForWhatIsBetweenGaps) {
+  const auto problem_of = [](const AssemblySpec& assembly) -> std::string {
+    Rigid::Spec spec{.assemblies = {assembly}};
+    Rigid::Model model;
+    Rigid::State state;
+    try {
+      Rigid::build(spec, model, state);
+    } catch (const Error& error) {
+      return error.problems().size() == 1 ? error.problems()[0].key : "several";
+    }
+    return "";
+  };
+  for (const AssemblyType type : {AssemblyType::wall, AssemblyType::card_house, AssemblyType::bridge}) {
+    AssemblySpec assembly{.type = type};
+    EXPECT_EQ(problem_of(assembly), "");
+    assembly.gap = 5;
+    EXPECT_EQ(problem_of(assembly), "assemblies[0].gap");
+  }
+  EXPECT_EQ(problem_of({.type = AssemblyType::arch, .count = 1}), "assemblies[0].count");
+}
+
 TEST(Assemblies, OfDefaultsStandAndFallAsTheirKindDoes) {
   // A house of four levels of default cards stands for two seconds.
   {

@@ -87,9 +87,20 @@ class Builder {
   Index next_ = 0, made_ = 0;
 };
 
+/// Refuses gaps that leave nothing of what is between them.
+void require_gap(const AssemblySpec& a, const std::string& key, Real most, const char* what) {
+  if (a.gap < most) return;
+  throw Error(Problem{.key = key + "gap",
+                      .what = what,
+                      .value = fmt::format("{:g}", double(a.gap)),
+                      .allowed = fmt::format("less than {:g}", double(most)),
+                      .remedy = "take a smaller gap or larger half_extents"});
+}
+
 /// Bricks in courses, each half a brick aside of the one below, with half bricks at its ends.
-void wall(const AssemblySpec& a, Builder& build) {
+void wall(const AssemblySpec& a, const std::string& key, Builder& build) {
   const Vec3& e = a.half_extents;
+  require_gap(a, key, e.x(), "leaves too little of half a brick, at the ends of every second course");
   const Real pitch = 2 * e.x() + a.gap, half_x = (e.x() - a.gap / 2) / 2;
   for (int r = 0; r < a.rows; ++r) {
     const Real y = e.y() * Real(2 * r + 1);
@@ -163,7 +174,7 @@ void dominoes(const AssemblySpec& a, const std::string& key, Builder& build) {
 
 /// Tents of two cards that lean on each other, and a card from top to top of each two neighbours, on which
 /// the next level's tent stands. half_extents: of a card, half its thickness along x, its length along y.
-void card_house(const AssemblySpec& a, Builder& build) {
+void card_house(const AssemblySpec& a, const std::string& key, Builder& build) {
   const Vec3& e = a.half_extents;
   const double lean = degree * double(a.lean);
   const auto s = Real(std::sin(lean)), c = Real(std::cos(lean));
@@ -172,6 +183,7 @@ void card_house(const AssemblySpec& a, Builder& build) {
   const Real rise = e.x() * s + e.y() * c, inner = e.x() * c + e.y() * s, outer = e.x() * c + e.y() * s;
   // Neighbouring tents leave a thickness of room, so that what lies on them reaches both tops.
   const Real pitch = 2 * (inner + outer) + 4 * e.x();
+  require_gap(a, key, pitch / 2, "leaves too little of the cards that lie on the tents");
   Real ground = 0;
   for (int level = 0; level < a.rows; ++level) {
     const int tents = a.rows - level;
@@ -190,7 +202,12 @@ void card_house(const AssemblySpec& a, Builder& build) {
 }
 
 /// Half a ring of wedges, cut along its radii.
-void arch(const AssemblySpec& a, Builder& build) {
+void arch(const AssemblySpec& a, const std::string& key, Builder& build) {
+  if (a.count < 2)
+    throw Error(Problem{.key = key + "count",
+                        .what = "makes half a ring of one stone, which would be flat",
+                        .value = std::to_string(a.count),
+                        .allowed = "2 or more"});
   const Real outer = a.radius + a.thickness;
   const double part = std::numbers::pi / a.count;
   for (int k = 0; k < a.count; ++k) {
@@ -231,7 +248,7 @@ void chain(const AssemblySpec& a, const std::string& key, Builder& build) {
 }
 
 /// Planks hinged to each other along a parabola from one bank to the other, each of the same length.
-void bridge(const AssemblySpec& a, Builder& build) {
+void bridge(const AssemblySpec& a, const std::string& key, Builder& build) {
   const auto at = [&](Real u) {  // u in [-1, 1]
     return Vec3(u * a.span / 2, a.sag * (u * u - 1), 0);
   };
@@ -248,6 +265,8 @@ void bridge(const AssemblySpec& a, Builder& build) {
         std::lower_bound(length.begin(), length.end(), s) - length.begin(), 0, parts);
     ends.push_back(at(u_of(int(k))));
   }
+  require_gap(a, key, length.back() / Real(2 * a.count),
+              "leaves too little of its planks, which are as long as span and count say");
   std::string last = a.start_body;
   for (int i = 0; i < a.count; ++i) {
     const Vec3 &from = ends[std::size_t(i)], &to = ends[std::size_t(i + 1)], way = to - from;
@@ -461,19 +480,19 @@ void assemble(const AssemblySpec& given, const std::string& key, Spec& spec) {
   Builder build(assembly, key, spec);
   switch (assembly.type) {
     case AssemblyType::wall:
-      return wall(assembly, build);
+      return wall(assembly, key, build);
     case AssemblyType::pyramid:
       return pyramid(assembly, build);
     case AssemblyType::dominoes:
       return dominoes(assembly, key, build);
     case AssemblyType::card_house:
-      return card_house(assembly, build);
+      return card_house(assembly, key, build);
     case AssemblyType::arch:
-      return arch(assembly, build);
+      return arch(assembly, key, build);
     case AssemblyType::chain:
       return chain(assembly, key, build);
     case AssemblyType::bridge:
-      return bridge(assembly, build);
+      return bridge(assembly, key, build);
     case AssemblyType::ragdoll:
       return ragdoll(assembly, build);
   }
