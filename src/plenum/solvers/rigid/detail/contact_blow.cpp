@@ -64,7 +64,9 @@ void ContactSolver::absorb(SolverBodies& bodies, bool first) {
       const Rub& rub = rubs_[b];
       changed += rub.changed, fe += rub.fe, we += rub.we, ff += rub.ff, fw += rub.fw;
     }
-    const double keep = stiff > 0 ? -fw / stiff : 0;
+    // Where the last direction would count for more than the new one the search begins anew: it would grow
+    // from round to round, and its rounding with it (Silcowitz et al. 2010).
+    const double keep = stiff > 0 && -fw <= stiff ? -fw / stiff : 0;
     const double slope = fe + keep * we, bend = ff + keep * fw;
     const double gain = slope < 0 && bend > 0 ? slope * slope / bend : 0;
     largest = std::max({largest, changed, gain});
@@ -74,7 +76,9 @@ void ContactSolver::absorb(SolverBodies& bodies, bool first) {
     // Not so far that a point would pull.
     double step = gain > 0 ? -slope / bend : 0;
     for (const std::uint32_t b : reached_) step = std::min(step, double(rubs_[b].limit));
-    stiff = bend;
+    // A direction in which a point would pull at once is left: kept, it would grow from round to round, and
+    // its rounding with it.
+    stiff = step > 0 ? bend : 0;
     const Real s = Real(step);
     for (const Index i : carried_) {
       way_[i] = moved_along(before_[i], k, way_[i]);
