@@ -168,7 +168,8 @@ TEST(RigidBounce, WhatFallsWithALightCubeDoesNotBounceOffIt) {
       BodySpec cube = validation::box(Vec3::Constant(Real(h)), Vec3(0, Real(h + 0.2), 0));
       BodySpec heavy = validation::sphere(0.5, {0, 2 * h + 0.7 + gap, 0});
       cube.velocity = heavy.velocity = Vec3(0, -5, 0);
-      EXPECT_LT(rebound({.bodies = {validation::floor_box(), cube, heavy}}), 0.05) << ratio << " " << gap;
+      // What comes slower than 0.3 m/s is left to the passes.
+      EXPECT_LT(rebound({.bodies = {validation::floor_box(), cube, heavy}}), 0.3 / 5) << ratio << " " << gap;
     }
 }
 
