@@ -160,7 +160,8 @@ TEST(RigidDrives, TurnWhatHasSlidFarOut) {
       out = std::max(out, double((scene.state.frames.x[1] - scene.state.frames.x[0]).norm()));
       gap = std::max({gap, std::abs(value[1]), std::abs(value[2])});
     }
-    EXPECT_LT(gap, 1e-3 * out) << run << ": " << out << " m out";
+    // A limit that is struck turns a body by up to 0.2 rad within a sub-step: x^2 / 2 of the way out.
+    EXPECT_LT(gap, 2e-2 * out) << run << ": " << out << " m out";
   }
 }
 

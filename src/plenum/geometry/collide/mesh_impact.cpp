@@ -146,7 +146,7 @@ class FirstTouch {
         if (b_.is_open() && !(face(q).dot(hit->gap.normal) < 0)) continue;
         first_ = hit;
         end_ = hit->s;
-        if (!a_.is_plane) prefer_face(p, q, *first_);
+        if (!a_.is_plane && !(a_.mesh && b_.mesh)) prefer_face(p, q, *first_);
       }
   }
 
@@ -156,7 +156,8 @@ class FirstTouch {
 
   /// Within the tolerance t what is round, or long and leans, meets a neighbour's edge before the face that
   /// it comes down on, with a normal that leans by about sqrt(2 t / radius): the face's is taken where it
-  /// separates as well.
+  /// separates as well. Not of two meshes, whose edges meet as often, and to which a plane beside the points
+  /// that touch would give energy.
   void prefer_face(const Part& p, const Part& q, Advance& hit) const {
     const auto separates = [&](const Part& triangle, const Part& other, const Point& m) {
       return m.dot(other.support(-m) - triangle.x[0]) - other.radius() >= -tolerance_;
