@@ -48,7 +48,7 @@ double extension(const Bodies& bodies) {
 }
 
 // One mass on a spring takes the steps of implicit Euler for any number of sweeps: (1 + w^2 h^2) v1 = v0 - h
-// (g + w^2 x0). Source: Macklin, Mueller & Chentanez 2016; tests/../validation/reference/xpbd.csv.
+// (g + w^2 x0). Source: Macklin, Mueller & Chentanez 2016; validation/reference/xpbd.csv.
 TEST(Pbd, AMassOnASpringTakesImplicitEulersSteps) {
   for (const int iterations : {1, 2, 10, 50}) {
     Bodies bodies = hanging_chain(1);
@@ -105,7 +105,7 @@ std::vector<PbdPart> one_of_each() {
   return {cloth, bar, lattice, rope};
 }
 
-// What is inside keeps the momentum of the whole, and, of each projection, its turning about any point.
+// What is inside keeps the momentum of the whole; that no projection turns it is in the tests of elements.
 TEST(Pbd, MomentumStays) {
   for (const auto bending :
        {PbdPart::Bending::plate, PbdPart::Bending::isometric, PbdPart::Bending::dihedral})

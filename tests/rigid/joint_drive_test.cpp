@@ -160,7 +160,8 @@ TEST(RigidDrives, TurnWhatHasSlidFarOut) {
       out = std::max(out, double((scene.state.frames.x[1] - scene.state.frames.x[0]).norm()));
       gap = std::max({gap, std::abs(value[1]), std::abs(value[2])});
     }
-    // A limit that is struck turns a body by up to 0.2 rad within a sub-step: x^2 / 2 of the way out.
+    // Not derived: with the rounding of another build one run of the forty had a hundredth, from a cause not
+    // found yet; all else is below a thousandth.
     EXPECT_LT(gap, 2e-2 * out) << run << ": " << out << " m out";
   }
 }
