@@ -1,36 +1,18 @@
 // Wind and drag on the triangles of cloth.
 #include <algorithm>
-#include <array>
 
+#include "plenum/elements/triangle_wind.h"
 #include "plenum/solvers/springs/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
 
 void blow(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
           const Springs::Params& params, SpringsWorkspace& w, Real h) {
-  parallel_for(model.triangles.size(), 1024, [&](std::size_t begin, std::size_t end) {
-    constexpr std::size_t batch = 64;
-    std::array<Vec3, batch> centroids, air;
-    for (std::size_t first = begin; first < end; first += batch) {
-      const std::size_t n = std::min(batch, end - first);
-      air.fill(params.wind);
-      if (w.eddies.octaves > 0) {
-        for (std::size_t k = 0; k < n; ++k) {
-          const Index3 c = model.triangles[first + k];
-          centroids[k] = (x[c[0]] + x[c[1]] + x[c[2]]) / 3;
-        }
-        curl_noise(w.eddies, std::span(centroids).first(n), std::span(air).first(n));
-        for (std::size_t k = 0; k < n; ++k) air[k] += params.wind;
-      }
-      for (std::size_t k = 0; k < n; ++k) {
-        const Index3 c = model.triangles[first + k];
-        const Vec3 area = Real(0.5) * (x[c[1]] - x[c[0]]).cross(x[c[2]] - x[c[0]]);
-        const Vec3 velocity = (v[c[0]] + v[c[1]] + v[c[2]]) / 3;
-        w.air[first + k] = air_force<Real>(area, air[k] - velocity, params.air_density, params.drag,
-                                           params.lift, h / model.air_mass[first + k]);
-      }
-    }
-  });
+  each_triangle_in_wind(
+      model.triangles, x, v, params.wind, w.eddies, [&](std::size_t t, const Vec3& area, const Vec3& u) {
+        w.air[t] =
+            air_force<Real>(area, u, params.air_density, params.drag, params.lift, h / model.air_mass[t]);
+      });
 }
 
 double air_rate(const Springs::Model& model, const Springs::State& state, const Springs::Params& params) {
