@@ -136,7 +136,8 @@ TEST(Assemblies, LinksAreNoThickerThanLong) {
 // A gap that eats the bricks, planks or cards up is refused by its own name, and so is an arch of one stone.
 TEST(Assemblies, LeaveRoomForWhatIsBetweenGaps) {
   const auto problem_of = [](const AssemblySpec& assembly) -> std::string {
-    Rigid::Spec spec{.assemblies = {assembly}};
+    Rigid::Spec spec;
+    spec.assemblies = {assembly};
     Rigid::Model model;
     Rigid::State state;
     try {

@@ -268,7 +268,10 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
         params.contact_frequency * static_cast<Real>(substeps) / static_cast<Real>(params.substeps);
     settings.damping_ratio = params.contact_damping;
     settings.restitution_threshold = params.restitution_threshold;
-    if (softly) w.solver.prepare(w.contacts, w.bodies, settings), w.joints.start(scene);
+    if (softly) {
+      w.joints.start(scene);
+      w.solver.prepare(w.contacts, w.bodies, settings, w.joints.groups().of);
+    }
   }
   if (!softly) {
     const StageTimer timer(report.stages, "solve");
@@ -277,7 +280,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     const StageTimer timer(report.stages, "solve");
     const bool contacts = !w.contacts.empty(), joints = !w.joints.empty();
     w.solver.restitute(w.bodies);
-    w.solver.absorb(w.bodies, true);
+    w.solver.absorb(w.bodies, true, scene, w.joints);
     for (int k = 0; k < substeps; ++k) {
       push_bodies(model, params, h, w);
       if (k > 0) w.solver.collect(w.bodies);
@@ -295,7 +298,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
       // What joints have answered to pushes that were taken back is no speed for contacts to meet.
       if (joints && w.any_deep_in_joints) w.joints.relax(scene, w.bodies, true);
       w.solver.restitute(w.bodies);
-      w.solver.absorb(w.bodies, false);
+      w.solver.absorb(w.bodies, false, scene, w.joints);
       w.solver.solve(w.bodies, false);
       if (joints) {
         w.joints.relax(scene, w.bodies, contacts || k + 1 == substeps);

@@ -3,14 +3,15 @@
 #include <limits>
 
 #include "plenum/solvers/rigid/detail/contact_batch.h"
+#include "plenum/solvers/rigid/detail/joint_solver.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
-/// Most rounds over what a blow reaches, in a heap; and batches that may be gone through in rounds beyond
-/// these: a column needs as many as it has bodies, and costs little.
-constexpr int rounds_of_heap = 4;
-constexpr std::size_t most_visits = 300;
+/// Most rounds over what a blow reaches, in a heap; and batches and joints that may be gone through in rounds
+/// beyond these: a column needs as many as it has bodies, and costs little.
+constexpr int rounds_of_heap = 3;
+constexpr std::size_t most_visits = 600;
 /// A blow is through once a round and its search change velocities by this part of what one has changed, in
 /// the measure of energy.
 constexpr double through = 0.06;
@@ -32,8 +33,8 @@ BodyVelocity moved_along(const BodyVelocity& a, Real s, const BodyVelocity& b) {
 
 }  // namespace
 
-void ContactSolver::absorb(SolverBodies& bodies, bool first) {
-  if (!any_chained_ || !find_blows(bodies, first)) return;
+void ContactSolver::absorb(SolverBodies& bodies, bool first, const JointScene& scene, JointSolver& joints) {
+  if (!any_chained_ || !find_blows(bodies, first, joints)) return;
   const std::size_t n = bodies.velocity.size();
   moved_.assign(n, 0);
   blows_.resize(points_.size());
@@ -50,11 +51,16 @@ void ContactSolver::absorb(SolverBodies& bodies, bool first) {
     batch.struck = 0;
   }
   start_ = before_ = bodies.velocity;
+  const bool any_joints = !joints.empty();
+  joints.begin_blow();
   double largest = 0, stiff = 0;
   for (int round = 0;; ++round) {
     each_batch([&](std::size_t b) { absorb_batch(bodies, b); });
-    list_reached();
-    if (round + 1 >= rounds_of_heap && std::size_t(round + 1) * reached_.size() >= most_visits) break;
+    // Joints are kept exactly, so that they do no work along the direction that is searched.
+    if (any_joints) joints.absorb(scene, bodies, passed_on * settings_.strike, moved_);
+    list_reached(joints);
+    const std::size_t visits = std::size_t(round + 1) * (reached_.size() + joints.num_reached());
+    if (round + 1 >= rounds_of_heap && visits >= most_visits) break;
     // What the round has changed is a direction of descent. Along it and the last one the energy is least
     // where both derivatives vanish: the method of conjugate gradients.
     for (const Index i : carried_) before_[i] = difference(bodies.velocity[i], before_[i]);
@@ -85,6 +91,7 @@ void ContactSolver::absorb(SolverBodies& bodies, bool first) {
       before_[i] = bodies.velocity[i] = moved_along(bodies.velocity[i], s, way_[i]);
     }
     each_reached([&](std::size_t b) { go_way(b, s); });
+    joints.go_way(k, s);
   }
   // What friction's bound and rounding leave undone must not give energy: then all is left to the passes.
   const auto restore = [&](const AlignedVector<BodyVelocity>& from) {
@@ -100,10 +107,10 @@ void ContactSolver::absorb(SolverBodies& bodies, bool first) {
   if (given <= 0)
     restore(before_), book_blows(bodies);
   else
-    restore(start_);
+    restore(start_), joints.forget_blow();
 }
 
-void ContactSolver::list_reached() {
+void ContactSolver::list_reached(JointSolver& joints) {
   reached_.clear(), carried_.clear();
   for (std::size_t b = 0; b < batches_.size(); ++b)
     if (batches_[b].struck != 0) reached_.push_back(static_cast<std::uint32_t>(b));
@@ -116,6 +123,7 @@ void ContactSolver::list_reached() {
       touched_[batch.b[l]] |= batch.struck & batch.writes_b & 1U << l ? 1 : 0;
     }
   }
+  joints.mark_reached(touched_);
   for (std::size_t i = 0; i < touched_.size(); ++i)
     if (touched_[i] != 0) carried_.push_back(static_cast<Index>(i));
 }

@@ -22,13 +22,16 @@ constexpr Real slide_followed = Real(0.25);
 }  // namespace
 
 void ContactSolver::prepare(std::span<const ContactInput> contacts, const SolverBodies& bodies,
-                            const ContactSettings& settings) {
+                            const ContactSettings& settings, std::span<const Index> groups) {
   settings_ = settings;
   const std::size_t n = contacts.size();
   // Colours, greedily. Contacts with what cannot move take the last ones, so that they have the last word.
   used_.assign(bodies.velocity.size(), 0);
   load_.assign(bodies.velocity.size(), Real(1));
   meets_.assign(bodies.velocity.size(), 0);
+  meeting_.clear();
+  // A blow goes on from what joints hold, too.
+  for (std::size_t i = 0; i < groups.size(); ++i) meets_[i] = groups[i] >= 0 ? 1 : 0;
   colour_of_.resize(n);
   // By the number of points; those that turn come after the others.
   constexpr int kinds = 9;
@@ -58,7 +61,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
     ++histogram[colour][kind_of(c)];
     any_restitution_ |= c.restitution > 0;
     any_rolling_ |= c.rolling > 0;
-    any_chained_ |= moves_a && moves_b;
+    any_chained_ |= (meets_[c.body_a] | meets_[c.body_b]) != 0;
     any_booked |= c.booked;
   }
   // Contacts of a colour in order of their number of points, so that those of a batch have about as many.

@@ -68,6 +68,9 @@ struct ContactInput {
   }
 };
 
+class JointSolver;
+struct JointScene;
+
 /// What a contact gave its second body in a whole step, in the world.
 struct ContactGift {
   Vec3 impulse;  ///< [N s]
@@ -92,7 +95,7 @@ class ContactSolver {
   /// Colours the contacts and takes them in. The order of the contacts decides the result, the number of
   /// threads does not.
   void prepare(std::span<const ContactInput> contacts, const SolverBodies& bodies,
-               const ContactSettings& settings);
+               const ContactSettings& settings, std::span<const Index> groups = {});
   /// Applies the impulses held.
   void warm_start(SolverBodies& bodies);
   /// One pass over all contacts; `with_bias` pushes overlap apart, and relaxation is without.
@@ -119,7 +122,7 @@ class ContactSolver {
   /// compare Silcowitz, Niebe & Erleben 2010, "A nonsmooth nonlinear conjugate gradient method for
   /// interactive contact force problems". What a blow gives is no load: the next sub-step does not begin with
   /// it. `first`: of the step; what moves is asked then, else what the last pass with bias saw come near.
-  void absorb(SolverBodies& bodies, bool first);
+  void absorb(SolverBodies& bodies, bool first, const JointScene& scene, JointSolver& joints);
   /// After the bodies have moved: turns the normals that turn (ContactInput::turns) with what they belong to,
   /// and takes the contacts to where they have slid. A normal of the start of the step would push a little
   /// along the way that the contact turns: a frame that swings on a peg would be driven by that to over and
@@ -214,12 +217,6 @@ class ContactSolver {
     double changed, fe, we, ff, fw;
     Real limit;  ///< of the step that keeps impulses from pulling
   };
-  /// Bodies that rest on each other.
-  struct Heaps {
-    std::vector<Index> of;  ///< [N + 1] the least of those that a body rests with
-    std::vector<Real>
-        behind;  ///< [N + 1] [kg] mass of them all, of the least; more than any if something holds them
-  };
   /// Sums of what a batch gave over the sub-steps, as an impulse [N s] at the first body's centre of mass at
   /// the start of the step and a couple [N m s].
   struct alignas(sizeof(Wide)) Sums {
@@ -257,11 +254,17 @@ class ContactSolver {
   void turn_batch(const Batch& batch, const SolverBodies& bodies);
   /// Adds the impulses that batch b holds, where it now is, to its sums; sign: 1 or -1.
   void book(std::size_t b, const SolverBodies& bodies, Real sign);
-  bool find_blows(const SolverBodies& bodies, bool first);
-  bool keep_squeezed(const SolverBodies& bodies);
-  void weigh_together(const SolverBodies& bodies, Heaps& heaps);
+  bool find_blows(const SolverBodies& bodies, bool first, const JointSolver& joints);
+  /// Leaves of what strikes what the passes would make a bounce of: where on both sides enough is behind.
+  bool keep_squeezed(const SolverBodies& bodies, const JointSolver& joints);
+  /// [kg] The mass of `body`, of the contact in this lane of batch b, and of what comes up behind it in this
+  /// sub-step if the contact stops it; counted until it is enough.
+  Real behind(const SolverBodies& bodies, const JointSolver& joints, std::size_t b, int lane, Index body,
+              Real enough);
+  Wide least_separation(const SolverBodies& bodies, std::size_t b) const;
+  void list_meetings();
   void absorb_batch(SolverBodies& bodies, std::size_t b);
-  void list_reached();
+  void list_reached(JointSolver& joints);
   /// Turns the direction that is searched; rub.limit is then how far it goes until a point would pull.
   void turn_way(std::size_t b, Real keep);
   void go_way(std::size_t b, Real step);
@@ -286,7 +289,9 @@ class ContactSolver {
   std::vector<std::uint8_t> touched_;                 ///< [N + 1] 1 for what a blow moves
   std::vector<std::uint32_t> reached_;                ///< batches that a blow has reached
   std::vector<Index> carried_;                        ///< bodies that it moves
-  Heaps first_, now_;                                 ///< of the first blow of the step, and of the last
+  std::vector<std::uint32_t> first_meeting_,
+      meeting_;                              ///< [N + 2] lanes by the bodies that move, in this step
+  std::vector<Index> visited_, groups_met_;  ///< by behind()
   std::vector<Colour> colours_;
   std::vector<std::uint64_t> used_;      ///< [N + 1] colours of each body
   std::vector<Real> load_;               ///< [N + 1] mass of the heaviest body that one touches, over its own

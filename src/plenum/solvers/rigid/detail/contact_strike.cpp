@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "plenum/solvers/rigid/detail/contact_batch.h"
+#include "plenum/solvers/rigid/detail/joint_solver.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
@@ -14,12 +15,27 @@ constexpr Real light = Real(2.75);
 /// [kg] Behind what rests on something that does not move.
 constexpr Real held = std::numeric_limits<Real>::max() / 4;
 
+/// [m/s] at r.
+Vec3 velocity_of(const BodyVelocity& u, const Vec3& r) {
+  return Vec3(u.v[0], u.v[1], u.v[2]) + Vec3(u.w[0], u.w[1], u.w[2]).cross(r);
+}
+
 }  // namespace
 
-bool ContactSolver::find_blows(const SolverBodies& bodies, bool first) {
+Wide ContactSolver::least_separation(const SolverBodies& bodies, std::size_t b) const {
+  const Batch& batch = batches_[b];
+  const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
+  Wide least = fill(std::numeric_limits<Real>::max());
+  view(batch, [&](const auto& at) {
+    for (int p = 0; p < batch.count; ++p)
+      least = at.mass(p) > Wide{} ? min(least, at.separation(p, ma, mb)) : least;
+  });
+  return least;
+}
+
+bool ContactSolver::find_blows(const SolverBodies& bodies, bool first, const JointSolver& joints) {
   const Wide zero{}, strike = fill(-settings_.strike), h = fill(settings_.h);
   if (first) {
-    first_.behind.clear();
     // Only what moves strikes: most steps end here.
     bool any_fast = false;
     moved_.resize(bodies.velocity.size());
@@ -72,79 +88,103 @@ bool ContactSolver::find_blows(const SolverBodies& bodies, bool first) {
       });
     }
   });
-  return found && keep_squeezed(bodies);
+  return found && keep_squeezed(bodies, joints);
 }
 
-bool ContactSolver::keep_squeezed(const SolverBodies& bodies) {
-  // Also by what rested on each other when the first blow of the step came: what is about to come up from
-  // behind in it is not at rest any more.
-  weigh_together(bodies, now_);
-  if (first_.behind.empty()) first_ = now_;
+bool ContactSolver::keep_squeezed(const SolverBodies& bodies, const JointSolver& joints) {
+  list_meetings();
   const auto mass_of = [&](Index i) {
     const Real k = bodies.inertia[i].inverse_mass;
     return k > 0 ? 1 / k : held;
   };
-  const auto strikes = [&](const Heaps& heaps, Index a, Index b) {
-    const Real behind_a = heaps.behind[heaps.of[a]], behind_b = heaps.behind[heaps.of[b]];
-    // What is one with the other, or held as well, does not come with all that rests on it.
-    const bool comes = heaps.of[a] != heaps.of[b] && std::min(behind_a, behind_b) < held;
-    return comes ? std::min(behind_a, behind_b) : std::max(mass_of(a), mass_of(b));
-  };
+  const auto meetings_of = [&](Index i) { return first_meeting_[i + 1] - first_meeting_[i]; };
   bool any_kept = false;
-  for (Batch& batch : batches_)
+  for (std::size_t b = 0; b < batches_.size(); ++b) {
+    Batch& batch = batches_[b];
     for (int l = 0; batch.struck >> l != 0; ++l) {
       if (!(batch.struck >> l & 1)) continue;
-      const Index a = batch.a[l], b = batch.b[l];
-      if (std::max(strikes(now_, a, b), strikes(first_, a, b)) > light * std::min(mass_of(a), mass_of(b)))
+      // Of a body that falls on others, least is to be gone through.
+      Index first = batch.a[l], second = batch.b[l];
+      if (meetings_of(first) > meetings_of(second)) std::swap(first, second);
+      const Real enough = light * std::min(mass_of(first), mass_of(second));
+      if (behind(bodies, joints, b, l, first, enough) >= enough &&
+          behind(bodies, joints, b, l, second, enough) >= enough)
         any_kept = true;
       else
         batch.struck &= ~(1U << l);
     }
+  }
   return any_kept;
 }
 
-void ContactSolver::weigh_together(const SolverBodies& bodies, Heaps& heaps) {
-  std::vector<Index>& together = heaps.of;
-  std::vector<Real>& behind = heaps.behind;
-  const std::size_t n = bodies.velocity.size();
-  together.resize(n);
-  for (std::size_t i = 0; i < n; ++i) together[i] = Index(i);
-  const auto root = [&](Index i) {
-    while (together[i] != i) i = together[i] = together[together[i]];
-    return i;
-  };
-  behind.resize(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Real k = bodies.inertia[i].inverse_mass;
-    behind[i] = k > 0 ? 1 / k : held;
-  }
-  const Wide zero{}, slow = fill(settings_.strike * settings_.strike), strike = fill(settings_.strike),
-                     h = fill(settings_.h);
-  for (const Batch& batch : batches_)
-    view(batch, [&](const auto& at) {
-      const WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
-      const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
-      const Wide3 passes = velocity_at(vb, at.patch_b()) - velocity_at(va, at.patch_a());
-      // What is so near that it will have come up before the sub-step is over, if the other is stopped.
-      const Wide fastest = max(dot(va.v, va.v), dot(vb.v, vb.v)), near = h * max(strike, sqrt(fastest));
-      Wide touches{};
-      for (int p = 0; p < batch.count; ++p)
-        touches = (at.mass(p) > zero) & (at.separation(p, ma, mb) < near) ? fill(1) : touches;
-      const Wide rests = dot(passes, passes) < slow ? touches : zero;
+void ContactSolver::list_meetings() {
+  if (!meeting_.empty()) return;
+  const std::size_t n = meets_.size();
+  first_meeting_.assign(n + 1, 0);
+  const auto each = [&](auto&& visit) {
+    for (std::size_t b = 0; b < batches_.size(); ++b)
       for (int l = 0; l < wide; ++l) {
-        if (rests[l] == 0) continue;
-        const bool moves_a = batch.writes_a >> l & 1, moves_b = batch.writes_b >> l & 1;
-        if (!moves_a && !moves_b) continue;
-        const Index a = root(batch.a[l]), b = root(batch.b[l]);
-        if (a == b) continue;
-        // What does not move holds what rests on it, and connects nothing.
-        const Real both = std::min(held, behind[a] + behind[b]);
-        if (moves_a) behind[a] = both;
-        if (moves_b) behind[b] = both;
-        if (moves_a && moves_b) together[std::max(a, b)] = std::min(a, b), behind[std::min(a, b)] = both;
+        if (batches_[b].contact[l] < 0) continue;
+        if (batches_[b].writes_a >> l & 1) visit(batches_[b].a[l], b * wide + std::size_t(l));
+        if (batches_[b].writes_b >> l & 1) visit(batches_[b].b[l], b * wide + std::size_t(l));
       }
-    });
-  for (std::size_t i = 0; i < n; ++i) together[i] = root(Index(i));
+  };
+  each([&](Index body, std::size_t) { ++first_meeting_[std::size_t(body) + 1]; });
+  for (std::size_t i = 0; i < n; ++i) first_meeting_[i + 1] += first_meeting_[i];
+  meeting_.resize(first_meeting_[n]);
+  each([&](Index body, std::size_t at) {
+    meeting_[first_meeting_[std::size_t(body)]++] = static_cast<std::uint32_t>(at);
+  });
+  for (std::size_t i = n; i > 0; --i) first_meeting_[i] = first_meeting_[i - 1];
+  first_meeting_[0] = 0;
+}
+
+Real ContactSolver::behind(const SolverBodies& bodies, const JointSolver& joints, std::size_t b, int lane,
+                           Index body, Real enough) {
+  const Batch& batch = batches_[b];
+  const bool is_b = batch.b[lane] == body;
+  const Index other = is_b ? batch.a[lane] : batch.b[lane];
+  // Stopped, it goes as the other does where they meet.
+  Vec3 stopped;
+  view(batch, [&](const auto& at) {
+    stopped = velocity_of(bodies.velocity[other], get(is_b ? at.patch_a() : at.patch_b(), lane));
+  });
+  Real sum = 0;
+  const JointSolver::Groups& groups = joints.groups();
+  const auto group_of = [&](Index i) { return std::size_t(i) < groups.of.size() ? groups.of[i] : Index(-1); };
+  groups_met_.clear();
+  const auto add = [&](Index i) {
+    visited_.push_back(i);
+    if (const Index group = group_of(i); group >= 0) {
+      if (std::find(groups_met_.begin(), groups_met_.end(), group) != groups_met_.end()) return;
+      groups_met_.push_back(group);
+      sum += std::min(held, groups.mass[group]);
+    } else {
+      const Real k = bodies.inertia[i].inverse_mass;
+      sum += k > 0 ? 1 / k : held;
+    }
+  };
+  visited_.assign(1, other);
+  add(body);
+  for (std::size_t k = 1; k < visited_.size() && sum < enough; ++k) {
+    const Index at_front = visited_[k];
+    for (std::uint32_t m = first_meeting_[at_front]; m < first_meeting_[at_front + 1] && sum < enough; ++m) {
+      const Batch& of = batches_[meeting_[m] / wide];
+      const int l = int(meeting_[m] % wide);
+      const bool front_is_b = of.b[l] == at_front;
+      const Index next = front_is_b ? of.a[l] : of.b[l];
+      if (std::find(visited_.begin(), visited_.end(), next) != visited_.end()) continue;
+      view(of, [&](const auto& at) {
+        const Vec3 n = (front_is_b ? Real(1) : Real(-1)) * get(at.normal(), l);
+        const Vec3 comes =
+            velocity_of(bodies.velocity[next], get(front_is_b ? at.patch_a() : at.patch_b(), l)) - stopped;
+        const Real speed = n.dot(comes);
+        if (speed < settings_.strike) return;
+        if (least_separation(bodies, meeting_[m] / wide)[l] < settings_.h * speed) add(next);
+      });
+    }
+  }
+  return sum;
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -754,15 +754,22 @@ template <int D>
 void JointIsland<D>::collect() {
   for (std::size_t k = 0; k < joints_.size(); ++k) {
     Joint& j = joints_[k];
-    if constexpr (general) {
+    const auto book = [&](const Vector& impulse) {
+      if constexpr (general) {
+        j.force += full_[k].n * impulse;
+        j.torque += full_[k].on_b.template rightCols<3>() * impulse.template tail<3>();
+      } else {
+        j.force += impulse;
+      }
+    };
+    if constexpr (general)
       j.pull = full_[k].n * j.impulse;
-      j.force += j.pull;
-      j.torque += full_[k].on_b.template rightCols<3>() * j.impulse.template tail<3>();
-    } else {
+    else
       j.pull = j.impulse;
-      j.force += j.pull;
-    }
+    book(j.impulse);
+    if (!j.blow.isZero(0)) book(j.blow);
   }
+  forget_blow();
 }
 
 template <int D>

@@ -80,9 +80,21 @@ class JointIsland {
   void relax(const JointScene& scene, SolverBodies& bodies);
   /// Poses, rows and factors where the bodies now are.
   void update(const JointScene& scene);
+  /// Of blows without a bounce (ContactSolver::absorb): whether one that moves the bodies marked comes here.
+  bool is_reached(std::span<const Real> moved) const;
+  /// Takes from the bodies the rates that a round of contacts gave and the joints do not allow, and marks
+  /// what thereby changes by more than `least` [m/s] anywhere. A blow's impulses are no load of the next
+  /// sub-step.
+  void absorb(const JointScene& scene, SolverBodies& bodies, Real least, std::span<Real> moved);
+  /// The search along what the last round has changed plus `keep` times the last direction, by `step` of it.
+  void go_way(Real keep, Real step);
+  void forget_blow();
+  /// Marks the bodies that move.
+  void mark(std::span<std::uint8_t> out) const;
   /// At the end of a sub-step: adds its impulses to the forces of the step.
   void collect();
   void store(double dt, Rigid::Joints& out) const;
+  std::size_t size() const { return joints_.size(); }
   bool has_bounds() const { return has_bounds_; }
   /// Whether what leads its bodies and their locked axes may want what cannot be: of speeds that close gaps
   /// the next sub-step then takes none back.
@@ -112,14 +124,15 @@ class JointIsland {
     // Jacobian, columns for rows; of rows that do nothing zero. Linear, on a, on b, and the latter two times
     // the inverse inertias. Those of balls: n is the unit matrix.
     Rows n, on_a, on_b, push_a, push_b;
-    D3 arm_a, arm_b;                             ///< [m] to the joint
-    D3 gap;                                      ///< [m] of balls
-    double value[6] = {};                        ///< of others, where the bodies are
-    double most = 0;                             ///< [m] of an error that a sub-step closes
-    double closes = 1;                           ///< part of it that a sub-step closes
-    D3 pull;                                     ///< [N s] on b in the last sub-step
-    Vector impulse = Vector::Zero();             ///< in this sub-step
-    Vector kept = Vector::Zero();                ///< of it, at keep()
+    D3 arm_a, arm_b;                  ///< [m] to the joint
+    D3 gap;                           ///< [m] of balls
+    double value[6] = {};             ///< of others, where the bodies are
+    double most = 0;                  ///< [m] of an error that a sub-step closes
+    double closes = 1;                ///< part of it that a sub-step closes
+    D3 pull;                          ///< [N s] on b in the last sub-step
+    Vector impulse = Vector::Zero();  ///< in this sub-step
+    Vector kept = Vector::Zero();     ///< of it, at keep()
+    Vector blow = Vector::Zero(), blow_change = Vector::Zero(), blow_way = Vector::Zero();  ///< see absorb()
     D3 force = D3::Zero(), torque = D3::Zero();  ///< impulses of the step
     Vector give = Vector::Zero();                ///< [1/kg] of the regularization
     double soft[6] = {};                         ///< [1/kg] of springs
@@ -155,7 +168,7 @@ class JointIsland {
   void bound_energy(double before);
   double kinetic_energy() const;
   double work_of_springs();
-  // The rest in joint_island.cpp.
+  // In joint_island_blow.cpp: the public ones of blows. The rest in joint_island.cpp.
   void push_drives(const JointScene& scene);
   void project(const JointScene& scene, bool springs);
   void factorize(const JointScene& scene);

@@ -1,6 +1,7 @@
 #include "plenum/solvers/rigid/detail/joint_solver.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "plenum/base/parallel.h"
@@ -29,6 +30,37 @@ void JointSolver::each_island(F&& f) {
   });
 }
 
+template <class F>
+void JointSolver::each_reached(F&& f) {
+  for (std::size_t i = 0; i < reached_.size(); ++i) {
+    if (!reached_[i]) continue;
+    if (i < balls_.size())
+      f(balls_[i]);
+    else
+      f(general_[i - balls_.size()]);
+  }
+}
+
+template <class RootOf>
+void JointSolver::weigh_groups(const JointScene& scene, RootOf&& root_of) {
+  const std::vector<Rigid::Joint>& joints = scene.model.joints;
+  const std::size_t n = scene.model.motion.size();
+  groups_.of.assign(n, -1);
+  groups_.mass.assign(n, 0);
+  for (std::size_t k = 0; k < joints.size(); ++k) {
+    if (broken_[k]) continue;
+    const Index roots[] = {root_of(joints[k].a), root_of(joints[k].b)};
+    for (const Index body : {joints[k].a, joints[k].b}) {
+      const Index root = root_of(body);
+      if (root < 0 || groups_.of[std::size_t(body)] >= 0) continue;
+      groups_.of[std::size_t(body)] = root;
+      groups_.mass[std::size_t(root)] += 1 / scene.state.frames.inverse_mass[body];
+    }
+    if (std::min(roots[0], roots[1]) < 0)
+      groups_.mass[std::size_t(std::max(roots[0], roots[1]))] = std::numeric_limits<Real>::infinity();
+  }
+}
+
 void JointSolver::find_islands(const JointScene& scene) {
   const Rigid::Model& model = scene.model;
   std::vector<Index> parent(model.motion.size());
@@ -53,6 +85,7 @@ void JointSolver::find_islands(const JointScene& scene) {
     if (!broken_[k]) members.emplace_back(root_of(moves(j.a) ? j.a : j.b), static_cast<Index>(k));
   }
   std::sort(members.begin(), members.end());
+  weigh_groups(scene, [&](Index i) { return moves(i) ? root_of(i) : Index(-1); });
   balls_.clear(), general_.clear();
   std::vector<Index> joints;
   for (std::size_t first = 0, end = 0; first < members.size(); first = end) {
@@ -110,6 +143,40 @@ void JointSolver::relax(const JointScene& scene, SolverBodies& bodies, bool all)
 }
 void JointSolver::collect() {
   each_island([](auto& island) { island.collect(); });
+}
+
+void JointSolver::begin_blow() {
+  reached_.assign(balls_.size() + general_.size(), 0);
+}
+void JointSolver::absorb(const JointScene& scene, SolverBodies& bodies, Real least, std::span<Real> moved) {
+  // Of no body do two islands ask: what moves is in one.
+  parallel_for(reached_.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto run = [&](auto& island) {
+        if (island.sleeps() || !(reached_[i] || island.is_reached(moved))) return;
+        reached_[i] = 1;
+        island.absorb(scene, bodies, least, moved);
+      };
+      if (i < balls_.size())
+        run(balls_[i]);
+      else
+        run(general_[i - balls_.size()]);
+    }
+  });
+}
+void JointSolver::go_way(Real keep, Real step) {
+  each_reached([&](auto& island) { island.go_way(keep, step); });
+}
+void JointSolver::mark_reached(std::span<std::uint8_t> out) {
+  each_reached([&](auto& island) { island.mark(out); });
+}
+std::size_t JointSolver::num_reached() {
+  std::size_t n = 0;
+  each_reached([&](const auto& island) { n += island.size(); });
+  return n;
+}
+void JointSolver::forget_blow() {
+  each_reached([](auto& island) { island.forget_blow(); });
 }
 
 int JointSolver::store(const Rigid::Model& model, double dt, Rigid::Joints& out) const {

@@ -16,6 +16,21 @@ class JointSolver {
   /// Relaxation: of all, or of those alone whose velocities the next sub-step looks at.
   void relax(const JointScene& scene, SolverBodies& bodies, bool all);
   void collect();
+
+  /// Bodies that hang together by joints, for blows that go on through these.
+  struct Groups {
+    std::vector<Index> of;   ///< [N] the least body of each one's group; -1: in no joint
+    std::vector<Real> mass;  ///< [N] [kg] of a group, of its least body; max() if anything holds it
+  };
+  const Groups& groups() const { return groups_; }
+  /// A round of absorb(): islands that hold a body marked, which mark more.
+  void absorb(const JointScene& scene, SolverBodies& bodies, Real least, std::span<Real> moved);
+  void go_way(Real keep, Real step);
+  /// Marks the bodies of islands that absorb() has reached since begin_blow().
+  void mark_reached(std::span<std::uint8_t> out);
+  std::size_t num_reached();  ///< joints of these
+  void begin_blow();
+  void forget_blow();
   /// Forces of the step; returns how many joints broke.
   int store(const Rigid::Model& model, double dt, Rigid::Joints& out) const;
   /// Whether no joint is to be solved in this step.
@@ -27,9 +42,15 @@ class JointSolver {
   template <class F>
   void each_island(F&& f);  ///< that is awake
   void find_islands(const JointScene& scene);
+  template <class F>
+  void each_reached(F&& f);
+  template <class RootOf>
+  void weigh_groups(const JointScene& scene, RootOf&& root_of);
 
   std::vector<JointIsland<3>> balls_;
   std::vector<JointIsland<6>> general_;
+  std::vector<std::uint8_t> reached_;  ///< [islands] by a blow
+  Groups groups_;
   bool any_awake_ = false;
   std::vector<Index2> known_;         ///< [J] bodies of the joints that the islands are of
   std::vector<std::uint8_t> broken_;  ///< [J] likewise
