@@ -1,8 +1,10 @@
 #pragma once
 // Eight or sixteen numbers at a time, one of each of as many constraints, as a vector of the compiler (GCC
 // and clang). Constraints written over V3<T> are the same for these as for the numbers that tests take.
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "plenum/base/real.h"
@@ -43,6 +45,21 @@ template <class Mask>
   long long sum = 0;
   for (int l = 0; l < wide; ++l) sum |= a[l];
   return sum != 0;
+}
+/// f(lane) for the lanes in which a comparison holds, in order.
+template <class Mask, class F>
+[[gnu::always_inline]] inline void each_lane(const Mask& a, F&& f) {
+  typedef signed char Bytes __attribute__((vector_size(wide)));
+  const Bytes bytes = __builtin_convertvector(a, Bytes);
+  for (int k = 0; k < wide / 8; ++k) {
+    std::uint64_t set;
+    std::memcpy(&set, reinterpret_cast<const char*>(&bytes) + 8 * k, 8);
+    for (; set != 0;) {
+      const int l = std::countr_zero(set) / 8;
+      f(8 * k + l);
+      set &= ~(std::uint64_t(255) << (8 * l));
+    }
+  }
 }
 [[gnu::always_inline]] inline Wide sqrt(const Wide& a) {
   alignas(sizeof(Wide)) Real numbers[wide];

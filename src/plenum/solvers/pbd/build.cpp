@@ -391,6 +391,36 @@ void Pbd::build(const Spec& spec, Model& model, State& state) {
   update(model);
 }
 
+namespace {
+
+/// What of the model touches, and how short its edges are.
+void find_surface(Model& model) {
+  model.surface = model.triangles;
+  const std::vector<Index3> faces = boundary_triangles(model.tetrahedra);
+  model.surface.insert(model.surface.end(), faces.begin(), faces.end());
+  for (const Pbd::Part& part : model.parts)
+    if (part.type == Type::rope)
+      for (Index e = part.first_edge; e < part.first_edge + part.num_edges; ++e) {
+        const Index2& ends = model.edges[std::size_t(e)];
+        model.surface.push_back({ends[0], ends[1], ends[1]});
+      }
+  model.surface_edges = unique_edges(model.surface);
+  std::erase_if(model.surface_edges, [](const Index2& e) { return e[0] == e[1]; });
+  Real shortest = std::numeric_limits<Real>::infinity();
+  for (const Real length : model.rest_length)
+    if (length > 0) shortest = std::min(shortest, length);
+  for (const Mat3& inverse : model.rest_inverse) {
+    const Mat3 edges = inverse.inverse();
+    for (int i = 0; i < 3; ++i) {
+      shortest = std::min(shortest, edges.col(i).norm());
+      shortest = std::min(shortest, (edges.col(i) - edges.col((i + 1) % 3)).norm());
+    }
+  }
+  model.shortest_edge = std::isfinite(shortest) ? shortest : 0;
+}
+
+}  // namespace
+
 void Pbd::update(Model& model) {
   const std::size_t n = model.mass.size();
   const auto check = [&](const char* name, const auto& items, auto... sizes) {
@@ -421,7 +451,12 @@ void Pbd::update(Model& model) {
       least = std::min(least, model.mass[std::size_t(i)] / around[std::size_t(i)]);
     model.air_mass[t] = 3 * least;
   }
+  find_surface(model);
   ++model.revision;
+}
+
+Real Pbd::contact_distance(const Model& model, const Params& params) {
+  return std::min(2 * params.thickness, model.shortest_edge / 2);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "plenum/base/parallel.h"
+#include "plenum/geometry/crossings.h"
 #include "plenum/solvers/pbd/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -197,10 +198,27 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   move_pins(model, state, params, dt);
   w.supports.take(std::exchange(w.offered, {}));
   const Real h = dt / Real(params.substeps);
+  const PbdContactSettings touch{
+      .h = h,
+      .distance = contact_distance(model, params),
+      .friction = params.friction,
+      .tube = std::max(contact_distance(model, params) / 4, model.shortest_edge / 10),
+      .conservative = params.contact == Contact::conservative};
+  const bool touches = params.contact != Contact::none && touch.distance > 0 && !model.surface.empty();
+  if (touches && w.contacts_revision != model.revision) {
+    w.contacts.lay_out(model.mass.size(), model.surface);
+    w.contacts_revision = model.revision;
+    // What crosses at the start nothing untangles.
+    if (!crossings(state.particles.x, model.surface_edges, model.surface).empty())
+      report.warn(
+          "bodies cross each other or themselves as they begin, and will hang together there: place "
+          "them apart, or set contact to none");
+  }
   detail::Projection how{.compliance_scale = 1 / (h * h)};
   if (params.method == Method::pbd) how = {.compliance_scale = 0, .part = params.stiffness};
   with_ready_threads([&] {
     begin(state, w);
+    if (touches) w.contacts.begin_step(w.x0);
     for (int s = 0; s < params.substeps; ++s) {
       predict(model, state, params, w, h);
       w.plates.reset(), w.angles.reset(), w.rods.reset(), w.volumes.reset(), w.distances.reset();
@@ -210,6 +228,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         sweep(w, how);
         w.supports.hold(w.places, w.gone, Real(s + 1) * h, h);
       }
+      if (touches) w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch);
       keep(state, w, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
     }
@@ -224,6 +243,16 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         group < params.pins.size() ? params.pins[group](model.pin_position[p]) : model.pin_position[p];
   }
   measure(model, state, report);
+  if (touches) {
+    const PbdContacts::Counts& counts = w.contacts.counts();
+    report.measure("contact_pairs", double(counts.pairs));
+    report.measure("contact_searches", double(counts.searches));
+    if (params.contact == Contact::fast)
+      report.measure("crossings",
+                     double(crossings(state.particles.x, model.surface_edges, model.surface).size()));
+    else
+      report.measure("contact_zones", double(counts.zones + counts.frozen));
+  }
   return report;
 }
 

@@ -71,8 +71,12 @@ struct Pbd {
     TetEmbedding embedding;                ///< [V] vertices of visual meshes, riding on the particles
     std::vector<Index3> visual_triangles;  ///< of each part, into its own visual vertices
     std::vector<Part> parts;
-    std::vector<Real> air_mass;  ///< [T] kg that the air on each triangle moves; see update()
-    Index revision = 0;          ///< counts updates, so that workspaces notice them
+    std::vector<Real> air_mass;   ///< [T] kg that the air on each triangle moves; see update()
+    std::vector<Index3> surface;  ///< [S][3] < N what touches: triangles, faces of tetrahedra, edges of ropes
+                                  ///< as (a, b, b); see update()
+    std::vector<Index2> surface_edges;  ///< of it
+    Real shortest_edge = 0;             ///< [m] at rest; see update()
+    Index revision = 0;                 ///< counts updates, so that workspaces notice them
   };
 
   struct State {
@@ -84,9 +88,16 @@ struct Pbd {
     xpbd,  ///< compliances in physical units (Macklin, Mueller & Chentanez 2016)
     pbd,   ///< a stiffness from 0 to 1, whose effect depends on iterations and step (Mueller et al. 2007)
   };
+  /// Whether bodies touch each other and themselves.
+  enum class Contact : int {
+    none,          ///< they pass through
+    fast,          ///< they are pushed apart; what is too fast passes, and is counted
+    conservative,  ///< nothing crosses that has not crossed at the start
+  };
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);
     Method method = Method::xpbd;
+    Contact contact = Contact::none;
     int substeps = 10;
     int iterations = 1;
     Real stiffness = 1;
@@ -129,6 +140,10 @@ struct Pbd {
   static void geometry(const Model& model, const State& state, DrawableSink& sink);
   static TetrahedraView tetrahedra(const Model& model) { return {model.tetrahedra, &model.embedding}; }
 
+  /// [m] Between the middles of surfaces that touch: twice Params::thickness, but no more than half of the
+  /// shortest edge at rest, lest a surface push itself apart.
+  static Real contact_distance(const Model& model, const Params& params);
+
   /// Relative elongation l / l0 - 1 of an edge; zero if it has no rest length.
   static Real strain(const Model& model, const State& state, std::size_t edge);
 
@@ -139,6 +154,9 @@ struct Pbd {
   static void rest_on(Workspace& workspace, std::span<Support> supports);
 };
 
+constexpr std::array<const char*, 3> names_of(Pbd::Contact) {
+  return {"none", "fast", "conservative"};
+}
 constexpr std::array<const char*, 2> names_of(Pbd::Method) {
   return {"xpbd", "pbd"};
 }

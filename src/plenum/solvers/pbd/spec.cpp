@@ -96,9 +96,15 @@ void Pbd::Params::describe(Describer& d) {
   d("air_density", air_density, {.unit = "kg/m^3", .min = 0, .max = 2000, .doc = "of the air; 0: no air"});
   d("drag", drag, {.min = 0, .max = 10, .doc = "drag coefficient of triangles"});
   d("lift", lift, {.min = 0, .max = 10, .doc = "lift coefficient of triangles"});
+  d("contact", contact,
+    {.doc = "of bodies with each other and with themselves: none, fast (what is too fast crosses, and is "
+            "counted), or conservative (nothing crosses)"});
   d("thickness", thickness,
-    {.unit = "m", .min = 0, .max = 10, .doc = "kept between particles and obstacles"});
-  d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient against obstacles"});
+    {.unit = "m",
+     .min = 0,
+     .max = 10,
+     .doc = "kept between particles and obstacles; between bodies twice that, at most half an edge"});
+  d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient of contacts"});
   d("restitution", restitution, {.min = 0, .max = 1, .doc = "of impacts on obstacles"});
   d("pins", pins, {.doc = "motions of pin groups 0, 1, ...", .max_count = 256});
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "plenum/geometry/adjacency.h"
+#include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/packs.h"
 #include "plenum/solvers/pbd/detail/supports.h"
 #include "plenum/solvers/pbd/pbd.h"
@@ -27,7 +28,9 @@ struct PbdWorkspace {
   CurlNoise eddies;
   std::span<Support> offered;  ///< to the next step
   PbdSupports supports;
-  std::vector<Vec3> struck;  ///< [N] m/s before the substep's sweeps, for what bounces
+  PbdContacts contacts;
+  Index contacts_revision = -1;  ///< of the model that these were laid out for
+  std::vector<Vec3> struck;      ///< [N] m/s before the substep's sweeps, for what bounces
 };
 
 /// Impulses [N s] of the air on triangles in h [s], w.air; free pieces are never pushed past its velocity.

@@ -1,0 +1,64 @@
+#pragma once
+// Which vertices and triangles, and which edges, of one or more deforming surfaces may come near each other.
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plenum/base/parallel.h"
+#include "plenum/geometry/aabb.h"
+#include "plenum/geometry/broad/box_tree.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// Pairs of features that share no vertex: of a vertex [0] and a triangle [1..3], and of edges [0..1] and
+/// [2..3]. Two surfaces that do not cross can come to cross only through one of these (Bridson, Fedkiw &
+/// Anderson 2002, "Robust treatment of collisions, contact and friction for cloth animation", section 6).
+struct FeaturePairs {
+  std::vector<Index4> vertex_face, edge_edge;
+  void clear() { vertex_face.clear(), edge_edge.clear(); }
+  std::size_t size() const { return vertex_face.size() + edge_edge.size(); }
+};
+
+/// Triangles in patches of neighbours, each vertex and each edge in the patch of one of its triangles
+/// (Curtis, Tamstorf & Manocha 2008, "Fast collision detection for deformable models using
+/// representative-triangles"). Patches are paired by a hierarchy, their features all with all, many at a
+/// time.
+class NearFeatures {
+ public:
+  /// triangles [T][3]; (a, b, b) is an edge by itself. Patches follow from topology, not from where things
+  /// are.
+  void build(std::size_t num_vertices, std::span<const Index3> triangles);
+  bool empty() const { return patch_box_.empty(); }
+
+  /// Takes from a block's pairs those that are not wanted; called from several threads at once.
+  using Sieve = FunctionRef<void(FeaturePairs&)>;
+  /// All pairs of features whose boxes overlap that the sieve leaves; boxes [N] of the vertices. The order
+  /// depends on the arguments alone, nothing of it on the number of threads.
+  void find(std::span<const Aabb> boxes, Sieve sieve, FeaturePairs& out);
+
+ private:
+  /// Features of one kind in the order of patches, with their boxes.
+  template <class Feature>
+  struct Kind {
+    std::vector<Feature> of;            ///< [F] vertices
+    std::vector<Index> first = {0};     ///< [patches + 1]
+    std::vector<Real> low[3], high[3];  ///< [F + wide] m
+    void end_patch() { first.push_back(Index(of.size())); }
+    void make_room();
+    Aabb fit(std::span<const Aabb> boxes, std::size_t patch);
+  };
+  template <class A, class B, class Found>
+  void pair_all(const Kind<A>& as, const Kind<B>& bs, const Index2& patches, Found&& found) const;
+  void pair_patches(const Index2& pair, FeaturePairs& out) const;
+
+  Kind<Index> vertices_;
+  Kind<Index2> edges_;
+  Kind<Index3> faces_;
+  std::vector<Aabb> patch_box_;       ///< [patches]
+  std::vector<std::uint8_t> active_;  ///< [patches] all
+  BoxTree tree_;
+  std::vector<Index2> patch_pairs_;
+  std::vector<FeaturePairs> found_;  ///< of blocks of these
+};
+
+}  // namespace plenum::inline PLENUM_ABI

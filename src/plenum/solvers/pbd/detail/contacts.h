@@ -1,0 +1,108 @@
+#pragma once
+// Cloth, ropes and soft bodies that touch each other and themselves.
+//
+// What may come together is looked for once for several substeps: each particle is to stay within a tube
+// about the way that it was about to take, and pairs of features are kept whose tubes leave them the chance
+// to come within the contact's distance. Particles that leave their tubes end the list's life.
+//
+// In each substep pairs are held apart from where they were at its start, n x >= distance, n the way between
+// their nearest points there, one after the other by equal and opposite pushes; friction takes back what slid
+// within Coulomb's bound (Macklin, Mueller, Chentanez & Kim 2014, "Unified particle physics for real-time
+// applications", eq. 24).
+//
+// Then, in the conservative mode, no pair may change its distance by more than a part of it: the distance of
+// two features changes at most by the largest difference of their particles' ways (additive continuous
+// collision detection: Li, Kaufman & Jiang 2021, "Codimensional incremental potential contact", section 5).
+// Particles of pairs beyond that are drawn towards their common way, which keeps momentum; what is not mended
+// in some rounds moves as one (impact zones: Provot 1997, "Collision and self-collision handling in cloth
+// model dedicated to design garments"). So nothing crosses that has not crossed at the start.
+#include <span>
+#include <vector>
+
+#include "plenum/geometry/near_features.h"
+#include "plenum/linear/aligned.h"
+#include "plenum/solvers/pbd/detail/packs.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+struct PbdContactSettings {
+  Real h = 0;         ///< [s] of a substep
+  Real distance = 0;  ///< [m] > 0 between the surfaces' middles
+  Real friction = 0;
+  Real tube = 0;              ///< [m] > 0 that a particle may be off its way before pairs are looked for anew
+  bool conservative = false;  ///< nothing crosses
+};
+
+class PbdContacts {
+ public:
+  struct Counts {
+    std::size_t searches = 0;  ///< since begin_step()
+    std::size_t pairs = 0;     ///< of the last search
+    std::size_t zones = 0;     ///< substeps in which features moved as one
+    std::size_t frozen = 0;    ///< and in which nothing was left to move
+  };
+  void lay_out(std::size_t num_particles, std::span<const Index3> surface);
+  bool empty() const { return features_.empty(); }
+  /// x [N] m where the step begins.
+  void begin_step(std::span<const Vec3> x);
+  /// After a substep's sweeps: places [N], which began it at gone [N] m since the step began; `left`:
+  /// substeps to the end of the step, this one included.
+  void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
+            const PbdContactSettings& settings);
+  const Counts& counts() const { return counts_; }
+
+ private:
+  /// Eight or sixteen pairs, all of vertices and faces or all of edges.
+  struct alignas(64) Pack {
+    Index particle[4][detail::wide];
+    detail::Wide apart;  ///< [m] distance as the substep begins
+    Real nearest;        ///< [m] the least of these
+    unsigned lanes;      ///< bits of those that hold a pair
+    bool edges;
+  };
+  /// A pair that may touch within the substep.
+  struct Touch {
+    Index particle[4];
+    Real weight[4];
+    Vec3 normal;
+    Real apart;     ///< [m] as the substep begins
+    Real response;  ///< [1/kg]
+    Real pressed;   ///< [kg m] so far in the substep
+    Vec3 rubbed;
+  };
+  void aim(std::span<const detail::Place> places, std::span<const Vec3> v,
+           const PbdContactSettings& settings);
+  void search(int left, const PbdContactSettings& settings);
+  void fill_packs();
+  void begin_pairs(std::span<const detail::Place> places, const PbdContactSettings& settings);
+  void press(std::span<detail::Place> places, const PbdContactSettings& settings);
+  bool in_tubes(std::span<const detail::Place> places, Real part) const;
+  void keep_apart(std::span<detail::Place> places);
+  Real most_change(Real apart) const;
+  std::size_t find_fast(std::span<const detail::Place> places);
+  void draw_together(std::span<detail::Place> places);
+  void join_zones(std::span<detail::Place> places);
+  void freeze(std::span<detail::Place> places) const;
+  Vec3 way_of(std::span<const detail::Place> places, Index i) const;
+
+  NearFeatures features_;
+  std::span<const Vec3> x_;                ///< [N] m where the step began
+  AlignedVector<detail::Place> start_;     ///< [N] where the substep began
+  AlignedVector<detail::Place> at_start_;  ///< [N] the same as positions [m]
+  std::vector<Vec3> tube_from_, tube_by_;  ///< [N] m at the last search; a substep's way along the tube
+  std::vector<Real> tube_radius_;          ///< [N] m
+  Real floor_ = 0;                         ///< [m]
+                                           ///< [m]
+  int age_ = -1;                           ///< substeps since the last search; -1: there is no list
+  std::vector<Aabb> boxes_;                ///< [N]
+  FeaturePairs pairs_;
+  AlignedVector<Pack> packs_;
+  std::vector<std::vector<Touch>> touches_;  ///< of blocks of packs
+  std::vector<unsigned> fast_;               ///< [packs] bits of pairs that would change too much
+  std::vector<Index> zone_;                  ///< [N] the least particle of those that move as one with it
+  std::vector<Vec3> zone_way_;               ///< [N] kg m, and
+  std::vector<Real> zone_mass_;              ///< kg, of zones
+  Counts counts_;
+};
+
+}  // namespace plenum::inline PLENUM_ABI
