@@ -49,8 +49,10 @@ double measure_bodies(Bodies& bodies, int steps, int repeats, Report& last) {
 }
 
 /// 1.05 s of a cloth that swings down: milliseconds a step, and how far its edges are stretched then.
-void run_cloth(Session& session, int n, double target_ms, int repeats) {
+void run_cloth(Session& session, int n, double target_ms, int repeats,
+               Pbd::Contact contact = Pbd::Contact::none) {
   Bodies bodies(pbd_cloth(n));
+  bodies.params.contact = contact;
   Report last;
   const double ms = measure_bodies(bodies, 63, repeats, last);
   session.figure("ms_per_step", ms, "ms", session.threads() == 1 ? target_ms : none);
@@ -60,6 +62,10 @@ void run_cloth(Session& session, int n, double target_ms, int repeats) {
 }
 const Register register_cloth_100("pbd/cloth-100", [](Session& session) { run_cloth(session, 100, 4, 5); });
 const Register register_cloth_200("pbd/cloth-200", [](Session& session) { run_cloth(session, 200, 17, 2); });
+// Sixty frames of it in a second, on one core.
+const Register register_cloth_100_self("pbd/cloth-100-self", [](Session& session) {
+  run_cloth(session, 100, 1e3 / 60, 3, Pbd::Contact::conservative);
+});
 
 /// A bar of 1 x 0.2 x 0.2 m and 50 400 tetrahedra, held at one end: edges and volumes without compliance,
 /// five sweeps a step.
