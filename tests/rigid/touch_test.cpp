@@ -90,6 +90,23 @@ TEST(RigidTouch, ASensorFeelsAndDoesNotPush) {
   EXPECT_TRUE(has(caged.state.touch.asleep, 1, 2));
 }
 
+TEST(RigidTouch, SensorsAreNoSolidsForOtherSystems) {
+  BodySpec gate = validation::fixed_box(Vec3(1, Real(0.25), 1), Vec3(0, 3, 0)),
+           two = ball(0.5, Vec3(4, 1, 0));
+  gate.sensor = true;
+  two.shapes.push_back(two.shapes[0]), two.shapes[1].position = Vec3(1, 0, 0);
+  RigidScene scene({.bodies = {validation::floor_box(), gate, two}});
+  const auto bodies = Rigid::bodies(scene.model, scene.state, scene.params, scene.workspace);
+  ASSERT_EQ(bodies.size(), 3u);
+  EXPECT_EQ(bodies[0].owner, 0);
+  EXPECT_EQ(bodies[1].owner, 2);
+  EXPECT_EQ(bodies[2].owner, 2);
+  // Impulses name solids by their place in that list.
+  const std::vector<BodyImpulse> push = {{.body = 1, .impulse = Vec3(1, 0, 0), .point = bodies[1].centre}};
+  Rigid::absorb(scene.model, scene.state, push);
+  EXPECT_GT(scene.state.frames.v[2].x(), 0);
+}
+
 TEST(RigidTouch, LayersPassThroughEachOther) {
   BodySpec ghost = ball(0.25, Vec3(0, 1, 0)), solid = ball(0.25, Vec3(2, 1, 0));
   ghost.passes = {3};

@@ -343,6 +343,8 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   refusals.refuse();
   for (const auto& [at, doubts] : builder.doubts()) model.doubts.push_back("model." + at + " " + doubts);
   model.first.push_back(static_cast<Index>(model.colliders.size()));
+  for (std::size_t k = 0; k < model.colliders.size(); ++k)
+    if (!model.colliders[k].sensor) model.solids.push_back(static_cast<Index>(k));
   state.start_x = state.frames.x;
   state.start_q = state.frames.q;
   state.rest.island.assign(state.frames.size(), -1);

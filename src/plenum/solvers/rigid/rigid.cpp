@@ -459,9 +459,9 @@ void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink)
 
 std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state, const Params&,
                                          Workspace& w) {
-  w.bodies.resize(model.own_colliders());
+  w.bodies.resize(model.solids.size());
   for (std::size_t k = 0; k < w.bodies.size(); ++k) {
-    const Collider& c = model.colliders[k];
+    const Collider& c = model.colliders[model.solids[k]];
     const auto pose_of = [&](const Vec3& x, const Vec4& q) {
       const Pose body{x, Quat(q[3], q[0], q[1], q[2])};
       return Pose{body * c.local.position, (body.rotation * c.local.rotation).normalized()};
@@ -486,7 +486,7 @@ std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state,
 
 void Rigid::absorb(const Model& model, State& state, std::span<const BodyImpulse> impulses) {
   for (const BodyImpulse& j : impulses) {
-    const Index i = model.colliders[j.body].body;
+    const Index i = model.colliders[model.solids[j.body]].body;
     const Vec3 dv = state.frames.inverse_mass[i] * j.impulse;
     const Vec3 dw = world_inertia<Real>(state.frames.rotation(i), state.frames.inverse_inertia[i]) *
                     ((j.point - state.frames.x[i]).cross(j.impulse) + j.couple);

@@ -69,6 +69,7 @@ struct Rigid {
     std::vector<Shape> shapes;
     std::vector<Collider> colliders;  ///< [K], by body
     std::vector<Index> first;         ///< [N + 1] colliders of each body
+    std::vector<Index> solids;        ///< own colliders that push: what bodies() are; no sensors
     std::vector<Motion> motion;       ///< [N]
     std::vector<Vec3> inertia;        ///< [N] kg m^2 about the principal axes; of dynamic bodies
     std::vector<Real> gravity_scale;  ///< [N]
