@@ -11,6 +11,7 @@
 #include "plenum/solvers/rigid/detail/build_joints.h"
 #include "plenum/solvers/rigid/detail/build_shapes.h"
 #include "plenum/solvers/rigid/detail/check_body.h"
+#include "plenum/solvers/rigid/detail/check_places.h"
 #include "plenum/solvers/rigid/detail/extent.h"
 #include "plenum/solvers/rigid/materials.h"
 #include "plenum/solvers/rigid/rigid.h"
@@ -353,6 +354,8 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   state.rest.q = state.frames.q;
   model.colour = given.colour;
   detail::build_joints(spec, model, state);
+  if (std::string doubt = detail::doubt_of_places(given, spec, model, state); !doubt.empty())
+    model.doubts.push_back(std::move(doubt));
   model.jointed.assign(model.motion.size(), 0);
   for (const Joint& joint : model.joints)
     for (const Index body : {joint.a, joint.b})

@@ -81,7 +81,7 @@ struct Rigid {
     std::vector<Pose> origin;           ///< [N] the frame its maker gave it, in the principal one
     std::vector<Real> reach;            ///< [N] m of the farthest point of a body from its centre of mass
     std::vector<Drawing> meshes;        ///< [own K] in the collider's frame
-    std::vector<std::string> doubts;    ///< about meshes to collide with
+    std::vector<std::string> doubts;    ///< about meshes to collide with, and where bodies start
     std::vector<int> palette;           ///< [own K]
     rigid::Colour colour = rigid::Colour::plain;
     std::vector<Joint> joints;  ///< [J]
