@@ -19,7 +19,8 @@ struct Points {
   std::vector<Index3> triangles;
   std::vector<Index4> tetrahedra;
   std::vector<Index2> lines;
-  std::vector<Index> bodies;  ///< which each point is fastened to, or empty
+  std::vector<Index> bodies;       ///< which each point is fastened to, or empty
+  std::vector<ObjObject> objects;  ///< bodies, by the numbers that joints call them by
 };
 
 class Collector final : public DrawableSink {
@@ -45,6 +46,8 @@ class Collector final : public DrawableSink {
   /// Bodies share a set, however many there are: points that meet are not the same.
   void add_body(const TriangleView& view) {
     if (bodies_ == nullptr) bodies_ = &sets.emplace_back();
+    if (!view.triangles.empty() && (bodies_->bodies.empty() || bodies_->bodies.back() != view.body))
+      bodies_->objects.push_back({fmt::format("body_{}", view.body), bodies_->triangles.size()});
     const auto first = static_cast<Index>(bodies_->x.size());
     for (const Vec3& p : view.x) bodies_->x.push_back(view.place(p));
     for (const Index3& t : view.triangles) bodies_->triangles.push_back(t + Index3::Constant(first));
@@ -213,7 +216,7 @@ void Exporter::add(World& world) {
       const std::string file = fmt::format("{}_{:05d}.{}", name_of(world, s, k), world.frame(), format_);
       const std::string path = folder_ + "/" + file;
       if (format_ == "obj")
-        write_text_safely(path, format_obj(points.x, points.triangles, {}, points.lines));
+        write_text_safely(path, format_obj(points.x, points.triangles, {}, points.lines, points.objects));
       else if (format_ == "ply")
         write_text_safely(path, format_ply(points.x, points.triangles, arrays,
                                            PlyEncoding::binary_little_endian, points.lines));

@@ -267,6 +267,17 @@ TEST_F(Program, ExportsLoseNothing) {
   ASSERT_EQ(run("run " + balls + " --frames 0 --quiet --export obj " + out("balls")).status, 0);
   EXPECT_EQ(count("balls/a_00000.obj", "v "), count("balls/a-3_00000.obj", "v "));
   EXPECT_GT(count("balls/a_00000.obj", "v "), count("balls/a-2_00000.obj", "v "));
+
+  // An object for each body, however many shapes it has; the plane is not drawn.
+  const std::string bodies =
+      quoted(write("bodies.json", R"({"systems": [{"type": "rigid", "name": "r", "model":
+    {"bodies": [{"shapes": [{"shape": "plane"}], "motion": "fixed"},
+      {"shapes": [{"shape": "box"}, {"shape": "sphere", "position": [1, 0, 0]}], "position": [0, 1, 0]},
+      {"shapes": [{"shape": "box"}], "count_x": 2, "position": [0, 3, 0]}]}}]})"));
+  ASSERT_EQ(run("run " + bodies + " --frames 0 --quiet --export obj " + out("bodies")).status, 0);
+  EXPECT_EQ(count("bodies/r_00000.obj", "o "), 3);
+  for (const char* name : {"o body_1", "o body_2", "o body_3"})
+    EXPECT_EQ(count("bodies/r_00000.obj", name), 1) << name;
 }
 
 TEST_F(Program, ExportsOfRigidBodiesAreOneFileAFrameWithTheirVelocities) {

@@ -52,6 +52,15 @@ TEST(MeshWriter, LinesAreWritten) {
   EXPECT_THROW(format_ply(x, {}, {}, PlyEncoding::ascii, beyond), Error);
 }
 
+TEST(MeshWriter, ObjectsOfObjStandBeforeTheirFaces) {
+  const std::vector<Vec3> x = {Vec3(0, 0, 0), Vec3(1, 0, 0), Vec3(0, 1, 0), Vec3(0, 0, 1)};
+  const std::vector<Index3> triangles = {Index3(0, 1, 2), Index3(0, 2, 3), Index3(0, 3, 1)};
+  const std::vector<ObjObject> objects = {{"body_0", 0}, {"body_4", 2}};
+  const std::string text = format_obj(x, triangles, {}, {}, objects);
+  EXPECT_TRUE(text.ends_with("v 0 0 1\no body_0\nf 1 2 3\nf 1 3 4\no body_4\nf 1 4 2\n")) << text;
+  EXPECT_EQ(parse_obj(text, "m").triangles, triangles);
+}
+
 TEST(MeshWriter, PlyCarriesFieldsOfEveryType) {
   const TriangleMesh mesh = icosphere_mesh(1, 1);
   const std::size_t n = mesh.x.size();

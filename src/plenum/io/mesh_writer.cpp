@@ -96,7 +96,8 @@ class PlyBody {
 }  // namespace
 
 std::string format_obj(std::span<const Vec3> x, std::span<const Index3> triangles,
-                       std::span<const Vec3> normals, std::span<const Index2> lines) {
+                       std::span<const Vec3> normals, std::span<const Index2> lines,
+                       std::span<const ObjObject> objects) {
   require_indices("triangles", triangles, x.size());
   require_indices("lines", lines, x.size());
   if (!normals.empty()) require_count(named_array("normals", normals), x.size(), "vertices");
@@ -105,7 +106,11 @@ std::string format_obj(std::span<const Vec3> x, std::span<const Index3> triangle
   auto end = std::back_inserter(out);
   for (const Vec3& p : x) fmt::format_to(end, "v {} {} {}\n", p[0], p[1], p[2]);
   for (const Vec3& n : normals) fmt::format_to(end, "vn {} {} {}\n", n[0], n[1], n[2]);
-  for (const Index3& t : triangles) {
+  auto object = objects.begin();
+  for (std::size_t k = 0; k < triangles.size(); ++k) {
+    for (; object != objects.end() && object->first_triangle <= k; ++object)
+      fmt::format_to(end, "o {}\n", object->name);
+    const Index3& t = triangles[k];
     const std::int64_t a = std::int64_t{t[0]} + 1, b = std::int64_t{t[1]} + 1, c = std::int64_t{t[2]} + 1;
     if (normals.empty())
       fmt::format_to(end, "f {} {} {}\n", a, b, c);

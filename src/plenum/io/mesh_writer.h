@@ -33,10 +33,18 @@ NamedArray named_array(std::string_view name, const std::vector<T>& values) {
 
 enum class PlyEncoding { ascii, binary_little_endian, binary_big_endian };
 
+/// Triangles of an OBJ file that other programs show as an object of their own.
+struct ObjObject {
+  std::string name;            ///< in one line
+  std::size_t first_triangle;  ///< it ends where the next one begins
+};
+
 /// Wavefront OBJ. Numbers are written with the fewest digits that read back to the same bits. normals: per
-/// vertex, or empty. lines: written as elements `l`.
+/// vertex, or empty. lines: written as elements `l`. objects: in the order of their triangles; `o name`
+/// stands before the faces of each.
 std::string format_obj(std::span<const Vec3> x, std::span<const Index3> triangles,
-                       std::span<const Vec3> normals = {}, std::span<const Index2> lines = {});
+                       std::span<const Vec3> normals = {}, std::span<const Index2> lines = {},
+                       std::span<const ObjObject> objects = {});
 
 /// Stanford PLY; point_data become properties of the vertices, vectors as name_0, name_1, ... (normals, an
 /// array of three components called "normal", as nx, ny, nz). lines become an element "edge" with
