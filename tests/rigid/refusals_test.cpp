@@ -111,14 +111,12 @@ TEST(RigidRefusals, VelocitiesThatMotionOrLocksTake) {
       "one that moves by its velocities");
   body.motion = Motion::kinematic;
   EXPECT_EQ(message({.bodies = {body}}), "");
-  for (const Motion motion : {Motion::dynamic, Motion::kinematic}) {
-    body.motion = motion;
-    body.lock_x = true, body.lock_y = false;
-    EXPECT_EQ(message({.bodies = {body}}), "");
-    body.lock_y = true;
-    EXPECT_EQ(message({.bodies = {body}}),
-              "bodies[0].velocity: is not 0 along an axis that lock_y holds; leave one of both out");
-  }
+  body.motion = Motion::dynamic;
+  body.lock_x = true, body.lock_y = false;
+  EXPECT_EQ(message({.bodies = {body}}), "");
+  body.lock_y = true;
+  EXPECT_EQ(message({.bodies = {body}}),
+            "bodies[0].velocity: is not 0 along an axis that lock_y holds; leave one of both out");
   BodySpec turning = cube();
   turning.angular_velocity = Vec3(0, 0, 1), turning.lock_turn_z = true;
   EXPECT_EQ(
@@ -126,6 +124,91 @@ TEST(RigidRefusals, VelocitiesThatMotionOrLocksTake) {
       "bodies[0].angular_velocity: is not 0 along an axis that lock_turn_z holds; leave one of both out");
   turning.lock_turn_z = false, turning.motion = Motion::fixed;
   EXPECT_EQ(message({.bodies = {turning}}).substr(0, 28), "bodies[0].angular_velocity: ");
+}
+
+TEST(RigidRefusals, WhatForcesDoToBodiesThatTheyDoNotMove) {
+  using Setting = std::pair<std::string, void (*)(BodySpec&)>;
+  const std::vector<Setting> settings = {
+      {"mass", [](BodySpec& b) { b.mass = 2; }},
+      {"density", [](BodySpec& b) { b.density = 500; }},
+      {"inertia", [](BodySpec& b) { b.inertia = Vec3::Ones(); }},
+      {"lock_x", [](BodySpec& b) { b.lock_x = true; }},
+      {"lock_turn_z", [](BodySpec& b) { b.lock_turn_z = true; }},
+      {"gravity_scale", [](BodySpec& b) { b.gravity_scale = 0; }},
+      {"linear_damping", [](BodySpec& b) { b.linear_damping = 0; }},
+      {"angular_damping", [](BodySpec& b) { b.angular_damping = 1; }},
+  };
+  const std::string remedy = "; leave it out, or write \"motion\": \"dynamic\" for one that forces move";
+  for (const auto& [name, give] : settings) {
+    BodySpec body = cube();
+    give(body);
+    EXPECT_EQ(message({.bodies = {body}}), "");
+    body.motion = Motion::fixed;
+    EXPECT_EQ(
+        message({.bodies = {body}}),
+        "bodies[0]." + name + ": is given to a body that nothing moves, as its motion is fixed" + remedy);
+    body.motion = Motion::kinematic;
+    EXPECT_EQ(message({.bodies = {body}}),
+              "bodies[0]." + name +
+                  ": is given to a body that its velocities alone move, as its motion is kinematic" + remedy);
+  }
+  // A material's density is its own affair, and where a kinematic body's masses are says about what it turns.
+  BodySpec wheel = cube();
+  wheel.motion = Motion::kinematic, wheel.material = "iron";
+  const rigid::Material iron{.name = "iron", .density = 7800};
+  EXPECT_EQ(message({.bodies = {wheel}, .materials = {iron}}), "");
+  wheel.shapes.push_back({.position = Vec3(2, 0, 0), .material = "iron"});
+  wheel.density = 10;
+  EXPECT_EQ(message({.bodies = {wheel}, .materials = {iron}}), "");
+  wheel.density = rigid::not_given, wheel.point_masses = {{.position = Vec3(1, 0, 0), .mass = 1}};
+  const validation::RigidScene scene({.bodies = {wheel}, .materials = {iron}});
+  EXPECT_EQ(scene.state.frames.x[0], Vec3(1, 0, 0));
+  wheel.motion = Motion::fixed;
+  EXPECT_EQ(message({.bodies = {wheel}, .materials = {iron}}).substr(0, 24), "bodies[0].point_masses: ");
+}
+
+TEST(RigidRefusals, HowSensorsWouldPush) {
+  using Setting = std::pair<std::string, void (*)(BodySpec&)>;
+  const std::vector<Setting> settings = {
+      {"friction", [](BodySpec& b) { b.friction = 1; }},
+      {"static_friction", [](BodySpec& b) { b.static_friction = 1; }},
+      {"friction_axis", [](BodySpec& b) { b.friction_axis = Vec3::UnitX(); }},
+      {"restitution", [](BodySpec& b) { b.restitution = 0; }},
+      {"rolling_resistance", [](BodySpec& b) { b.rolling_resistance = 1; }},
+      {"spinning_friction", [](BodySpec& b) { b.spinning_friction = 1; }},
+      {"surface_velocity", [](BodySpec& b) { b.surface_velocity = Vec3::UnitX(); }},
+  };
+  for (const auto& [name, give] : settings) {
+    BodySpec body = cube();
+    give(body);
+    EXPECT_EQ(message({.bodies = {body}}), "");
+    body.sensor = true;
+    EXPECT_EQ(message({.bodies = {body}}),
+              "bodies[0]." + name +
+                  ": is given to a sensor, which pushes nothing; leave it out, or leave `sensor` out");
+  }
+  BodySpec body = cube();  // what it weighs moves it
+  body.sensor = true, body.mass = 3, body.material = "iron";
+  EXPECT_EQ(message({.bodies = {body}, .materials = {{.name = "iron", .friction = 1}}}), "");
+}
+
+TEST(RigidRefusals, DrivesWithoutStrength) {
+  for (const Drive drive : {Drive::velocity, Drive::spring}) {
+    JointSpec j = hinge(AxisMode::free, drive);
+    j.motion.stiffness = 1, j.motion.strength = 0;
+    EXPECT_EQ(
+        said_of(j),
+        "joints[0].motion.strength: is 0: the drive would not push (allowed: above 0); leave it out for "
+        "a drive of any strength, or leave the drive out");
+    j.motion.strength = 1;
+    EXPECT_EQ(said_of(j), "");
+  }
+  JointSpec mouse = test::joint(JointType::mouse, "", "right", Vec3::Zero());
+  EXPECT_EQ(said_of(mouse), "");
+  mouse.strength = 0;
+  EXPECT_EQ(said_of(mouse), "joints[0].strength: is 0: the mouse would not pull (allowed: above 0)");
+  mouse.strength = 1, mouse.frequency = 0;
+  EXPECT_EQ(said_of(mouse), "joints[0].frequency: is 0: the mouse would not pull (allowed: above 0)");
 }
 
 TEST(RigidRefusals, TwoSourcesOfAMass) {

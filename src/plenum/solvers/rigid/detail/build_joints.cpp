@@ -64,6 +64,11 @@ void check_drive(const AxisSpec& spec, const std::string& key) {
     throw Error(Problem{.key = key + ".drive",
                         .what = "is given to an axis that is locked",
                         .remedy = "write \"mode\": \"free\" or \"limited\", or leave the drive out"});
+  if (!(spec.strength > 0))
+    throw Error(Problem{.key = key + ".strength",
+                        .what = "is 0: the drive would not push",
+                        .allowed = "above 0",
+                        .remedy = "leave it out for a drive of any strength, or leave the drive out"});
   if (spec.drive != Drive::spring || spec.stiffness > 0) return;
   if (!(spec.damping > 0))
     throw Error(Problem{.key = key + ".stiffness",
@@ -200,6 +205,11 @@ void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& st
         break;
       }
       case JointType::mouse: {
+        for (const auto& [name, value] :
+             {std::pair("strength", s.strength), std::pair("frequency", s.frequency)})
+          if (!(value > 0))
+            throw Error(
+                Problem{.key = key + name, .what = "is 0: the mouse would not pull", .allowed = "above 0"});
         // The reduced mass: two bodies' centres on a spring swing like one on a wall (Landau & Lifshitz,
         // "Mechanics", 13).
         const auto inverse_mass = [&](Index i) {

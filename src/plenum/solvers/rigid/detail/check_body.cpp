@@ -1,7 +1,10 @@
 #include "plenum/solvers/rigid/detail/check_body.h"
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <tuple>
+#include <utility>
 
 #include "plenum/base/error.h"
 
@@ -70,6 +73,56 @@ void check_velocities(const BodySpec& body, const std::string& key) {
                           .remedy = "leave one of both out"});
 }
 
+/// A setting, and whether the body has it.
+using Given = std::pair<const char*, bool>;
+
+/// Throws Error for the first setting that is given.
+void refuse(std::initializer_list<Given> settings, const std::string& key, const char* what,
+            const char* remedy) {
+  for (const auto& [name, given] : settings)
+    if (given) throw Error(Problem{.key = key + name, .what = what, .remedy = remedy});
+}
+
+/// How forces move a body, of one that they do not move. Where a kinematic body's mass is says about what it
+/// turns.
+void check_motion(const BodySpec& body, const std::string& key) {
+  if (body.motion == Motion::dynamic) return;
+  const bool is_fixed = body.motion == Motion::fixed;
+  const bool is_uneven = std::any_of(body.shapes.begin(), body.shapes.end(),
+                                     [](const rigid::ShapeSpec& shape) { return !shape.material.empty(); });
+  refuse({{"mass", body.mass != rigid::not_given},
+          {"density", body.density != rigid::not_given && (is_fixed || !is_uneven)},
+          {"point_masses", !body.point_masses.empty() && is_fixed},
+          {"inertia", !body.inertia.isZero(0)},
+          {"lock_x", body.lock_x},
+          {"lock_y", body.lock_y},
+          {"lock_z", body.lock_z},
+          {"lock_turn_x", body.lock_turn_x},
+          {"lock_turn_y", body.lock_turn_y},
+          {"lock_turn_z", body.lock_turn_z},
+          {"gravity_scale", body.gravity_scale != 1},
+          {"linear_damping", body.linear_damping != rigid::not_given},
+          {"angular_damping", body.angular_damping != rigid::not_given}},
+         key,
+         is_fixed ? "is given to a body that nothing moves, as its motion is fixed"
+                  : "is given to a body that its velocities alone move, as its motion is kinematic",
+         "leave it out, or write \"motion\": \"dynamic\" for one that forces move");
+}
+
+/// How a surface pushes, of one that does not.
+void check_sensor(const BodySpec& body, const std::string& key) {
+  if (!body.sensor) return;
+  refuse({{"friction", body.friction != rigid::not_given},
+          {"static_friction", body.static_friction != rigid::not_given},
+          {"friction_axis", !body.friction_axis.isZero(0)},
+          {"friction_across", body.friction_across != rigid::not_given},
+          {"restitution", body.restitution != rigid::not_given},
+          {"rolling_resistance", body.rolling_resistance != rigid::not_given},
+          {"spinning_friction", body.spinning_friction != rigid::not_given},
+          {"surface_velocity", !body.surface_velocity.isZero(0)}},
+         key, "is given to a sensor, which pushes nothing", "leave it out, or leave `sensor` out");
+}
+
 void check_friction(const BodySpec& body, const std::string& key) {
   if (body.friction_axis.isZero(0) && body.friction_across != rigid::not_given)
     throw Error(Problem{.key = key + "friction_across",
@@ -82,7 +135,9 @@ void check_friction(const BodySpec& body, const std::string& key) {
 void check_body(const BodySpec& body, const std::string& key) {
   check_numbers(body, key);
   check_weights(body, key);
+  check_motion(body, key);
   check_velocities(body, key);
+  check_sensor(body, key);
   check_friction(body, key);
 }
 
