@@ -65,8 +65,10 @@ TEST(RigidDrives, GiveAtMostTheirStrengthTimesTheWay) {
     std::mt19937 random(seed);
     const auto uniform = [&](double a, double b) { return a + (b - a) * (random() / 4294967296.0); };
     JointSpec j;
-    int number = 0;
+    std::array<double, 6> targets = {};  // some of them beyond limits
+    std::size_t number = 0;
     for (AxisSpec* axis : axes_of(j)) {
+      double& target = targets[number];
       const double most = number++ < 3 ? 0.3 : 60;
       if (random() % 3 == 0) {
         axis->mode = AxisMode::locked;
@@ -75,14 +77,16 @@ TEST(RigidDrives, GiveAtMostTheirStrengthTimesTheWay) {
       *axis = within(uniform(-most, 0), uniform(0, most));
       if (random() % 2 == 0) continue;
       axis->drive = random() % 2 ? Drive::velocity : Drive::spring;
-      axis->speed = Real(uniform(-10, 10)), axis->target = Real(uniform(-most, most));
+      axis->speed = Real(uniform(-10, 10)), target = uniform(-most, most);
       axis->stiffness = Real(std::pow(10, uniform(1, 4))), axis->damping = Real(std::pow(10, uniform(0, 3)));
       axis->strength = Real(std::pow(10, uniform(1, 3)));
     }
     RigidScene scene(stick_and_plate(j, seed % 2 ? 1 : 0.15));
     scene.params.gravity.setZero();
     scene.params.substeps = 1;
-    const Rigid::Joint& joint = scene.model.joints[0];
+    Rigid::Joint& joint = scene.model.joints[0];
+    for (std::size_t r = 0; r < 6; ++r)
+      joint.axes[r].target = Real(targets[r] * (r < 3 ? 1 : std::numbers::pi / 180));
     double last[6], value[6], given = 0, largest = 0;
     detail::joint_values(joint, joint_pose(scene, 0), joint_pose(scene, 1), last);
     for (int k = 0; k < 480; ++k) {

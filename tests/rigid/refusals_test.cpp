@@ -211,6 +211,23 @@ TEST(RigidRefusals, DrivesWithoutStrength) {
   EXPECT_EQ(said_of(mouse), "joints[0].frequency: is 0: the mouse would not pull (allowed: above 0)");
 }
 
+TEST(RigidRefusals, SpringsToWhereLimitsDoNotLet) {
+  JointSpec j = hinge(AxisMode::limited, Drive::spring);
+  j.motion.lower = -30, j.motion.upper = 45, j.motion.stiffness = 10;
+  for (const double target : {-30, 0, 45}) {
+    j.motion.target = Real(target);
+    EXPECT_EQ(said_of(j), "");
+  }
+  j.motion.target = 60;
+  EXPECT_EQ(said_of(j),
+            "joints[0].motion.target: is beyond the limits of its axis, where the spring never gets: 60 "
+            "(allowed: -30 to 45); widen the limits, or press against one by a motor of limited strength");
+  j.motion.target = -31;
+  EXPECT_NE(said_of(j), "");
+  j.motion.mode = AxisMode::free;
+  EXPECT_EQ(said_of(j), "");
+}
+
 TEST(RigidRefusals, TwoSourcesOfAMass) {
   BodySpec body = cube();
   body.density = 100, body.mass = 3;

@@ -1,5 +1,7 @@
 #include "plenum/solvers/rigid/detail/build_joints.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numbers>
 
@@ -91,6 +93,12 @@ JointAxis axis_of(const AxisSpec& spec, double unit, const std::string& key) {
                           .what = "is above upper",
                           .value = std::to_string(spec.lower),
                           .allowed = "at most " + std::to_string(spec.upper)});
+    if (spec.drive == Drive::spring && (spec.target < spec.lower || spec.target > spec.upper))
+      throw Error(Problem{.key = key + ".target",
+                          .what = "is beyond the limits of its axis, where the spring never gets",
+                          .value = fmt::format("{:g}", double(spec.target)),
+                          .allowed = fmt::format("{:g} to {:g}", double(spec.lower), double(spec.upper)),
+                          .remedy = "widen the limits, or press against one by a motor of limited strength"});
     axis.lower = Real(unit * spec.lower), axis.upper = Real(unit * spec.upper);
   }
   axis.speed = spec.speed, axis.target = Real(unit * spec.target);
