@@ -104,6 +104,28 @@ TEST(RigidDrives, GiveAtMostTheirStrengthTimesTheWay) {
   }
 }
 
+TEST(RigidDrives, LimitsDrawInSlowlyWhatStartsBeyondThem) {
+  // At the pace of closing gaps, 0.5 m/s of the bodies, which leaves no speed.
+  for (const bool slides : {false, true}) {
+    JointSpec j = test::joint(slides ? JointType::slider : JointType::hinge, "", "0", Vec3::Zero(),
+                              slides ? Vec3(Vec3::UnitX()) : Vec3(Vec3::UnitZ()));
+    j.motion = slides ? within(0.4, 0.6) : within(30, 60);
+    RigidScene scene(
+        {.bodies = {box(Vec3(Real(0.5), Real(0.05), Real(0.05)), Vec3(Real(0.5), 0, 0))}, .joints = {j}});
+    double value[6] = {}, fastest = 0;
+    for (int k = 0; k < 90; ++k) {
+      const Vec3 before = scene.state.frames.x[0];
+      scene.step();
+      fastest = std::max(fastest, 60 * double((scene.state.frames.x[0] - before).norm()));
+      EXPECT_LT(scene.state.frames.v[0].norm(), 0.01) << slides << " " << k;
+    }
+    detail::joint_values(scene.model.joints[0], {}, joint_pose(scene, 0), value);
+    EXPECT_NEAR(value[slides ? 0 : 5], slides ? 0.4 : 30 * std::numbers::pi / 180, 1e-3);
+    EXPECT_GT(fastest, 0.4);
+    EXPECT_LT(fastest, 0.52);
+  }
+}
+
 TEST(RigidDrives, RodsThatTurnFarInASubStepKeepEnergy) {
   for (const int n : {1, 2, 4}) {
     Rigid::Spec spec;

@@ -341,7 +341,14 @@ void AssemblySpec::describe(Describer& d) {
   d("type", type, {.doc = "what is built", .required = true});
   d("name", name, {.doc = "its bodies are name[0], name[1] ...; of a ragdoll name.head, name.left_foot ..."});
   d("position", position,
-    {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of its frame, in which it stands on y = 0 along x"});
+    {.unit = "m",
+     .min = -1e5,
+     .max = 1e5,
+     .doc =
+         "of its frame, in which it stands on y = 0 along x, its middle at x = 0 unless it has a path; a "
+         "chain runs along x from its "
+         "first end at the origin, a bridge lies about the origin with its ends at y = 0 and x = -span/2 and "
+         "span/2"});
   d("rotation", rotation,
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
   const auto is = [&](const char* text, AssemblyType kind) { return d.when("type", text, type == kind); };

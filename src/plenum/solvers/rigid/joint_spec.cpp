@@ -5,7 +5,12 @@ namespace plenum::inline PLENUM_ABI { namespace rigid {
 void AxisSpec::describe(Describer& d) {
   d("mode", mode, {.doc = "free, held at the start's value, or kept between lower and upper"});
   if (d.when("mode", "limited", mode == AxisMode::limited)) {
-    d("lower", lower, {.unit = "m or deg", .min = -1e4, .max = 1e4, .doc = "least value; 0 at the start"});
+    d("lower", lower,
+      {.unit = "m or deg",
+       .min = -1e4,
+       .max = 1e4,
+       .doc = "least value; 0 at the start, and what starts beyond its limits is drawn within slowly, at "
+              "about 0.5 m/s"});
     d("upper", upper, {.unit = "m or deg", .min = -1e4, .max = 1e4, .doc = "largest value"});
   }
   d("drive", drive, {.doc = "velocity: a motor that keeps a speed; spring: one that keeps a value"});
@@ -15,7 +20,10 @@ void AxisSpec::describe(Describer& d) {
     d("speed", speed, {.unit = "m/s or rad/s", .min = -1e4, .max = 1e4, .doc = "that the motor keeps"});
   if (pulls) {
     d("target", target,
-      {.unit = "m or deg", .min = -1e4, .max = 1e4, .doc = "value that the spring pulls to"});
+      {.unit = "m or deg",
+       .min = -1e4,
+       .max = 1e4,
+       .doc = "value that the spring pulls to, within the limits"});
     d("stiffness", stiffness, {.unit = "N/m or N m/rad", .min = 0, .max = 1e12, .doc = "of the spring"});
     d("damping", damping, {.unit = "N s/m or N m s/rad", .min = 0, .max = 1e12, .doc = "of the spring"});
   }
@@ -24,7 +32,7 @@ void AxisSpec::describe(Describer& d) {
       {.unit = "N or N m",
        .min = 0,
        .max = 1e12,
-       .doc = "most that the drive pushes with",
+       .doc = "most that the drive pushes with, above 0",
        .logarithmic = true});
 }
 
@@ -40,7 +48,13 @@ void JointSpec::describe(Describer& d) {
   const auto ends = [&] {
     d("anchor_b", anchor_b,
       {.unit = "m", .min = -1e5, .max = 1e5, .doc = "its end on body_b at the start, in the world"});
-    d("length", length, {.unit = "m", .min = 0, .max = 1e5, .doc = "of it; 0: as far as the ends are apart"});
+    d("length", length,
+      {.unit = "m",
+       .min = 0,
+       .max = 1e5,
+       .doc = "of it; 0: as far as the ends are apart; from another length at the start it is drawn to this "
+              "one slowly, at "
+              "about 0.5 m/s"});
   };
   const auto along = [&](const char* text) { d("axis", axis, {.min = -1e6, .max = 1e6, .doc = text}); };
   const auto across = [&] {
@@ -84,11 +98,11 @@ void JointSpec::describe(Describer& d) {
       {.unit = "Hz",
        .min = 0,
        .max = 1e4,
-       .doc = "of the spring with the mass of what it pulls",
+       .doc = "of the spring with the mass of what it pulls, above 0",
        .logarithmic = true});
     d("damping_ratio", damping_ratio, {.min = 0, .max = 1e3, .doc = "1: back as fast as without overshoot"});
     d("strength", strength,
-      {.unit = "N", .min = 0, .max = 1e12, .doc = "most that it pulls with", .logarithmic = true});
+      {.unit = "N", .min = 0, .max = 1e12, .doc = "most that it pulls with, above 0", .logarithmic = true});
   }
   if (is("six_axes", JointType::six_axes)) {
     along("its x axis, held by body_a, at the start, in the world");

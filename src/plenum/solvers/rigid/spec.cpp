@@ -115,7 +115,10 @@ void PointMass::describe(Describer& d) {
 void BodySpec::describe(Describer& d) {
   d("name", name, {.doc = "by which joints find it"});
   d("shapes", shapes, {.doc = "fixed to each other", .required = true, .max_count = 4096});
-  d("motion", motion, {.doc = "dynamic: moved by forces; kinematic: by its velocities; fixed: not at all"});
+  d("motion", motion,
+    {.doc =
+         "dynamic: moved by forces, as they and its mass, locks, damping and gravity say; kinematic: by its "
+         "velocities; fixed: not at all"});
   d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of the body's frame"});
   d("rotation", rotation,
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
@@ -154,7 +157,10 @@ void BodySpec::describe(Describer& d) {
         std::tuple("lock_turn_y", &lock_turn_y, "the same of y"),
         std::tuple("lock_turn_z", &lock_turn_z, "the same of z")})
     d(key, *lock, {.doc = text});
-  d("friction", friction, {.min = 0, .max = 10, .doc = "as of materials, if given, in place of theirs"});
+  d("friction", friction,
+    {.min = 0,
+     .max = 10,
+     .doc = "as of materials, if given, in place of theirs; above their static_friction it is that too"});
   d("static_friction", static_friction, {.min = 0, .max = 10, .doc = "likewise; no less than `friction`"});
   d("friction_axis", friction_axis,
     {.min = -1e4,
@@ -186,7 +192,9 @@ void BodySpec::describe(Describer& d) {
   d("layer", layer,
     {.min = 0, .max = 31, .doc = "that it is in, for `passes` and queries; obstacles are in 0"});
   d("passes", passes, {.min = 0, .max = 31, .doc = "layers whose bodies it passes through", .max_count = 32});
-  d("sensor", sensor, {.doc = "feels what overlaps it, as touches begin and end, and pushes nothing"});
+  d("sensor", sensor,
+    {.doc = "feels what overlaps it, as touches begin and end, and pushes nothing; so it has no friction, "
+            "restitution or surface velocity of its own"});
   d("count_x", count_x, {.min = 1, .max = 10000, .doc = "bodies along x"});
   d("count_y", count_y, {.min = 1, .max = 10000, .doc = "bodies along y"});
   d("count_z", count_z, {.min = 1, .max = 10000, .doc = "bodies along z"});
