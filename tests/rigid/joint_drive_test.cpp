@@ -126,6 +126,26 @@ TEST(RigidDrives, LimitsDrawInSlowlyWhatStartsBeyondThem) {
   }
 }
 
+TEST(RigidDrives, PressOnAFloorThatGivesByTheirStrength) {
+  // A rod of 10 kg on a hinge, driven into the floor by ten and a hundred times its weight at its end.
+  for (const double strength : {1e3, 1e4}) {
+    JointSpec j = test::joint(JointType::hinge, "", "1", Vec3(0, Real(0.6), 0), Vec3::UnitZ());
+    j.motion.drive = Drive::velocity, j.motion.speed = -1, j.motion.strength = Real(strength);
+    const Vec3 half(Real(0.5), Real(0.05), Real(0.05));
+    RigidScene scene(
+        {.bodies = {validation::floor_box(), box(half, Vec3(Real(0.5), Real(0.6), 0))}, .joints = {j}});
+    double lowest = 0;
+    for (int k = 0; k < 240; ++k) {
+      scene.step();
+      const Vec3 end = scene.state.frames.pose(1) * Vec3(half.x(), -half.y(), 0);
+      lowest = std::min(lowest, double(end.y()));
+    }
+    EXPECT_GT(lowest, -7e-7 * strength) << strength;
+    EXPECT_LT(scene.state.frames.w[1].norm(), 0.01) << strength;
+    EXPECT_NEAR(scene.state.joints.torque[0].z(), -strength, 0.01 * strength);
+  }
+}
+
 TEST(RigidDrives, RodsThatTurnFarInASubStepKeepEnergy) {
   for (const int n : {1, 2, 4}) {
     Rigid::Spec spec;

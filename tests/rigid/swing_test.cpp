@@ -110,4 +110,38 @@ TEST(RigidSwing, FramesOnPegsGainNoEnergyInAMinute) {
         }
 }
 
+TEST(RigidRolling, OfWhatRollsOnItsRimKeepsEnergyAndHeight) {
+  // A cone on its side about its tip: its turning is along the line of contact, its middle goes level. And a
+  // disc that leans, whose lowest place goes round.
+  for (const bool is_cone : {true, false}) {
+    const double radius = 0.3, half = is_cone ? 0.5 : 0.02, lean = is_cone ? std::atan(0.3) : 20 * pi / 180;
+    BodySpec body;
+    body.shapes[0].shape = is_cone ? Form::cone : Form::cylinder;
+    body.shapes[0].radius = Real(radius), body.shapes[0].half_height = Real(half);
+    body.rotation = Vec3(0, 0, Real(is_cone ? -90 - lean * 180 / pi : 90 - lean * 180 / pi));
+    body.friction = 2;
+    const Quat q = rotation_from_degrees(body.rotation);
+    const Vec3 axis = q * Vec3(Vec3::UnitY()), aside = (axis * axis.y() - Vec3::UnitY()).normalized();
+    const Vec3 below = Real(is_cone ? -half : axis.y() > 0 ? -half : half) * axis + Real(radius) * aside;
+    body.position = Vec3(0, -below.y(), 0);
+    const double spin = is_cone ? 5 : 15;
+    const Vec3 along = Real(half) * axis - below;  // of the cone's line of contact
+    body.angular_velocity = Real(spin / (is_cone ? along.norm() : 1)) * (is_cone ? along : axis);
+    BodySpec floor;
+    floor.shapes[0].shape = Form::plane, floor.motion = rigid::Motion::fixed, floor.friction = 2;
+    RigidScene scene({.bodies = {floor, body}});
+    const Vec3 arm = scene.state.frames.x[1] - body.position - below;
+    scene.state.frames.v[1] = scene.state.frames.w[1].cross(arm);
+    const double start = energy(scene), height = double(scene.state.frames.x[1].y()),
+                 moving = start - 9.81 * height / double(scene.state.frames.inverse_mass[1]);
+    for (int k = 0; k < 120; ++k) {
+      scene.step();
+      EXPECT_NEAR(energy(scene), start, 0.005 * moving) << is_cone << " " << k;
+      if (!is_cone) continue;
+      EXPECT_NEAR(scene.state.frames.x[1].y(), height, 1e-4) << k;
+      EXPECT_NEAR(scene.state.frames.v[1].y(), 0, 0.002) << k;
+    }
+  }
+}
+
 }}  // namespace plenum::<anonymous>

@@ -32,7 +32,9 @@ void AxisSpec::describe(Describer& d) {
       {.unit = "N or N m",
        .min = 0,
        .max = 1e12,
-       .doc = "most that the drive pushes with, above 0",
+       .doc =
+           "most that the drive pushes with, above 0; through floors, from some hundred times the weight of "
+           "what it drives on",
        .logarithmic = true});
 }
 

@@ -60,6 +60,22 @@ namespace {
   return {m.dx, choose(turns, c * m.u - (s * m.w) * axis - s * cross(m.u, axis), m.u),
           turns ? c * m.w + s * along : m.w};
 }
+/// A swing with as much twist as keeps what touches as far round the axis from the normal as it was: the
+/// lowest place of a cone's rim stays the lowest. Where the normal is nearly along the axis there is no such
+/// place, as of a cylinder that stands.
+[[gnu::always_inline]] inline WideMotion with_normal(const WideMotion& m, const Wide3& axis,
+                                                     const Wide3& normal0, const Wide3& normal) {
+  const Wide zero{}, one = fill(1), half = fill(Real(0.5));
+  const Wide3 to = rotate(m.u, m.w, axis), turned = rotate(m.u, m.w, normal0);
+  const Wide3 p0 = turned - dot(turned, to) * to, p1 = normal - dot(normal, to) * to;
+  const Wide lengths2 = dot(p0, p0) * dot(p1, p1), cosine0 = dot(p0, p1);
+  const auto tilts = (dot(axis, axis) > zero) & (lengths2 > fill(Real(1e-4))) & (cosine0 > zero);
+  const Wide inverse = one / sqrt(tilts ? lengths2 : one);
+  const Wide w = sqrt(half + half * (tilts ? cosine0 * inverse : one));
+  const Wide s = (tilts ? dot(to, cross(p0, p1)) * inverse : zero) * half / w;
+  const Wide3 u = s * to;
+  return {m.dx, w * m.u + m.w * u + cross(u, m.u), w * m.w - dot(u, m.u)};
+}
 /// Inverts a symmetric 2x2 matrix.
 [[gnu::always_inline]] inline void invert(Wide& k11, Wide& k12, Wide& k22) {
   const Wide inverse = inverse_or_zero(k11 * k22 - k12 * k12), first = k11;
@@ -167,8 +183,8 @@ void ContactSolver::turn_batch(const Batch& batch, const SolverBodies& bodies) {
   const Points* points = points_.data() + batch.first_point;
   Turning& now = turning_[batch.turning];
   const Wide zero{}, one = fill(1), tiny = fill(std::numeric_limits<Real>::min());
-  const WideMotion ma = without_twist(gather_motion(bodies, batch.a), now.axis_a),
-                   mb = without_twist(gather_motion(bodies, batch.b), now.axis_b);
+  WideMotion ma = without_twist(gather_motion(bodies, batch.a), now.axis_a),
+             mb = without_twist(gather_motion(bodies, batch.b), now.axis_b);
   const Wide3 n0 = batch.normal;
   const Wide rounds = batch.round_a + batch.round_b;
   // Of the first point: how far the surfaces were apart at the start, and where the cores have gone since.
@@ -205,6 +221,9 @@ void ContactSolver::turn_batch(const Batch& batch, const SolverBodies& bodies) {
   const Wide along = dot(n, batch.tangent) / max(one + cosine, fill(Real(1e-3)));
   now.normal = n;
   now.tangent = batch.tangent - along * (n0 + n);
+
+  if (any(dot(now.axis_a, now.axis_a) + dot(now.axis_b, now.axis_b) > zero))
+    ma = with_normal(ma, now.axis_a, n0, n), mb = with_normal(mb, now.axis_b, n0, n);
 
   // What is round pushes with its surface, wherever that is.
   const Wide turns = now.with_a + now.with_b + now.with_edges + now.with_centres +
