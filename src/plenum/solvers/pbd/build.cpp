@@ -38,6 +38,8 @@ std::size_t particles_of(const PbdPart& part) {
       return cells(part.segments);
     case Type::bar:
       return cells(part.cells_x) * cells(part.cells_y) * cells(part.cells_z);
+    case Type::mesh_cloth:
+      return part.mesh.x.size();
     case Type::soft_body: {
       // Two particles in each cube of the lattice that the bounding box holds.
       if (part.mesh.x.empty()) return 0;
@@ -77,6 +79,9 @@ class Builder {
         break;
       case Type::bar:
         bar();
+        break;
+      case Type::mesh_cloth:
+        mesh_cloth();
         break;
     }
     made_.num_particles = Index(m_.mass.size()) - base_;
@@ -166,14 +171,26 @@ class Builder {
     m_.rod_compliance.push_back(Real(sum.compliance));
   }
 
+  /// [rad] of a hinge as it is.
+  Real angle_at(const Index4& h) const {
+    using P = detail::V3<double>;
+    P places[4], gradients[4];
+    for (int i = 0; i < 4; ++i) {
+      const D3 p = (x(h[i]) - x(h[0])).cast<double>();
+      places[i] = {p.x(), p.y(), p.z()};
+    }
+    const double flat[] = {0};
+    return Real(detail::DihedralConstraint::value(places, flat, gradients));
+  }
   void hinge(const Index4& h) {
     const auto at = [&](int i) -> D3 { return x(h[i]).cast<double>(); };
     const LinearConstraint<4> flat =
         isometric_bending<D3>(at(0), at(1), at(2), at(3), double(part_.bending_stiffness));
-    if (part_.bending == PbdPart::Bending::isometric) return weighted(h, flat);
+    const bool is_curved = part_.type == Type::mesh_cloth;
+    if (!is_curved && part_.bending == PbdPart::Bending::isometric) return weighted(h, flat);
     // Near a flat rest state |C| of the isometric energy is the angle times the edge's length.
     m_.hinges.push_back((h.array() + base_).matrix());
-    m_.rest_angle.push_back(0);
+    m_.rest_angle.push_back(is_curved ? angle_at(h) : Real(0));
     m_.angle_compliance.push_back(Real(flat.compliance / (at(1) - at(0)).squaredNorm()));
   }
 
@@ -241,6 +258,30 @@ class Builder {
     for (std::size_t i = 0; i < lattice.x.size(); ++i) particle(lattice.x[i], masses[i]);
     tetrahedra(lattice.tetrahedra, volumes);
     visual(embed_in_tetrahedra(mesh.x, lattice.x, lattice.tetrahedra), mesh.triangles);
+  }
+
+  void mesh_cloth() {
+    const TriangleMesh& mesh = part_.mesh;
+    if (part_.inflated)
+      require_solid(mesh, key_ + ".mesh");
+    else
+      require_surface(mesh, key_ + ".mesh");
+    std::vector<Real> masses(mesh.x.size(), 0);
+    const std::vector<Real> areas = triangle_areas(mesh.x, mesh.triangles);
+    for (std::size_t t = 0; t < areas.size(); ++t)
+      for (const Index i : mesh.triangles[t]) masses[std::size_t(i)] += part_.areal_density * areas[t] / 3;
+    for (std::size_t i = 0; i < mesh.x.size(); ++i) {
+      require(masses[i] > 0, key_ + ".mesh", "has a vertex without a triangle");
+      particle(mesh.x[i], masses[i]);
+    }
+    for (const Index2& e : unique_edges(mesh.triangles)) distance(e[0], e[1], part_.stretch_compliance);
+    if (part_.bending_stiffness > 0)
+      for (const Index4& h : hinges(mesh.triangles)) hinge(h);
+    for (const Index3& t : mesh.triangles) m_.triangles.push_back((t.array() + base_).matrix());
+    if (part_.inflated)
+      m_.enclosures.push_back({.part = Index(m_.parts.size()),
+                               .rest_volume = Real(enclosed_volume(mesh.x, mesh.triangles)),
+                               .compliance = part_.volume_compliance});
   }
 
   void bar() {
@@ -438,6 +479,9 @@ void Pbd::update(Model& model) {
   for (const Vec2& lame : model.lame) require(lame.minCoeff() > 0, "lame", "must be positive");
   check("tethers", model.tethers, model.tether_length.size());
   check("triangles", model.triangles);
+  for (const Model::Enclosure& e : model.enclosures)
+    require(e.part >= 0 && std::size_t(e.part) < model.parts.size() && e.rest_volume > 0 && e.compliance >= 0,
+            "enclosures", "must be of parts, with a positive volume and no negative compliance");
   require(model.pin_group.size() == model.pinned.size() && model.pin_position.size() == model.pinned.size(),
           "pinned", "and its arrays must have one length");
   // The air gives each triangle the mass that its lightest corner has for it, three times.

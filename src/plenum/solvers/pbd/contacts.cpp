@@ -366,7 +366,7 @@ void PbdContacts::keep_apart(std::span<Place> places) {
 }
 
 void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
-                       const PbdContactSettings& settings) {
+                       const PbdContactSettings& settings, FunctionRef<void()> between) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const Vec3 x = x_[i] + gone[i];
     start_[i] = Place{{gone[i].x(), gone[i].y(), gone[i].z()}, places[i].inverse_mass};
@@ -381,7 +381,10 @@ void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std:
       aim(places, {}, settings), search(1, settings);
   }
   begin_pairs(places, settings);
-  for (int round = 0; round < rounds; ++round) press(places, settings);
+  for (int round = 0; round < rounds; ++round) {
+    if (round > 0) between();
+    press(places, settings);
+  }
   if (settings.conservative) {
     keep_apart(places);
     // Pushed out of their tubes, particles might meet what is not in the list.

@@ -27,7 +27,9 @@ void Pbd::geometry(const Model& model, const State& state, DrawableSink& sink) {
     else if (part.num_triangles > 0)
       sink.triangles({.x = x,
                       .triangles = piece(model.triangles, part.first_triangle, part.num_triangles),
-                      .look = part.type == PbdPart::Type::cloth ? Look::cloth : Look::body,
+                      .look = part.type == PbdPart::Type::cloth || part.type == PbdPart::Type::mesh_cloth
+                                  ? Look::cloth
+                                  : Look::body,
                       .palette = palette});
     else if (part.num_edges > 0)
       sink.lines({.x = x,

@@ -159,7 +159,7 @@ void keep(Pbd::State& state, PbdWorkspace& w, Real h) {
 }
 
 /// The largest elongation and the largest error of a tetrahedron's volume, as parts of what they are at rest.
-void measure(const Pbd::Model& model, const Pbd::State& state, Report& report) {
+void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Report& report) {
   const auto largest = [](std::size_t n, auto&& of) {
     return ordered_reduce(
         n, 4096, 0.0,
@@ -172,6 +172,12 @@ void measure(const Pbd::Model& model, const Pbd::State& state, Report& report) {
   };
   report.measure("max_stretch", largest(model.edges.size(),
                                         [&](std::size_t e) { return double(Pbd::strain(model, state, e)); }));
+  double enclosed = 0;
+  for (const Pbd::Model::Enclosure& e : model.enclosures)
+    enclosed = std::max(enclosed, std::abs(enclosed_volume(model, e, state.particles.x) /
+                                               (double(params.inflation) * double(e.rest_volume)) -
+                                           1));
+  if (!model.enclosures.empty() && params.inflation > 0) report.measure("max_enclosed_error", enclosed);
   if (model.tetrahedra.empty()) return;
   report.measure("max_volume_error", largest(model.tetrahedra.size(), [&](std::size_t k) {
                    const Index4 t = model.tetrahedra[k];
@@ -222,13 +228,17 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     for (int s = 0; s < params.substeps; ++s) {
       predict(model, state, params, w, h);
       w.plates.reset(), w.angles.reset(), w.rods.reset(), w.volumes.reset(), w.distances.reset();
-      w.solids.reset();
+      w.solids.reset(), w.enclosures.reset(model);
       if (!w.supports.empty()) w.struck = state.particles.v, w.supports.begin_substep();
       for (int k = 0; k < params.iterations; ++k) {
         sweep(w, how);
+        w.enclosures.project(model, w.places, w.x0, w.incident, params.inflation, how);
         w.supports.hold(w.places, w.gone, Real(s + 1) * h, h);
       }
-      if (touches) w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch);
+      if (touches)
+        w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&] {
+          w.enclosures.project(model, w.places, w.x0, w.incident, params.inflation, how);
+        });
       keep(state, w, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
     }
@@ -242,7 +252,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     state.particles.x[i] =
         group < params.pins.size() ? params.pins[group](model.pin_position[p]) : model.pin_position[p];
   }
-  measure(model, state, report);
+  measure(model, state, params, report);
   if (touches) {
     const PbdContacts::Counts& counts = w.contacts.counts();
     report.measure("contact_pairs", double(counts.pairs));

@@ -44,6 +44,12 @@ struct Pbd {
 
   /// Topology, rest shape and materials. After changing one by hand, call update().
   struct Model {
+    /// What a closed part encloses.
+    struct Enclosure {
+      Index part = 0;
+      Real rest_volume = 0;  ///< [m^3] > 0
+      Real compliance = 0;   ///< [m^6/J] >= 0
+    };
     std::vector<Real> mass;                ///< [N] kg, > 0, of pinned particles too
     std::vector<Index2> edges;             ///< [E][2] < N, distances
     std::vector<Real> rest_length;         ///< [E] m, >= 0
@@ -71,6 +77,7 @@ struct Pbd {
     TetEmbedding embedding;                ///< [V] vertices of visual meshes, riding on the particles
     std::vector<Index3> visual_triangles;  ///< of each part, into its own visual vertices
     std::vector<Part> parts;
+    std::vector<Enclosure> enclosures;
     std::vector<Real> air_mass;   ///< [T] kg that the air on each triangle moves; see update()
     std::vector<Index3> surface;  ///< [S][3] < N what touches: triangles, faces of tetrahedra, edges of ropes
                                   ///< as (a, b, b); see update()
@@ -101,6 +108,7 @@ struct Pbd {
     int substeps = 10;
     int iterations = 1;
     Real stiffness = 1;
+    Real inflation = 1;
     Real damping = 0;
     Vec3 wind = Vec3::Zero();
     Turbulence turbulence = {};

@@ -10,15 +10,30 @@ constexpr double far = 1e6;  // [m] positions of things in a scene
 
 void PbdPart::describe(Describer& d) {
   d("type", type, {.doc = "what is generated"});
+  const bool mesh_cloth = type == Type::mesh_cloth;
   const bool cloth = type == Type::cloth, rope = type == Type::rope, bar = type == Type::bar;
   if (d.when("type", "cloth", cloth)) {
     d("size_x", size_x, {.unit = "m", .min = 1e-3, .max = 1e4, .doc = "of the rectangle, before placement"});
     d("size_z", size_z, {.unit = "m", .min = 1e-3, .max = 1e4, .doc = "of the rectangle, before placement"});
-    d("areal_density", areal_density, {.unit = "kg/m^2", .min = 1e-6, .max = 1e4, .doc = "of the cloth"});
     d("shear_compliance", shear_compliance,
       {.unit = "m/N", .min = 0, .max = 1e9, .doc = "of the cells' diagonals; 0: they keep their lengths"});
-    d("bending", bending, {.doc = "how it resists bending: as a plate, or by its pairs of triangles"});
   }
+  if (d.when("type", "cloth", cloth) || d.when("type", "mesh_cloth", mesh_cloth))
+    d("areal_density", areal_density, {.unit = "kg/m^2", .min = 1e-6, .max = 1e4, .doc = "of the cloth"});
+  if (d.when("type", "cloth", cloth))
+    d("bending", bending, {.doc = "how it resists bending: as a plate, or by its pairs of triangles"});
+  if (d.when("type", "mesh_cloth", mesh_cloth)) {
+    d("mesh", mesh,
+      {.doc =
+           "of the cloth: a manifold without duplicate or degenerate triangles; to be inflated, closed and "
+           "facing outward",
+       .required = true});
+    d("inflated", inflated,
+      {.doc = "whether what it encloses keeps its volume, times the parameter `inflation`: a balloon"});
+  }
+  if (d.when("inflated", "true", mesh_cloth && inflated))
+    d("volume_compliance", volume_compliance,
+      {.unit = "m^6/J", .min = 0, .max = 1e9, .doc = "of the volume: dV / dp; 0: it is kept"});
   if (d.when("type", "rope", rope)) {
     d("from", from, {.unit = "m", .min = -far, .max = far, .doc = "one end, before placement"});
     d("to", to, {.unit = "m", .min = -far, .max = far, .doc = "other end, before placement"});
@@ -56,11 +71,12 @@ void PbdPart::describe(Describer& d) {
       d("volume_compliance", volume_compliance,
         {.unit = "m^6/J", .min = 0, .max = 1e9, .doc = "of each tetrahedron's volume; 0: it stays"});
   }
-  if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope) ||
-      d.when("material", "distances", material == Material::distances))
+  if (d.when("type", "cloth", cloth) || d.when("type", "mesh_cloth", mesh_cloth) ||
+      d.when("type", "rope", rope) || d.when("material", "distances", material == Material::distances))
     d("stretch_compliance", stretch_compliance,
       {.unit = "m/N", .min = 0, .max = 1e9, .doc = "of distances between neighbours; 0: they stay"});
-  if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope))
+  if (d.when("type", "cloth", cloth) || d.when("type", "mesh_cloth", mesh_cloth) ||
+      d.when("type", "rope", rope))
     d("bending_stiffness", bending_stiffness,
       {.min = 0,
        .max = 1e12,
@@ -89,6 +105,7 @@ void Pbd::Params::describe(Describer& d) {
   d("iterations", iterations, {.min = 1, .max = 10000, .doc = "sweeps over the constraints in each substep"});
   d("stiffness", stiffness,
     {.min = 0, .max = 1, .doc = "of method pbd: part of each error that a sweep takes away"});
+  d("inflation", inflation, {.min = 0, .max = 100, .doc = "of what is inflated: volume over that at rest"});
   d("damping", damping, {.unit = "1/s", .min = 0, .max = 1e4, .doc = "rate at which all motion decays"});
   d("wind", wind,
     {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "velocity of the air, which pushes on triangles"});

@@ -10,7 +10,7 @@
 namespace plenum::inline PLENUM_ABI {
 
 struct PbdPart {
-  enum class Type : int { cloth, rope, soft_body, bar };
+  enum class Type : int { cloth, rope, soft_body, bar, mesh_cloth };
   /// How cloth resists bending.
   enum class Bending : int {
     plate,      ///< as a plate, by finite differences over its grid
@@ -33,7 +33,9 @@ struct PbdPart {
   Real linear_density = Real(0.1);  ///< [kg/m]
 
   // Soft body: a closed mesh filled with a tetrahedral lattice; the mesh itself is drawn.
+  // Cloth of a mesh: its edges and triangles; if it encloses a volume, a balloon.
   TriangleMesh mesh = {};
+  bool inflated = false;     ///< what it encloses keeps its volume, times Params::inflation
   Real spacing = Real(0.1);  ///< [m] of the lattice
   // Bar: a box about the origin, of five tetrahedra a cell.
   Vec3 half_extents = Vec3(Real(0.5), Real(0.1), Real(0.1));  ///< [m]
@@ -47,7 +49,7 @@ struct PbdPart {
   Material material = Material::neo_hookean;
   Real youngs_modulus = Real(1e5);  ///< [Pa]
   Real poissons_ratio = Real(0.45);
-  Real volume_compliance = 0;  ///< [m^6/J] of their tetrahedra's volumes
+  Real volume_compliance = 0;  ///< [m^6/J] of their tetrahedra's volumes, or of what a mesh encloses
 
   Real stretch_compliance = 0;  ///< [m/N] of distances between neighbours
   Real bending_stiffness = 0;   ///< [N m] flexural rigidity of cloth, [N m^2] of ropes; 0: none
@@ -65,8 +67,8 @@ struct PbdPart {
 
   void describe(Describer& d);
 };
-constexpr std::array<const char*, 4> names_of(PbdPart::Type) {
-  return {"cloth", "rope", "soft_body", "bar"};
+constexpr std::array<const char*, 5> names_of(PbdPart::Type) {
+  return {"cloth", "rope", "soft_body", "bar", "mesh_cloth"};
 }
 
 constexpr std::array<const char*, 2> names_of(PbdPart::Material) {

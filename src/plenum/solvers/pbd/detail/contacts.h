@@ -46,9 +46,9 @@ class PbdContacts {
   /// x [N] m where the step begins.
   void begin_step(std::span<const Vec3> x);
   /// After a substep's sweeps: places [N], which began it at gone [N] m since the step began; `left`:
-  /// substeps to the end of the step, this one included.
+  /// substeps to the end of the step, this one included; between() after each round of pushes but the last.
   void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
-            const PbdContactSettings& settings);
+            const PbdContactSettings& settings, FunctionRef<void()> between);
   const Counts& counts() const { return counts_; }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "plenum/geometry/adjacency.h"
 #include "plenum/solvers/pbd/detail/contacts.h"
+#include "plenum/solvers/pbd/detail/enclosures.h"
 #include "plenum/solvers/pbd/detail/packs.h"
 #include "plenum/solvers/pbd/detail/supports.h"
 #include "plenum/solvers/pbd/pbd.h"
@@ -28,6 +29,7 @@ struct PbdWorkspace {
   CurlNoise eddies;
   std::span<Support> offered;  ///< to the next step
   PbdSupports supports;
+  PbdEnclosures enclosures;
   PbdContacts contacts;
   Index contacts_revision = -1;  ///< of the model that these were laid out for
   std::vector<Vec3> struck;      ///< [N] m/s before the substep's sweeps, for what bounces
