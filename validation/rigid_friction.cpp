@@ -210,7 +210,7 @@ void scales(Rows& rows) {
     const auto resized = [&](BodySpec body) {
       body.shapes[0].half_extents *= Real(size), body.shapes[0].radius *= Real(size);
       body.position *= Real(size);
-      body.density = Real(scale.density);
+      if (body.motion == rigid::Motion::dynamic) body.density = Real(scale.density);
       return body;
     };
     const auto stand = [&](int boxes) {

@@ -767,9 +767,9 @@ void JointIsland<D>::collect() {
     else
       j.pull = j.impulse;
     book(j.impulse);
-    if (!j.blow.isZero(0)) book(j.blow);
+    if (has_blow_) book(j.blow);
   }
-  forget_blow();
+  if (has_blow_) forget_blow();
 }
 
 template <int D>

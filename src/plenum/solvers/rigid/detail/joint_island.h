@@ -204,6 +204,7 @@ class JointIsland {
   bool is_heavier_ = false;  ///< a body, by find_stiffness()
   bool may_conflict_ = false;
   bool sleeps_ = false;
+  bool has_blow_ = false;    ///< whether absorb() has been here since collect()
   bool has_spans_ = false;   ///< rods or ropes
   bool has_pushed_ = false;  ///< push_drives(), in this sub-step
   bool has_loops_ = false;   ///< perhaps through the world

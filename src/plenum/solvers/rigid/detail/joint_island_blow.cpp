@@ -19,6 +19,7 @@ bool JointIsland<D>::is_reached(std::span<const Real> moved) const {
 template <int D>
 void JointIsland<D>::absorb(const JointScene& scene, SolverBodies& bodies, Real least,
                             std::span<Real> moved) {
+  has_blow_ = true;
   load(bodies);
   for (std::size_t i = 0; i < bodies_.size(); ++i) kept_[i] << bodies_[i].v, bodies_[i].w;
   for (Joint& j : joints_) {
@@ -52,6 +53,7 @@ void JointIsland<D>::go_way(Real keep, Real step) {
 
 template <int D>
 void JointIsland<D>::forget_blow() {
+  has_blow_ = false;
   for (Joint& j : joints_) j.blow = j.blow_change = j.blow_way = Vector::Zero();
 }
 
