@@ -12,6 +12,7 @@ namespace plenum { namespace {
 using rigid::BodySpec;
 using rigid::Form;
 using rigid::ShapeSpec;
+using test::energy;
 using validation::RigidScene;
 constexpr double pi = std::numbers::pi;
 

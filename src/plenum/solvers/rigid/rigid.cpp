@@ -268,9 +268,11 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
         params.contact_frequency * static_cast<Real>(substeps) / static_cast<Real>(params.substeps);
     settings.damping_ratio = params.contact_damping;
     settings.restitution_threshold = params.restitution_threshold;
+    settings.gravity = params.gravity.norm();
     if (softly) {
-      w.joints.start(scene);
+      w.joints.start(scene, w.bodies);
       w.solver.prepare(w.contacts, w.bodies, settings, w.joints.groups().of);
+      w.joints.mark_strained([&](Index group) { return w.solver.strains_joints(group); });
     }
   }
   if (!softly) {
@@ -287,19 +289,19 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
       w.solver.warm_start(w.bodies);
       hold_axes(model, w);
       if (joints) w.joints.begin(scene, w.bodies, contacts);
-      w.solver.solve(w.bodies, true);
+      w.solver.solve(w.bodies, true, scene, w.joints);
       if (joints) w.joints.solve(scene, w.bodies);
       hold_axes(model, w);
       move_bodies(model, state, h, w);
       w.solver.take_back(w.bodies);
       w.solver.hold(w.bodies);
       w.solver.turn(w.bodies);
-      if (joints) w.joints.update(scene);
+      if (joints) w.joints.update(scene, w.bodies);
       // What joints have answered to pushes that were taken back is no speed for contacts to meet.
       if (joints && w.any_deep_in_joints) w.joints.relax(scene, w.bodies, true);
       w.solver.restitute(w.bodies);
       w.solver.absorb(w.bodies, false, scene, w.joints);
-      w.solver.solve(w.bodies, false);
+      w.solver.solve(w.bodies, false, scene, w.joints);
       if (joints) {
         w.joints.relax(scene, w.bodies, contacts || k + 1 == substeps);
         w.joints.collect();

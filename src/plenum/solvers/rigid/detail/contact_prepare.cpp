@@ -15,11 +15,44 @@ namespace {
 /// thousand times the mass sinks 28 mm with neither, 22 mm with the rounds alone, 7 mm with both, and dances
 /// if 10 times as firm: `validate rigid/mass-ratio`).
 constexpr Real heavy = 10, most_firm = 4;
+constexpr int strained_rounds = 4;
+/// The same of bodies in joints, which between the rounds take from them what they do not allow.
+constexpr int joint_rounds = 8;
+/// A body in joints is laden from this many times its own weight on. Less the rounds of its contacts and
+/// joints in turn, one in each sub-step, bring to rest.
+constexpr Real laden = 30;
 constexpr Real hard_slop = Real(0.1);  ///< part of the size
 /// Part of the size over which a contact is followed that slides. What slides farther in a step leaves it.
 constexpr Real slide_followed = Real(0.25);
 
 }  // namespace
+
+void ContactSolver::find_loads(std::span<const ContactInput> contacts, const SolverBodies& bodies,
+                               std::span<const Index> groups) {
+  load_.assign(bodies.velocity.size(), Real(1));
+  strained_groups_.assign(bodies.velocity.size(), 0);
+  any_joint_strained_ = false;
+  const auto group_of = [&](Index i) { return std::size_t(i) < groups.size() ? groups[i] : Index(-1); };
+  for (const ContactInput& c : contacts) {
+    const Real ka = bodies.inertia[c.body_a].inverse_mass, kb = bodies.inertia[c.body_b].inverse_mass;
+    if (kb > 0 && ka > heavy * kb) load_[c.body_a] = std::max(load_[c.body_a], ka / kb);
+    if (ka > 0 && kb > heavy * ka) load_[c.body_b] = std::max(load_[c.body_b], kb / ka);
+    if (group_of(c.body_a) < 0 && group_of(c.body_b) < 0) continue;
+    // What joints hang on a body is seen by what presses it. A blow does, too: it is gone over as often, but
+    // firm is only what has borne the load for long.
+    Real presses = 0, carries = 0;
+    for (int p = 0; p < c.count; ++p) presses += c.points[p].impulse, carries += c.points[p].carried;
+    const Real own = settings_.gravity * settings_.impulse_time;  // [m/s] that a body's weight gives it
+    for (const Index i : {c.body_a, c.body_b}) {
+      const Real k = bodies.inertia[i].inverse_mass;
+      if (group_of(i) < 0 || !(k * presses > laden * own)) continue;
+      const Real firm = std::clamp(k * carries / (heavy * own), Real(1), most_firm);
+      load_[i] = std::max(load_[i], 1 + (firm - 1) * std::min(Real(1), carries / presses));
+      strained_groups_[group_of(i)] = 1;
+      any_joint_strained_ = true;
+    }
+  }
+}
 
 void ContactSolver::prepare(std::span<const ContactInput> contacts, const SolverBodies& bodies,
                             const ContactSettings& settings, std::span<const Index> groups) {
@@ -27,18 +60,19 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
   const std::size_t n = contacts.size();
   // Colours, greedily. Contacts with what cannot move take the last ones, so that they have the last word.
   used_.assign(bodies.velocity.size(), 0);
-  load_.assign(bodies.velocity.size(), Real(1));
   meets_.assign(bodies.velocity.size(), 0);
   meeting_.clear();
   // A blow goes on from what joints hold, too.
   for (std::size_t i = 0; i < groups.size(); ++i) meets_[i] = groups[i] >= 0 ? 1 : 0;
+  const auto group_of = [&](Index i) { return std::size_t(i) < groups.size() ? groups[i] : Index(-1); };
+  find_loads(contacts, bodies, groups);
   colour_of_.resize(n);
   // By the number of points; those that turn come after the others.
   constexpr int kinds = 9;
   const auto kind_of = [](const ContactInput& c) { return c.count + (c.changes() ? 4 : 0); };
   std::array<std::array<std::size_t, kinds>, num_colours> histogram{};
   constexpr std::uint64_t one_colour = 1, all = (one_colour << (num_colours - 1)) - 1;
-  any_restitution_ = any_rolling_ = any_strained_ = any_chained_ = false;
+  any_restitution_ = any_rolling_ = any_chained_ = false;
   bool any_booked = false;
   for (std::size_t i = 0; i < n; ++i) {
     const ContactInput& c = contacts[i];
@@ -53,9 +87,6 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
     }
     if (moves_a && moves_b) {
       meets_[c.body_a] = meets_[c.body_b] = 1;
-      const Real ka = bodies.inertia[c.body_a].inverse_mass, kb = bodies.inertia[c.body_b].inverse_mass;
-      if (ka > heavy * kb) load_[c.body_a] = std::max(load_[c.body_a], ka / kb), any_strained_ = true;
-      if (kb > heavy * ka) load_[c.body_b] = std::max(load_[c.body_b], kb / ka), any_strained_ = true;
     }
     colour_of_[i] = static_cast<std::uint8_t>(colour);
     ++histogram[colour][kind_of(c)];
@@ -85,6 +116,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
     num_batches += count;
   }
   batches_.resize(num_batches);
+  rounds_ = 1;
   turned_.clear();
   std::uint32_t num_points = 0;
   for (const Colour& colour : colours_) {
@@ -92,7 +124,8 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       const std::size_t lanes = colour.serial ? 1 : wide;
       Batch& batch = batches_[b];
       batch.count = 0;
-      batch.booked = batch.hard = batch.strained = false;
+      batch.booked = batch.hard = false;
+      batch.rounds = 1;
       bool turns = false;
       std::size_t size = 0;
       // The next contacts of this colour.
@@ -104,7 +137,13 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         batch.booked |= contacts[i].booked;
         batch.hard |= contacts[i].hard;
         turns |= kind_of(contacts[i]) > 4;
-        batch.strained |= std::max(load_[contacts[i].body_a], load_[contacts[i].body_b]) > 1;
+        for (const Index body : {contacts[i].body_a, contacts[i].body_b}) {
+          const bool in_joints = group_of(body) >= 0 && strains_joints(group_of(body));
+          batch.rounds = std::max(batch.rounds, in_joints         ? joint_rounds
+                                                : load_[body] > 1 ? strained_rounds
+                                                                  : 1);
+        }
+        rounds_ = std::max(rounds_, batch.rounds);
         ++first;
       }
       for (; size < wide; ++size) batch.contact[size] = -1;

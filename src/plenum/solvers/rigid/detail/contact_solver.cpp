@@ -4,11 +4,11 @@
 #include <limits>
 
 #include "plenum/solvers/rigid/detail/contact_batch.h"
+#include "plenum/solvers/rigid/detail/joint_solver.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
-constexpr int strained_rounds = 4;
 /// Part of what its points hold that a contact may have left where it lets go of the bodies.
 constexpr Real released = Real(1e-3);
 
@@ -214,20 +214,23 @@ template <bool with_bias, class View>
 }
 
 template <bool with_bias>
-void ContactSolver::solve_batches(SolverBodies& bodies) {
-  for (int round = 0; round < (any_strained_ ? strained_rounds : 1); ++round)
+void ContactSolver::solve_batches(SolverBodies& bodies, const JointScene& scene, JointSolver& joints) {
+  for (int round = 0; round < rounds_; ++round) {
+    if (round > 0 && any_joint_strained_) joints.keep_strained(scene, bodies);
     each_batch([&](std::size_t b) {
       Batch& batch = batches_[b];
-      if (round > 0 && !batch.strained) return;
+      if (round >= batch.rounds) return;
       view(batch, [&](const auto& at) { solve_batch<with_bias>(bodies, batch, at); });
     });
+  }
 }
 
-void ContactSolver::solve(SolverBodies& bodies, bool with_bias) {
+void ContactSolver::solve(SolverBodies& bodies, bool with_bias, const JointScene& scene,
+                          JointSolver& joints) {
   if (with_bias)
-    any_pushed_ = any_near_ = false, solve_batches<true>(bodies);
+    any_pushed_ = any_near_ = false, solve_batches<true>(bodies, scene, joints);
   else
-    solve_batches<false>(bodies);
+    solve_batches<false>(bodies, scene, joints);
 }
 
 void ContactSolver::take_back(SolverBodies& bodies) {

@@ -86,20 +86,24 @@ struct ContactSettings {
   Real slop = Real(1e-4);                ///< overlap left alone, as part of the size
   Real push_speed = 4;                   ///< [1/s] most sizes a second that overlap is pushed apart at
   Real restitution_threshold = Real(1);  ///< [m/s] approach below which nothing bounces
+  Real gravity = Real(9.81);             ///< [m/s^2]
   Real strike = Real(0.3);               ///< [m/s] approach above which absorb() sees a blow
 };
 
 /// Contacts of one step. Memory is kept from step to step.
 class ContactSolver {
  public:
+  /// Whether bodies of the group that body i is the least of (JointSolver::Groups) carry what is heavy.
+  bool strains_joints(Index i) const { return strained_groups_[std::size_t(i)] != 0; }
   /// Colours the contacts and takes them in. The order of the contacts decides the result, the number of
   /// threads does not.
   void prepare(std::span<const ContactInput> contacts, const SolverBodies& bodies,
                const ContactSettings& settings, std::span<const Index> groups = {});
   /// Applies the impulses held.
   void warm_start(SolverBodies& bodies);
-  /// One pass over all contacts; `with_bias` pushes overlap apart, and relaxation is without.
-  void solve(SolverBodies& bodies, bool with_bias);
+  /// One pass over all contacts; `with_bias` pushes overlap apart, and relaxation is without. Those of light
+  /// bodies that carry heavy ones are gone over several times, in turn with the joints that hold such bodies.
+  void solve(SolverBodies& bodies, bool with_bias, const JointScene& scene, JointSolver& joints);
   /// After the bodies have moved: where the pass with bias gave much more than the load to what overlaps,
   /// takes that back. It was to move them apart, not to set them going; relaxation alone, one pass against
   /// another, leaves a row of bodies about half of the speed at which it is pushed apart. So the velocities
@@ -163,7 +167,7 @@ class ContactSolver {
     std::uint32_t turning;                    ///< in turning_; never: no lane's normal turns, or is hard
     int count;                                ///< most points of any lane
     bool booked, bounces, hard;               ///< whether any lane is, or does if it is struck
-    bool strained;                            ///< whether a light body of a lane carries a heavy one
+    int rounds;                               ///< in a pass; more where light bodies carry heavy ones
     unsigned bounced;                         ///< bits of the lanes that have, in this step
     unsigned chained;                         ///< bits of the lanes that a blow may go on from
     unsigned struck;                          ///< bits of the lanes that the last blow reached
@@ -271,8 +275,10 @@ class ContactSolver {
   void book_blows(const SolverBodies& bodies);
   void measure_batch(const SolverBodies& bodies, std::size_t b);
   void work_of_batch(const SolverBodies& bodies, std::size_t b);
+  void find_loads(std::span<const ContactInput> contacts, const SolverBodies& bodies,
+                  std::span<const Index> groups);
   template <bool with_bias>
-  void solve_batches(SolverBodies& bodies);
+  void solve_batches(SolverBodies& bodies, const JointScene& scene, JointSolver& joints);
   template <bool with_bias, class View>
   void solve_batch(SolverBodies& bodies, Batch& batch, const View& at);
 
@@ -293,12 +299,15 @@ class ContactSolver {
       meeting_;                              ///< [N + 2] lanes by the bodies that move, in this step
   std::vector<Index> visited_, groups_met_;  ///< by behind()
   std::vector<Colour> colours_;
-  std::vector<std::uint64_t> used_;      ///< [N + 1] colours of each body
-  std::vector<Real> load_;               ///< [N + 1] mass of the heaviest body that one touches, over its own
-  std::vector<std::uint8_t> meets_;      ///< [N + 1] whether a body touches one that moves as well
-  std::vector<std::uint8_t> colour_of_;  ///< [C]
-  std::vector<Index> order_;             ///< contacts by colour and number of points
-  bool any_restitution_ = false, any_rolling_ = false, any_strained_ = false, any_chained_ = false;
+  std::vector<std::uint64_t> used_;  ///< [N + 1] colours of each body
+  std::vector<Real> load_;           ///< [N + 1] mass of the heaviest body that one touches, over its own
+  std::vector<std::uint8_t> strained_groups_;  ///< [N + 1] by their least bodies: see strains_joints()
+  std::vector<std::uint8_t> meets_;            ///< [N + 1] whether a body touches one that moves as well
+  std::vector<std::uint8_t> colour_of_;        ///< [C]
+  std::vector<Index> order_;                   ///< contacts by colour and number of points
+  bool any_restitution_ = false, any_rolling_ = false, any_chained_ = false;
+  bool any_joint_strained_ = false;
+  int rounds_ = 1;                        ///< most of any batch
   std::atomic<bool> any_pushed_ = false;  ///< whether any batch is in the last pass with bias
   std::atomic<bool> any_near_ = false;    ///< likewise
 };

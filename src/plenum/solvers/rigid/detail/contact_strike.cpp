@@ -159,6 +159,7 @@ Real ContactSolver::behind(const SolverBodies& bodies, const JointSolver& joints
       if (std::find(groups_met_.begin(), groups_met_.end(), group) != groups_met_.end()) return;
       groups_met_.push_back(group);
       sum += std::min(held, groups.mass[group]);
+      for (Index k = groups.next[i]; k != i; k = groups.next[k]) visited_.push_back(k);
     } else {
       const Real k = bodies.inertia[i].inverse_mass;
       sum += k > 0 ? 1 / k : held;

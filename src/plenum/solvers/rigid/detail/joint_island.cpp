@@ -199,7 +199,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
 }
 
 template <int D>
-void JointIsland<D>::start(const JointScene& scene) {
+void JointIsland<D>::start(const JointScene& scene, SolverBodies& bodies) {
   sleeps_ = std::any_of(bodies_.begin(), bodies_.end(),
                         [&](const Body& b) { return b.moves && !scene.stirs[std::size_t(b.index)]; });
   if (sleeps_) return;
@@ -224,7 +224,8 @@ void JointIsland<D>::start(const JointScene& scene) {
         joint.status[r] = at_rest(axis);
     }
   }
-  update(scene);
+  for (Body& body : bodies_) body.is_heavier = false;
+  update(scene, bodies);
 }
 
 template <int D>
@@ -341,7 +342,7 @@ void JointIsland<D>::find_softness(const JointScene& scene, Joint& joint) const 
 }
 
 template <int D>
-void JointIsland<D>::update(const JointScene& scene) {
+void JointIsland<D>::update(const JointScene& scene, SolverBodies& bodies) {
   for (Body& body : bodies_) {
     if (body.index < 0) continue;
     const auto i = static_cast<std::size_t>(body.index);
@@ -352,11 +353,8 @@ void JointIsland<D>::update(const JointScene& scene) {
     body.pose.q = Quaternion<double>(double(q[3]), double(q[0]), double(q[1]), double(q[2]));
     body.rotation = body.pose.q.toRotationMatrix();
     if (!body.moves) continue;
-    const BodyInertia& inertia = scene.bodies.inertia[i];
-    body.inverse_mass = double(inertia.inverse_mass);
+    take_inertia(body, bodies);
     for (int c = 0; c < 3; ++c) body.mobility[c] = body.locks >> c & 1 ? 0 : body.inverse_mass;
-    const Real* k = inertia.inverse;
-    body.inverse_inertia << k[0], k[3], k[4], k[3], k[1], k[5], k[4], k[5], k[2];
   }
   for (Joint& j : joints_) {
     const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
@@ -370,6 +368,7 @@ void JointIsland<D>::update(const JointScene& scene) {
     }
   }
   find_stiffness(scene.h);
+  if (is_heavier_) give_inertia(bodies);
   for (std::size_t k = 0; k < joints_.size(); ++k) {
     Joint& j = general ? full_[k] : joints_[k];
     const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];

@@ -71,15 +71,15 @@ class JointIsland {
   /// Takes in joints of the model; orders them once.
   void build(const JointScene& scene, std::span<const Index> joints);
   /// At the start of a step: statuses and pulls of the last one, poses, factors.
-  void start(const JointScene& scene);
+  void start(const JointScene& scene, SolverBodies& bodies);
   /// Begins a sub-step: pushes of drives, and velocities that joints allow if contacts are to look at them.
   void begin(const JointScene& scene, SolverBodies& bodies, bool contacts);
   /// Impulses after which the joints will be right at the end of the sub-step.
   void solve(const JointScene& scene, SolverBodies& bodies);
   /// And after which they do not change.
   void relax(const JointScene& scene, SolverBodies& bodies);
-  /// Poses, rows and factors where the bodies now are.
-  void update(const JointScene& scene);
+  /// Poses, rows and factors where the bodies now are, and moments of inertia for all that act on them.
+  void update(const JointScene& scene, SolverBodies& bodies);
   /// Of blows without a bounce (ContactSolver::absorb): whether one that moves the bodies marked comes here.
   bool is_reached(std::span<const Real> moved) const;
   /// Takes from the bodies the rates that a round of contacts gave and the joints do not allow, and marks
@@ -95,6 +95,12 @@ class JointIsland {
   void collect();
   void store(double dt, Rigid::Joints& out) const;
   std::size_t size() const { return joints_.size(); }
+  /// One that moves; -1 if none does.
+  Index a_body() const {
+    for (const Body& b : bodies_)
+      if (b.moves) return b.index;
+    return -1;
+  }
   bool has_bounds() const { return has_bounds_; }
   /// Whether what leads its bodies and their locked axes may want what cannot be: of speeds that close gaps
   /// the next sub-step then takes none back.
@@ -116,6 +122,7 @@ class JointIsland {
     double inverse_mass = 0;
     D3 mobility = D3::Zero();  ///< [1/kg] along the axes of the world; of locked ones 0, of others the above
     std::uint8_t locks = 0;    ///< Rigid::Model::locks
+    bool is_heavier = false;   ///< by find_stiffness()
     double stiffness = 0;      ///< h^2 k / I of the stiffness k [N m/rad] that its joints' tension gives it
     Eigen::Matrix3d inverse_inertia = Eigen::Matrix3d::Zero();
   };
@@ -160,6 +167,8 @@ class JointIsland {
   // In joint_island_bounds.cpp, which comes after joint_island.cpp where both are compiled as one: a class is
   // not to be instantiated after its members.
   void find_stiffness(double h);
+  void take_inertia(Body& body, SolverBodies& bodies);
+  void give_inertia(SolverBodies& bodies) const;
   void damp(double h);
   void limit(double h);
   void keep();

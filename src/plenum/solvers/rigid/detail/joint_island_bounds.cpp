@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "plenum/solvers/rigid/detail/joint_island.h"
+#include "plenum/solvers/rigid/detail/locks.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
@@ -26,7 +27,7 @@ constexpr double turn_damped = 0.2, turn_most = 0.3, turn_stiffness = 0.02;
 template <int D>
 void JointIsland<D>::find_stiffness(double h) {
   is_heavier_ = false;
-  for (Body& body : bodies_) body.stiffness = 0;
+  for (Body& body : bodies_) body.stiffness = 0, body.is_heavier = false;
   for (const Joint& j : joints_) {
     const D3& force = j.pull;  // on b
     const double part = 1 / (force.squaredNorm() + std::numeric_limits<double>::min());
@@ -42,9 +43,37 @@ void JointIsland<D>::find_stiffness(double h) {
   for (Body& body : bodies_)
     if (body.stiffness > stiffness_most) {
       body.inverse_inertia *= stiffness_most / body.stiffness;
-      is_heavier_ = true;
+      is_heavier_ = body.is_heavier = true;
       body.stiffness = stiffness_most;
     }
+}
+
+/// Mass and moments, without what find_stiffness() has made of these in the last sub-step.
+template <int D>
+void JointIsland<D>::take_inertia(Body& body, SolverBodies& bodies) {
+  BodyInertia& row = bodies.inertia[std::size_t(body.index)];
+  body.inverse_mass = double(row.inverse_mass);
+  Real* k = row.inverse;
+  if (body.is_heavier) {
+    Mat3 m =
+        (body.rotation * body.inverse_moments.asDiagonal() * body.rotation.transpose()).template cast<Real>();
+    if (body.locks & turning_locks) m = turning_freely(m, body.locks);
+    k[0] = m(0, 0), k[1] = m(1, 1), k[2] = m(2, 2), k[3] = m(0, 1), k[4] = m(0, 2), k[5] = m(1, 2);
+  }
+  body.inverse_inertia << k[0], k[3], k[4], k[3], k[1], k[5], k[4], k[5], k[2];
+}
+
+/// Contacts are to see the moments of inertia that joints see: projections in turn, each orthogonal in a
+/// measure of its own, may grow without bound.
+template <int D>
+void JointIsland<D>::give_inertia(SolverBodies& bodies) const {
+  for (const Body& body : bodies_) {
+    if (!body.is_heavier) continue;
+    Real* k = bodies.inertia[std::size_t(body.index)].inverse;
+    const auto& m = body.inverse_inertia;
+    k[0] = Real(m(0, 0)), k[1] = Real(m(1, 1)), k[2] = Real(m(2, 2));
+    k[3] = Real(m(0, 1)), k[4] = Real(m(0, 2)), k[5] = Real(m(1, 2));
+  }
 }
 
 /// Takes relative turning from bodies whose joints pull so hard that a sub-step is long for the vibration.
@@ -209,6 +238,8 @@ void JointIsland<D>::bound_energy(double before) {
 }
 
 template void JointIsland<3>::find_stiffness(double);
+template void JointIsland<3>::take_inertia(Body&, SolverBodies&);
+template void JointIsland<3>::give_inertia(SolverBodies&) const;
 template void JointIsland<3>::damp(double);
 template void JointIsland<3>::limit(double);
 template double JointIsland<3>::kinetic_energy() const;
@@ -218,6 +249,8 @@ template void JointIsland<3>::bound_work(double);
 template void JointIsland<3>::slow_down(double, double);
 template void JointIsland<3>::bound_energy(double);
 template void JointIsland<6>::find_stiffness(double);
+template void JointIsland<6>::take_inertia(Body&, SolverBodies&);
+template void JointIsland<6>::give_inertia(SolverBodies&) const;
 template void JointIsland<6>::damp(double);
 template void JointIsland<6>::limit(double);
 template double JointIsland<6>::kinetic_energy() const;

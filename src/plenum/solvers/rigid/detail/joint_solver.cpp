@@ -47,6 +47,7 @@ void JointSolver::weigh_groups(const JointScene& scene, RootOf&& root_of) {
   const std::size_t n = scene.model.motion.size();
   groups_.of.assign(n, -1);
   groups_.mass.assign(n, 0);
+  groups_.next.assign(n, -1);
   for (std::size_t k = 0; k < joints.size(); ++k) {
     if (broken_[k]) continue;
     const Index roots[] = {root_of(joints[k].a), root_of(joints[k].b)};
@@ -54,6 +55,9 @@ void JointSolver::weigh_groups(const JointScene& scene, RootOf&& root_of) {
       const Index root = root_of(body);
       if (root < 0 || groups_.of[std::size_t(body)] >= 0) continue;
       groups_.of[std::size_t(body)] = root;
+      Index& first = groups_.next[std::size_t(root)];
+      if (first < 0) first = root;
+      if (body != root) groups_.next[std::size_t(body)] = first, first = body;
       groups_.mass[std::size_t(root)] += 1 / scene.state.frames.inverse_mass[body];
     }
     if (std::min(roots[0], roots[1]) < 0)
@@ -102,7 +106,7 @@ void JointSolver::find_islands(const JointScene& scene) {
   }
 }
 
-void JointSolver::start(const JointScene& scene) {
+void JointSolver::start(const JointScene& scene, SolverBodies& bodies) {
   const std::vector<Rigid::Joint>& joints = scene.model.joints;
   const std::vector<std::uint8_t>& broken = scene.state.joints.broken;
   bool same = known_.size() == joints.size() && broken_ == broken;
@@ -117,9 +121,9 @@ void JointSolver::start(const JointScene& scene) {
   parallel_for(balls_.size() + general_.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (i < balls_.size())
-        balls_[i].start(scene);
+        balls_[i].start(scene, bodies);
       else
-        general_[i - balls_.size()].start(scene);
+        general_[i - balls_.size()].start(scene, bodies);
     }
   });
   const auto is_awake = [](const auto& island) { return !island.sleeps(); };
@@ -133,8 +137,8 @@ void JointSolver::begin(const JointScene& scene, SolverBodies& bodies, bool cont
 void JointSolver::solve(const JointScene& scene, SolverBodies& bodies) {
   each_island([&](auto& island) { island.solve(scene, bodies); });
 }
-void JointSolver::update(const JointScene& scene) {
-  each_island([&](auto& island) { island.update(scene); });
+void JointSolver::update(const JointScene& scene, SolverBodies& bodies) {
+  each_island([&](auto& island) { island.update(scene, bodies); });
 }
 void JointSolver::relax(const JointScene& scene, SolverBodies& bodies, bool all) {
   each_island([&](auto& island) {
@@ -143,6 +147,20 @@ void JointSolver::relax(const JointScene& scene, SolverBodies& bodies, bool all)
 }
 void JointSolver::collect() {
   each_island([](auto& island) { island.collect(); });
+}
+
+void JointSolver::keep_strained(const JointScene& scene, SolverBodies& bodies) {
+  parallel_for(strained_.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto run = [&](auto& island) {
+        if (strained_[i] && !island.sleeps()) island.relax(scene, bodies);
+      };
+      if (i < balls_.size())
+        run(balls_[i]);
+      else
+        run(general_[i - balls_.size()]);
+    }
+  });
 }
 
 void JointSolver::begin_blow() {

@@ -9,18 +9,30 @@ namespace plenum::inline PLENUM_ABI { namespace detail {
 class JointSolver {
  public:
   /// At the start of a step. Finds islands anew if joints broke or others came.
-  void start(const JointScene& scene);
+  void start(const JointScene& scene, SolverBodies& bodies);
   void begin(const JointScene& scene, SolverBodies& bodies, bool contacts);
   void solve(const JointScene& scene, SolverBodies& bodies);
-  void update(const JointScene& scene);
+  void update(const JointScene& scene, SolverBodies& bodies);
   /// Relaxation: of all, or of those alone whose velocities the next sub-step looks at.
   void relax(const JointScene& scene, SolverBodies& bodies, bool all);
   void collect();
+  /// Marks islands whose group, by its least body, strains(group): see ContactSolver::strains_joints().
+  template <class Strains>
+  void mark_strained(Strains&& strains) {
+    strained_.assign(balls_.size() + general_.size(), 0);
+    for (std::size_t i = 0; i < strained_.size(); ++i) {
+      const Index body = i < balls_.size() ? balls_[i].a_body() : general_[i - balls_.size()].a_body();
+      strained_[i] = body >= 0 && strains(groups_.of[std::size_t(body)]);
+    }
+  }
+  /// Takes from the bodies of these the rates that joints do not allow.
+  void keep_strained(const JointScene& scene, SolverBodies& bodies);
 
   /// Bodies that hang together by joints, for blows that go on through these.
   struct Groups {
-    std::vector<Index> of;   ///< [N] the least body of each one's group; -1: in no joint
-    std::vector<Real> mass;  ///< [N] [kg] of a group, of its least body; max() if anything holds it
+    std::vector<Index> of;    ///< [N] the least body of each one's group; -1: in no joint
+    std::vector<Index> next;  ///< [N] another body of the group, round and round; -1: in no joint
+    std::vector<Real> mass;   ///< [N] [kg] of a group, of its least body; infinity() if anything holds it
   };
   const Groups& groups() const { return groups_; }
   /// A round of absorb(): islands that hold a body marked, which mark more.
@@ -49,7 +61,8 @@ class JointSolver {
 
   std::vector<JointIsland<3>> balls_;
   std::vector<JointIsland<6>> general_;
-  std::vector<std::uint8_t> reached_;  ///< [islands] by a blow
+  std::vector<std::uint8_t> strained_;  ///< [islands] see mark_strained()
+  std::vector<std::uint8_t> reached_;   ///< [islands] by a blow
   Groups groups_;
   bool any_awake_ = false;
   std::vector<Index2> known_;         ///< [J] bodies of the joints that the islands are of
