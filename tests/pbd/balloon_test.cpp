@@ -43,9 +43,9 @@ TEST(Balloons, AreProjectedAlongTheGradientOfTheirVolume) {
   std::vector<detail::Place> places(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) places[i] = {{0, 0, 0}, b.state.particles.inverse_mass[i]};
   PbdEnclosures enclosures;
-  enclosures.reset(b.model);
+  enclosures.lay_out(b.model), enclosures.begin(x);
   const double error = b.volume() - 1.001 * double(b.model.enclosures[0].rest_volume);
-  enclosures.project(b.model, places, x, vertex_triangles(x.size(), b.model.triangles), Real(1.001), {});
+  enclosures.project(places, Real(1.001), {});
   Vector3<double> sum = Vector3<double>::Zero(), turn = sum;
   double response = 0, largest = 0;
   std::vector<Vector3<double>> gradients;

@@ -1,71 +1,198 @@
+// Balloons: the volume of closed surfaces, and the gas in them.
 #include "plenum/solvers/pbd/detail/enclosures.h"
 
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
 #include "plenum/base/parallel.h"
+#include "plenum/elements/closed_surface.h"
 #include "plenum/geometry/measures.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-constexpr std::size_t block_of_corners = 512;
+using Enclosure = Pbd::Model::Enclosure;
 
-}  // namespace
+constexpr std::size_t vertices_per_block = 256;
+/// A projection that changes the volume by more than this part of it, leaves about half its square and is
+/// followed by another, but for the last.
+constexpr double large_change = 0.01;
+constexpr int most_projections = 4;
 
-void PbdEnclosures::project(const Pbd::Model& model, std::span<detail::Place> places,
-                            std::span<const Vec3> x0, const Rows& incident, Real inflation,
-                            const detail::Projection& how) {
-  gradient_.resize(places.size());
-  for (std::size_t e = 0; e < model.enclosures.size(); ++e) {
-    const Pbd::Model::Enclosure& enclosure = model.enclosures[e];
-    const Pbd::Part& part = model.parts[std::size_t(enclosure.part)];
-    const auto first = std::size_t(part.first_particle);
-    // From one of its own particles, so that nothing large cancels.
-    const auto way = [&](std::size_t i) { return Vec3(places[i].x[0], places[i].x[1], places[i].x[2]); };
-    const Vec3 origin = x0[first], gone = way(first);
-    const auto at = [&](Index i) -> Vec3 {
-      return (x0[std::size_t(i)] - origin) + (way(std::size_t(i)) - gone);
-    };
-    struct Sums {
-      double volume = 0, response = 0;
-    };
-    const Sums sums = ordered_reduce(
-        std::size_t(part.num_particles), block_of_corners, Sums{},
-        [&](std::size_t begin, std::size_t end) {
-          Sums out;
-          for (std::size_t i = first + begin; i < first + end; ++i) {
-            Vec3 sum = Vec3::Zero();
-            for (const Index t : incident[i]) {
-              const Index3& of = model.triangles[std::size_t(t)];
-              const int c = std::size_t(of[0]) == i ? 0 : std::size_t(of[1]) == i ? 1 : 2;
-              sum += at(of[(c + 1) % 3]).cross(at(of[(c + 2) % 3]));
-            }
-            gradient_[i] = sum / 6;
-            // Each triangle's volume is counted at its three corners.
-            out.volume += double(at(Index(i)).dot(gradient_[i])) / 3;
-            out.response += double(places[i].inverse_mass) * double(gradient_[i].squaredNorm());
-          }
-          return out;
-        },
-        [](const Sums& a, const Sums& b) {
-          return Sums{a.volume + b.volume, a.response + b.response};
-        });
-    const double soft = double(how.compliance_scale) * double(enclosure.compliance);
-    if (!(sums.response + soft > 0)) continue;
-    const double error = sums.volume - double(inflation) * double(enclosure.rest_volume);
-    const double change = -double(how.part) * (error + soft * multipliers_[e]) / (sums.response + soft);
-    multipliers_[e] += change;
-    parallel_for(std::size_t(part.num_particles), block_of_corners, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = first + begin; i < first + end; ++i)
-        for (int c = 0; c < 3; ++c) places[i].x[c] += places[i].inverse_mass * Real(change) * gradient_[i][c];
-    });
+std::span<const Index3> triangles_of(const Pbd::Model& model, const Pbd::Part& part) {
+  return std::span(model.triangles)
+      .subspan(std::size_t(part.first_triangle), std::size_t(part.num_triangles));
+}
+
+Vec3 vector(const detail::Place& place) {
+  return Vec3(place.x[0], place.x[1], place.x[2]);
+}
+const Vec3& vector(const Vec3& place) {
+  return place;
+}
+
+/// The vertices around each, by following its triangles: of closed manifolds, where each has one fan.
+void append_rings(std::span<const Index3> triangles, Index first_particle, Index count, Index first_vertex,
+                  Rows& rings) {
+  const auto n = static_cast<std::size_t>(count);
+  std::vector<std::vector<Index2>> sides(n);  // opposite to each vertex
+  for (const Index3& t : triangles)
+    for (int c = 0; c < 3; ++c)
+      sides[std::size_t(t[c] - first_particle)].push_back(
+          Index2(t[(c + 1) % 3] - first_particle, t[(c + 2) % 3] - first_particle));
+  for (std::size_t v = 0; v < n; ++v) {
+    Index at = sides[v].empty() ? -1 : sides[v][0][0];
+    for (std::size_t k = 0; k < sides[v].size(); ++k) {
+      rings.items.push_back(first_vertex + at);
+      const auto next =
+          std::find_if(sides[v].begin(), sides[v].end(), [&](const Index2& s) { return s[0] == at; });
+      at = next == sides[v].end() ? at : (*next)[1];
+    }
+    rings.offsets.push_back(Index(rings.items.size()));
   }
 }
 
-double enclosed_volume(const Pbd::Model& model, const Pbd::Model::Enclosure& enclosure,
-                       std::span<const Vec3> x) {
-  const Pbd::Part& part = model.parts[std::size_t(enclosure.part)];
-  return enclosed_volume(
-      x,
-      std::span(model.triangles).subspan(std::size_t(part.first_triangle), std::size_t(part.num_triangles)));
+/// The change of the multiplier that takes a surface to where it holds, if its volume were linear in it.
+double change_of(const Enclosure& e, double volume, double response, double multiplier, Real inflation,
+                 const detail::Projection& how) {
+  if (!(response > 0)) return 0;
+  if (!e.has_gas) {
+    const double error = volume - double(inflation) * double(e.ratio) * double(e.rest_volume);
+    const double soft = double(e.compliance) * double(how.compliance_scale);
+    return -double(how.part) * (error + soft * multiplier) / (response + soft);
+  }
+  const double amount = e.amount * double(inflation), outside = double(e.outside);
+  double wanted;
+  if (how.compliance_scale > 0) {
+    // The multiplier is h^2 p, and what it moves response times that.
+    wanted =
+        gas_volume(volume - response * multiplier, response / double(how.compliance_scale), amount, outside);
+  } else {
+    // Without compliances, as much as would not press at all.
+    wanted = outside > 0 ? amount / outside : volume;
+  }
+  return double(how.part) * (wanted - volume) / response;
+}
+
+}  // namespace
+
+void PbdEnclosures::lay_out(const Pbd::Model& model) {
+  surfaces_.clear(), blocks_.clear(), particle_.clear(), rings_ = {};
+  for (const Enclosure& e : model.enclosures) {
+    const Pbd::Part& part = model.parts[std::size_t(e.part)];
+    const std::size_t first = particle_.size(), last = first + std::size_t(part.num_particles);
+    append_rings(triangles_of(model, part), part.first_particle, part.num_particles, Index(first), rings_);
+    for (Index i = 0; i < part.num_particles; ++i) particle_.push_back(part.first_particle + i);
+    Surface& s = surfaces_.emplace_back(Surface{e, blocks_.size(), 0});
+    for (std::size_t v = first; v < last; v += vertices_per_block)
+      blocks_.push_back({surfaces_.size() - 1, v, std::min(last, v + vertices_per_block), 0, 0});
+    s.last_block = blocks_.size();
+  }
+  start_.resize(particle_.size()), gradient_.resize(particle_.size());
+  impulse_.assign(surfaces_.empty() ? 0 : model.mass.size(), Vec3::Zero());
+}
+
+void PbdEnclosures::begin(std::span<const Vec3> x0) {
+  for (const Surface& s : surfaces_) {
+    const std::size_t first = blocks_[s.first_block].first, last = blocks_[s.last_block - 1].last;
+    const Vec3& origin = x0[std::size_t(particle_[first])];
+    for (std::size_t v = first; v < last; ++v) start_[v] = x0[std::size_t(particle_[v])] - origin;
+  }
+}
+
+void PbdEnclosures::reset() {
+  for (Surface& s : surfaces_) s.multiplier = 0;
+}
+
+template <class P>
+Vec3 PbdEnclosures::at(std::span<const P> places, std::size_t v) const {
+  return start_[v] + vector(places[std::size_t(particle_[v])]);
+}
+
+/// Of the surfaces that are not settled.
+template <class P>
+void PbdEnclosures::find_gradients(std::span<const P> places) {
+  parallel_blocks(blocks_.size(), [&](std::size_t k) {
+    Block& block = blocks_[k];
+    const Surface& s = surfaces_[block.surface];
+    if (s.settled) return;
+    block.volume = block.response = 0;
+    const Vec3 origin = at(places, blocks_[s.first_block].first);
+    for (std::size_t v = block.first; v < block.last; ++v) {
+      const Vec3 x = at(places, v);
+      const Vec3 g = volume_gradient<Vec3>(x, rings_[v], [&](Index j) { return at(places, std::size_t(j)); });
+      gradient_[v] = g;
+      // Each triangle's volume is counted at its three corners.
+      block.volume += double(g.dot(x - origin)) / 3;
+      if constexpr (std::is_same_v<P, detail::Place>)
+        block.response += double(places[std::size_t(particle_[v])].inverse_mass) * double(g.squaredNorm());
+    }
+  });
+  for (Surface& s : surfaces_) {
+    if (s.settled) continue;
+    s.volume = s.response = 0;
+    for (std::size_t k = s.first_block; k < s.last_block; ++k)
+      s.volume += blocks_[k].volume, s.response += blocks_[k].response;
+  }
+}
+
+std::span<const Vec3> PbdEnclosures::weigh(std::span<const Vec3> gone, const Pbd::Params& params, Real h) {
+  const auto weighs = [&](const Surface& s) {
+    return params.air_density > 0 || (params.inflation != 1 && s.enclosure.filling > 0);
+  };
+  bool any = false;
+  for (Surface& s : surfaces_) s.settled = !weighs(s), any |= !s.settled;
+  if (!any || params.gravity == Vec3::Zero()) return {};
+  find_gradients(gone);
+  std::fill(impulse_.begin(), impulse_.end(), Vec3::Zero());
+  parallel_blocks(blocks_.size(), [&](std::size_t k) {
+    const Block& block = blocks_[k];
+    const Surface& s = surfaces_[block.surface];
+    if (s.settled || !(s.volume > 0)) return;
+    // What is outside presses the more the lower, and so does what is inside; particles bear so much of the
+    // latter as there is with an inflation of 1.
+    const double more = double(params.inflation - 1) * double(s.enclosure.filling);
+    const Real heavier = Real(double(params.air_density) - more / s.volume);
+    const Vec3 origin = at(gone, blocks_[s.first_block].first);
+    // With the gradients g_i of the volume, sum g_i (a . x_i) = V a: the sum of these is a weight.
+    for (std::size_t v = block.first; v < block.last; ++v)
+      impulse_[std::size_t(particle_[v])] =
+          -(h * heavier * params.gravity.dot(at(gone, v) - origin)) * gradient_[v];
+  });
+  return impulse_;
+}
+
+void PbdEnclosures::project(std::span<detail::Place> places, Real inflation, const detail::Projection& how) {
+  for (Surface& s : surfaces_) s.settled = false;
+  for (int k = 0; k < most_projections; ++k) {
+    find_gradients(std::span<const detail::Place>(places));
+    for (Surface& s : surfaces_) {
+      if (s.settled) continue;
+      s.change = change_of(s.enclosure, s.volume, s.response, s.multiplier, inflation, how);
+      s.multiplier += s.change;
+    }
+    parallel_blocks(blocks_.size(), [&](std::size_t b) {
+      const Block& block = blocks_[b];
+      const Surface& s = surfaces_[block.surface];
+      if (s.settled) return;
+      for (std::size_t v = block.first; v < block.last; ++v) {
+        detail::Place& p = places[std::size_t(particle_[v])];
+        const Vec3 dx = (p.inverse_mass * Real(s.change)) * gradient_[v];
+        for (int c = 0; c < 3; ++c) p.x[c] += dx[c];
+      }
+    });
+    bool settled = true;
+    for (Surface& s : surfaces_) {
+      s.settled |= how.part < 1 || !(std::abs(s.change * s.response) > large_change * std::abs(s.volume));
+      settled &= s.settled;
+    }
+    if (settled) return;
+  }
+}
+
+double enclosed_volume(const Pbd::Model& model, const Enclosure& enclosure, std::span<const Vec3> x) {
+  return enclosed_volume(x, triangles_of(model, model.parts[std::size_t(enclosure.part)]));
 }
 
 }  // namespace plenum::inline PLENUM_ABI

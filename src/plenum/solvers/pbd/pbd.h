@@ -44,11 +44,16 @@ struct Pbd {
 
   /// Topology, rest shape and materials. After changing one by hand, call update().
   struct Model {
-    /// What a closed part encloses.
+    /// What a closed part encloses: a volume that it is given, or a gas that presses.
     struct Enclosure {
-      Index part = 0;
+      Index part = 0;        ///< whose triangles are closed and face outward
       Real rest_volume = 0;  ///< [m^3] > 0
-      Real compliance = 0;   ///< [m^6/J] >= 0
+      Real ratio = 1;        ///< of the volume that it is given to rest_volume, > 0; without gas
+      Real compliance = 0;   ///< [m^6/J] >= 0, of that volume
+      bool has_gas = false;
+      double amount = 0;  ///< [J] >= 0: n R T = p V of the gas
+      Real outside = 0;   ///< [Pa] >= 0, against it
+      Real filling = 0;   ///< [kg] >= 0 of what is inside, which the particles' masses hold
     };
     std::vector<Real> mass;                ///< [N] kg, > 0, of pinned particles too
     std::vector<Index2> edges;             ///< [E][2] < N, distances

@@ -28,12 +28,31 @@ void PbdPart::describe(Describer& d) {
            "of the cloth: a manifold without duplicate or degenerate triangles; to be inflated, closed and "
            "facing outward",
        .required = true});
-    d("inflated", inflated,
-      {.doc = "whether what it encloses keeps its volume, times the parameter `inflation`: a balloon"});
+    d("inflated", inflated, {.doc = "whether it holds what it encloses: a balloon"});
+    if (d.when("inflated", "true", inflated)) {
+      d("filling", filling, {.doc = "a volume that it is given, or a gas that presses"});
+      if (d.when("filling", "volume", filling == Filling::volume)) {
+        d("volume_ratio", volume_ratio,
+          {.min = 0.01, .max = 1000, .doc = "of the volume that it is given to that of the mesh"});
+        d("volume_compliance", volume_compliance,
+          {.unit = "m^6/J", .min = 0, .max = 1e9, .doc = "of the volume: dV / dp; 0: it is kept"});
+      }
+      if (d.when("filling", "gas", filling == Filling::gas)) {
+        d("overpressure", overpressure,
+          {.unit = "Pa",
+           .min = 0,
+           .max = 1e9,
+           .doc = "of the gas, if it were as large as the mesh; it falls as the balloon grows"});
+        d("ambient_pressure", ambient_pressure,
+          {.unit = "Pa", .min = 0, .max = 1e9, .doc = "outside, against the gas; 101325: the air's"});
+      }
+      d("gas_density", gas_density,
+        {.unit = "kg/m^3",
+         .min = 0,
+         .max = 1e5,
+         .doc = "of what fills it, if as large as the mesh: air's is 1.2, helium's 0.17"});
+    }
   }
-  if (d.when("inflated", "true", mesh_cloth && inflated))
-    d("volume_compliance", volume_compliance,
-      {.unit = "m^6/J", .min = 0, .max = 1e9, .doc = "of the volume: dV / dp; 0: it is kept"});
   if (d.when("type", "rope", rope)) {
     d("from", from, {.unit = "m", .min = -far, .max = far, .doc = "one end, before placement"});
     d("to", to, {.unit = "m", .min = -far, .max = far, .doc = "other end, before placement"});
@@ -105,7 +124,8 @@ void Pbd::Params::describe(Describer& d) {
   d("iterations", iterations, {.min = 1, .max = 10000, .doc = "sweeps over the constraints in each substep"});
   d("stiffness", stiffness,
     {.min = 0, .max = 1, .doc = "of method pbd: part of each error that a sweep takes away"});
-  d("inflation", inflation, {.min = 0, .max = 100, .doc = "of what is inflated: volume over that at rest"});
+  d("inflation", inflation,
+    {.min = 0, .max = 1000, .doc = "times the volume or the amount of gas that balloons are given"});
   d("damping", damping, {.unit = "1/s", .min = 0, .max = 1e4, .doc = "rate at which all motion decays"});
   d("wind", wind,
     {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "velocity of the air, which pushes on triangles"});

@@ -33,9 +33,20 @@ struct PbdPart {
   Real linear_density = Real(0.1);  ///< [kg/m]
 
   // Soft body: a closed mesh filled with a tetrahedral lattice; the mesh itself is drawn.
-  // Cloth of a mesh: its edges and triangles; if it encloses a volume, a balloon.
+  // Cloth of a mesh: its edges and triangles; if it is inflated, a balloon.
   TriangleMesh mesh = {};
-  bool inflated = false;     ///< what it encloses keeps its volume, times Params::inflation
+  bool inflated = false;  ///< it holds what it encloses, Params::inflation times of it
+  /// What balloons are filled with.
+  enum class Filling : int {
+    volume,  ///< so much of what hardly yields
+    gas,     ///< an ideal gas at a constant temperature, p V = n R T
+  };
+  Filling filling = Filling::volume;
+  Real volume_ratio = 1;           ///< of the volume that it is given to the mesh's own
+  Real overpressure = 0;           ///< [Pa] of the gas over ambient_pressure, if as large as the mesh
+  Real ambient_pressure = 101325;  ///< [Pa]
+  Real gas_density = Real(1.2);    ///< [kg/m^3] of what fills it, if as large as the mesh
+
   Real spacing = Real(0.1);  ///< [m] of the lattice
   // Bar: a box about the origin, of five tetrahedra a cell.
   Vec3 half_extents = Vec3(Real(0.5), Real(0.1), Real(0.1));  ///< [m]
@@ -71,6 +82,9 @@ constexpr std::array<const char*, 5> names_of(PbdPart::Type) {
   return {"cloth", "rope", "soft_body", "bar", "mesh_cloth"};
 }
 
+constexpr std::array<const char*, 2> names_of(PbdPart::Filling) {
+  return {"volume", "gas"};
+}
 constexpr std::array<const char*, 2> names_of(PbdPart::Material) {
   return {"distances", "neo_hookean"};
 }

@@ -1,10 +1,16 @@
 #pragma once
-// Volumes that closed surfaces enclose, each kept by one constraint.
+// What closed surfaces enclose: a volume that they are given, or a gas that presses, each one constraint on
+// all particles of a part.
 //
-// C = V - k V0, k the inflation, with V = sum over triangles of x0 . (x1 x x2) / 6 and grad_i C the sum over
-// the triangles at i of x_j x x_k / 6. Source: Mueller, Heidelberger, Hennix & Ratcliff 2007, "Position based
-// dynamics", section 4.4 (cloth balloons); compliance as in XPBD. The gradients sum to zero, as do x_i cross
-// grad_i C: what it encloses neither pushes nor turns a balloon.
+// The volume V = sum over triangles of x0 . (x1 x x2) / 6 has the gradients of elements/closed_surface.h.
+// Source: Mueller, Heidelberger, Hennix & Ratcliff 2007, "Position based dynamics", section 4.4 (cloth
+// balloons); compliance as in XPBD. Neither pushes nor turns a balloon, since the gradients sum to zero, as
+// do x_i cross grad_i V.
+//
+// A gas presses with p(V): its multiplier goes to h^2 p, of the volume that is to be. Were that linear in the
+// multiplier, so as a step along the gradients makes it for small ones, it would be the root of a quadratic
+// equation, whose positive one is taken, from wherever: nothing overshoots.
+#include <span>
 #include <vector>
 
 #include "plenum/geometry/adjacency.h"
@@ -15,15 +21,44 @@ namespace plenum::inline PLENUM_ABI {
 
 class PbdEnclosures {
  public:
+  bool empty() const { return surfaces_.empty(); }
+  void lay_out(const Pbd::Model& model);
+  /// At the start of a step, from x0 [N] m.
+  void begin(std::span<const Vec3> x0);
   /// Multipliers [J/m^3 s^2] are zero as a substep begins.
-  void reset(const Pbd::Model& model) { multipliers_.assign(model.enclosures.size(), 0); }
-  /// places [N] since the step began at x0 [N] m; incident: triangles of each particle.
-  void project(const Pbd::Model& model, std::span<detail::Place> places, std::span<const Vec3> x0,
-               const Rows& incident, Real inflation, const detail::Projection& how);
+  void reset();
+  /// Impulses [N] N s on particles in h [s] of the weight of what is outside and inside, beyond what
+  /// particles bear of it; `gone` [N] m since the step began. Empty if there are none.
+  std::span<const Vec3> weigh(std::span<const Vec3> gone, const Pbd::Params& params, Real h);
+  /// One projection of each, in time linear in its particles: gradients and their sums by blocks whose bounds
+  /// do not depend on threads, then the particles. What the volume's curvature leaves is projected again.
+  void project(std::span<detail::Place> places, Real inflation, const detail::Projection& how);
 
  private:
-  std::vector<double> multipliers_;
-  std::vector<Vec3> gradient_;  ///< [N] m^2, of one enclosure
+  struct Surface {
+    Pbd::Model::Enclosure enclosure;
+    std::size_t first_block, last_block;
+    double volume = 0, response = 0;  ///< [m^3]; sum w |g|^2 [m^4/kg] at the last projection
+    double multiplier = 0, change = 0;
+    bool settled = false;
+  };
+  struct Block {
+    std::size_t surface, first, last;  ///< vertices of all surfaces
+    double volume, response;           ///< of these vertices
+  };
+  template <class P>
+  void find_gradients(std::span<const P> places);
+  /// [m] from the first vertex of its surface when the step began.
+  template <class P>
+  Vec3 at(std::span<const P> places, std::size_t v) const;
+
+  std::vector<Surface> surfaces_;
+  std::vector<Block> blocks_;
+  std::vector<Index> particle_;  ///< of each vertex
+  Rows rings_;                   ///< vertices around each, counter-clockwise seen from outside
+  std::vector<Vec3> start_;      ///< [m] from the first vertex of its surface when the step began
+  std::vector<Vec3> gradient_;   ///< [m^2]
+  std::vector<Vec3> impulse_;    ///< [N] N s
 };
 
 /// [m^3] The volume that an enclosure has at x [N] m.

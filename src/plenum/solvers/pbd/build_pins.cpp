@@ -1,0 +1,84 @@
+// What holds position-based bodies: pins and tethers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "plenum/solvers/pbd/detail/builder.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+void PbdBuilder::pin(std::size_t p) {
+  const ParticlePin& pin = part_.pins[p];
+  const std::string key = fmt::format("{}.pins[{}]", key_, p);
+  const PinnedGrid grid =
+      part_.type == Type::cloth ? PinnedGrid{Index(part_.cells_x), Index(part_.cells_z)} : PinnedGrid{};
+  bool any = false;
+  for (const Index i : find_pinned(pin, key, std::span(s_.particles.x).subspan(std::size_t(base_)), grid)) {
+    const Index particle = base_ + i;
+    if (s_.particles.inverse_mass[std::size_t(particle)] == 0) continue;  // by an earlier pin
+    any = true;
+    m_.pinned.push_back(particle);
+    m_.pin_group.push_back(Index(pin.group));
+    m_.pin_position.push_back(s_.particles.x[std::size_t(particle)]);
+    s_.particles.inverse_mass[std::size_t(particle)] = 0;
+  }
+  if (!any)
+    throw Error(Problem{.key = key,
+                        .what = "holds no particle that pins before it do not hold already",
+                        .remedy = "put it before them, hold other particles, or leave it out"});
+}
+
+/// One tether to the nearest pin of each group that hangs together, at most of the four nearest groups.
+void PbdBuilder::tethers() {
+  const bool is_rope = part_.type == Type::rope;
+  if (!is_rope && part_.type != Type::cloth) return;
+  const Index n = made_.num_particles, row = is_rope ? n : Index(part_.cells_x) + 1;
+  // Groups of neighbouring pins.
+  std::vector<Index> group(std::size_t(n), -1);
+  std::vector<std::vector<Index>> groups;
+  for (Index i = 0; i < n; ++i) {
+    if (s_.particles.inverse_mass[std::size_t(base_ + i)] != 0 || group[std::size_t(i)] >= 0) continue;
+    std::vector<Index> members, open = {i};
+    group[std::size_t(i)] = Index(groups.size());
+    while (!open.empty()) {
+      const Index at = open.back();
+      open.pop_back();
+      members.push_back(at);
+      for (Index dj = -1; dj <= 1; ++dj)
+        for (Index di = -1; di <= 1; ++di) {
+          const Index a = at % row + di, b = at / row + dj, next = b * row + a;
+          if (a < 0 || a >= row || next < 0 || next >= n || group[std::size_t(next)] >= 0 ||
+              s_.particles.inverse_mass[std::size_t(base_ + next)] != 0)
+            continue;
+          group[std::size_t(next)] = Index(groups.size());
+          open.push_back(next);
+        }
+    }
+    groups.push_back(std::move(members));
+  }
+  // Ropes are as long as their segments; a cloth lies flat at rest, and is as wide as it is far.
+  const Real segment = is_rope ? m_.rest_length[std::size_t(made_.first_edge)] : Real(0);
+  const auto apart = [&](Index i, Index j) {
+    return is_rope ? segment * Real(std::abs(i - j)) : (x(i) - x(j)).norm();
+  };
+  constexpr std::size_t most = 4;
+  std::vector<std::pair<Real, Index>> found;
+  for (Index i = 0; i < n; ++i) {
+    if (group[std::size_t(i)] >= 0) continue;
+    found.clear();
+    for (const std::vector<Index>& members : groups) {
+      std::pair<Real, Index> nearest{std::numeric_limits<Real>::max(), -1};
+      for (const Index j : members) nearest = std::min(nearest, {apart(i, j), j});
+      found.push_back(nearest);
+    }
+    std::sort(found.begin(), found.end());
+    for (std::size_t k = 0; k < std::min(most, found.size()); ++k) {
+      m_.tethers.push_back(Index2(base_ + i, base_ + found[k].second));
+      m_.tether_length.push_back(found[k].first);
+    }
+  }
+}
+
+}  // namespace plenum::inline PLENUM_ABI

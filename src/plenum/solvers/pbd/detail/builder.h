@@ -1,0 +1,67 @@
+#pragma once
+// Makes the parts of position-based bodies: what each kind of part appends to the model.
+#include <span>
+#include <string>
+#include <utility>
+
+#include "plenum/base/error.h"
+#include "plenum/elements/linear_constraints.h"
+#include "plenum/geometry/embedding.h"
+#include "plenum/math/pose.h"
+#include "plenum/solvers/pbd/pbd.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// Appends one part's arrays, with its own numbering shifted to the model's. Throws Error at keys that begin
+/// with `key`.
+class PbdBuilder {
+ public:
+  PbdBuilder(const PbdPart& part, std::string key, Pbd::Model& model, Pbd::State& state);
+  void run();
+
+  static void require(bool holds, const std::string& key, const char* what) {
+    if (!holds) throw Error(Problem{.key = key, .what = what});
+  }
+
+ private:
+  using Model = Pbd::Model;
+  using State = Pbd::State;
+  using Type = PbdPart::Type;
+  using D3 = Vector3<double>;
+
+  const Vec3& x(Index i) const { return s_.particles.x[std::size_t(base_ + i)]; }
+  Real mass(Index i) const { return m_.mass[std::size_t(base_ + i)]; }
+
+  void particle(const Vec3& x, Real mass);
+  /// rest_length < 0: as placed.
+  void distance(Index a, Index b, Real compliance, Real rest_length = -1);
+  void weighted(const Index4& particles, const LinearConstraint<4>& sum);
+  void bend(Index a, Index b, Index c, const LinearConstraint<3>& sum);
+  void hinge(const Index4& h);
+  void dihedral(const Index4& h, double angle);
+  void tetrahedra(std::span<const Index4> tetrahedra, std::span<const Real> volumes);
+  void visual(const TetEmbedding& embedding, std::span<const Index3> triangles);
+
+  void cloth();
+  void plate();
+  void mesh_cloth();
+  void wall(const TriangleMesh& mesh, double filling);
+  void fold(const Index4& h);
+  double enclose(const TriangleMesh& mesh);
+  void rope();
+  void soft_body();
+  void bar();
+
+  void pin(std::size_t p);
+  void tethers();
+
+  const PbdPart& part_;
+  const Quat turn_ = rotation_from_degrees(part_.rotation);
+  std::string key_;
+  Model& m_;
+  State& s_;
+  Index base_;
+  Pbd::Part made_;
+};
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,163 @@
+// Position-based bodies as a whole: from their specification, and what follows from a model.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "plenum/geometry/adjacency.h"
+#include "plenum/solvers/pbd/detail/builder.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+using Type = PbdPart::Type;
+
+std::size_t particles_of(const PbdPart& part) {
+  const auto cells = [](int n) { return std::size_t(n) + 1; };
+  switch (part.type) {
+    case Type::cloth:
+      return cells(part.cells_x) * cells(part.cells_z);
+    case Type::rope:
+      return cells(part.segments);
+    case Type::bar:
+      return cells(part.cells_x) * cells(part.cells_y) * cells(part.cells_z);
+    case Type::mesh_cloth:
+      return part.mesh.x.size();
+    case Type::soft_body: {
+      // Two particles in each cube of the lattice that the bounding box holds.
+      if (part.mesh.x.empty()) return 0;
+      Vec3 low = part.mesh.x[0], high = low;
+      for (const Vec3& x : part.mesh.x) low = low.cwiseMin(x), high = high.cwiseMax(x);
+      double count = 2;
+      for (int c = 0; c < 3; ++c) count *= std::ceil(double(high[c] - low[c]) / double(part.spacing)) + 1;
+      return static_cast<std::size_t>(std::min(count, 1e15));
+    }
+  }
+  return 0;
+}
+
+/// What of the model touches, and how short its edges are.
+void find_surface(Pbd::Model& model) {
+  model.surface = model.triangles;
+  const std::vector<Index3> faces = boundary_triangles(model.tetrahedra);
+  model.surface.insert(model.surface.end(), faces.begin(), faces.end());
+  for (const Pbd::Part& part : model.parts)
+    if (part.type == Type::rope)
+      for (Index e = part.first_edge; e < part.first_edge + part.num_edges; ++e) {
+        const Index2& ends = model.edges[std::size_t(e)];
+        model.surface.push_back({ends[0], ends[1], ends[1]});
+      }
+  model.surface_edges = unique_edges(model.surface);
+  std::erase_if(model.surface_edges, [](const Index2& e) { return e[0] == e[1]; });
+  Real shortest = std::numeric_limits<Real>::infinity();
+  for (const Real length : model.rest_length)
+    if (length > 0) shortest = std::min(shortest, length);
+  for (const Mat3& inverse : model.rest_inverse) {
+    const Mat3 edges = inverse.inverse();
+    for (int i = 0; i < 3; ++i) {
+      shortest = std::min(shortest, edges.col(i).norm());
+      shortest = std::min(shortest, (edges.col(i) - edges.col((i + 1) % 3)).norm());
+    }
+  }
+  model.shortest_edge = std::isfinite(shortest) ? shortest : 0;
+}
+
+}  // namespace
+
+void Pbd::check(const Spec& spec, const Params& params) {
+  std::vector<Index> groups;
+  for (const PbdPart& part : spec.parts)
+    for (const ParticlePin& pin : part.pins) groups.push_back(Index(pin.group));
+  check_pin_motions(params.pins, groups);
+}
+
+std::optional<Problem> Pbd::moves_nothing(const Model& model, std::string_view path) {
+  return pins_move_nothing(path, model.pin_group);
+}
+
+std::size_t Pbd::memory(const Spec& spec) {
+  std::size_t bytes = 0;
+  for (const PbdPart& part : spec.parts) {
+    const std::size_t n = particles_of(part);
+    // Constraints for each particle of a cloth, a rope and a lattice, with their packs of lanes.
+    const bool solid = part.type == Type::soft_body || part.type == Type::bar;
+    const bool wall = part.type == Type::mesh_cloth;
+    const std::size_t edges = part.type == Type::cloth ? 4 : part.type == Type::rope ? 1 : wall ? 3 : 7;
+    const std::size_t others = solid ? 6 : part.bending_stiffness > 0 ? 3 : 0;
+    bytes += n * (40 * sizeof(Real) + 2 * sizeof(Index3));
+    bytes += n * edges * (2 * sizeof(Index2) + 6 * sizeof(Real));
+    bytes += n * others * (2 * sizeof(Index4) + 16 * sizeof(Real));
+    if (part.type == Type::soft_body) bytes += memory_per_triangle * part.mesh.triangles.size();
+  }
+  return bytes;
+}
+
+void Pbd::build(const Spec& spec, Model& model, State& state) {
+  model = {};
+  state = {};
+  const auto require = PbdBuilder::require;
+  require(!spec.parts.empty(), "parts", "must hold at least one part");
+  std::size_t n = 0;
+  for (const PbdPart& part : spec.parts) n += particles_of(part);
+  require(n <= std::size_t(1) << 30, "parts", "hold more than 2^30 particles");
+  Refusals refusals;
+  for (std::size_t p = 0; p < spec.parts.size(); ++p)
+    refusals.keep([&] { PbdBuilder(spec.parts[p], fmt::format("parts[{}]", p), model, state).run(); });
+  refusals.refuse();
+  update(model);
+}
+
+void Pbd::update(Model& model) {
+  const std::size_t n = model.mass.size();
+  const auto require = PbdBuilder::require;
+  const auto check = [&](const char* name, const auto& items, auto... sizes) {
+    require(((items.size() == sizes) && ...), name, "and its arrays must have one length");
+    for (const auto& item : items)
+      require(item.minCoeff() >= 0 && std::size_t(item.maxCoeff()) < n, name, "must join particles");
+  };
+  for (const Real mass : model.mass) require(mass > 0, "mass", "must be positive");
+  check("edges", model.edges, model.rest_length.size(), model.stretch_compliance.size());
+  check("hinges", model.hinges, model.rest_angle.size(), model.angle_compliance.size());
+  check("plates", model.plates, model.plate_weights.size(), model.plate_compliance.size());
+  check("bends", model.bends, model.bend_weights.size(), model.rod_compliance.size());
+  check("tetrahedra", model.tetrahedra, model.rest_volume.size(), model.volume_compliance.size(),
+        model.rest_inverse.size(), model.lame.size());
+  for (const Vec2& lame : model.lame) require(lame.minCoeff() > 0, "lame", "must be positive");
+  check("tethers", model.tethers, model.tether_length.size());
+  check("triangles", model.triangles);
+  for (const Model::Enclosure& e : model.enclosures) {
+    require(e.part >= 0 && std::size_t(e.part) < model.parts.size(), "enclosures", "must be of parts");
+    const Part& part = model.parts[std::size_t(e.part)];
+    require(part.num_particles > 0 && part.num_triangles > 0, "enclosures",
+            "must be of parts with triangles");
+    for (Index t = part.first_triangle; t < part.first_triangle + part.num_triangles; ++t)
+      for (const Index i : model.triangles[std::size_t(t)])
+        require(i >= part.first_particle && i < part.first_particle + part.num_particles, "enclosures",
+                "must be of parts with triangles of their own particles");
+    require(e.rest_volume > 0 && e.ratio > 0 && e.compliance >= 0 && e.amount >= 0 && e.outside >= 0 &&
+                e.filling >= 0,
+            "enclosures", "must have a positive volume, and no negative compliance, pressure or mass");
+  }
+  require(model.pin_group.size() == model.pinned.size() && model.pin_position.size() == model.pinned.size(),
+          "pinned", "and its arrays must have one length");
+  // The air gives each triangle the mass that its lightest corner has for it, three times.
+  std::vector<Real> around(n, 0);
+  for (const Index3& t : model.triangles)
+    for (const Index i : t) ++around[std::size_t(i)];
+  model.air_mass.resize(model.triangles.size());
+  for (std::size_t t = 0; t < model.air_mass.size(); ++t) {
+    Real least = std::numeric_limits<Real>::infinity();
+    for (const Index i : model.triangles[t])
+      least = std::min(least, model.mass[std::size_t(i)] / around[std::size_t(i)]);
+    model.air_mass[t] = 3 * least;
+  }
+  find_surface(model);
+  ++model.revision;
+}
+
+Real Pbd::contact_distance(const Model& model, const Params& params) {
+  return std::min(2 * params.thickness, model.shortest_edge / 2);
+}
+
+}  // namespace plenum::inline PLENUM_ABI
