@@ -51,6 +51,7 @@ void PbdBuilder::run() {
 
 void PbdBuilder::particle(const Vec3& x, Real mass) {
   m_.mass.push_back(mass);
+  m_.rest_position.push_back(x);
   s_.particles.x.push_back(turn_ * x + part_.position);
   s_.particles.v.push_back(part_.velocity);
   s_.particles.inverse_mass.push_back(1 / mass);
@@ -151,10 +152,11 @@ void PbdBuilder::rope() {
     bend(i - 1, i, i + 1, rod_bending(double(rest), double(rest), double(part_.bending_stiffness)));
 }
 
-/// Distances along the edges of tetrahedra of particles that there are, and their volumes.
+/// What tetrahedra of particles that there are resist with.
 void PbdBuilder::tetrahedra(std::span<const Index4> tetrahedra, std::span<const Real> volumes) {
   const bool is_solid = part_.material == PbdPart::Material::neo_hookean;
-  if (!is_solid)
+  if (part_.material == PbdPart::Material::shape_matching) clusters(tetrahedra);
+  if (part_.material == PbdPart::Material::distances)
     for (const Index2& e : unique_edges(tetrahedra)) distance(e[0], e[1], part_.stretch_compliance);
   const Real e = part_.youngs_modulus, nu = part_.poissons_ratio;
   const Real mu = e / (2 * (1 + nu));

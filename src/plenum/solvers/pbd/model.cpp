@@ -86,6 +86,8 @@ std::size_t Pbd::memory(const Spec& spec) {
     const std::size_t edges = part.type == Type::cloth ? 4 : part.type == Type::rope ? 1 : wall ? 3 : 7;
     const std::size_t others = solid ? 6 : part.bending_stiffness > 0 ? 3 : 0;
     bytes += n * (40 * sizeof(Real) + 2 * sizeof(Index3));
+    // A particle is in about six clusters, of quadratic shapes of ten numbers each; fewer if they are small.
+    if (solid && part.material == PbdPart::Material::shape_matching) bytes += n * (6 * 80 + 64);
     bytes += n * edges * (2 * sizeof(Index2) + 6 * sizeof(Real));
     bytes += n * others * (2 * sizeof(Index4) + 16 * sizeof(Real));
     if (part.type == Type::soft_body) bytes += memory_per_triangle * part.mesh.triangles.size();
@@ -126,6 +128,18 @@ void Pbd::update(Model& model) {
   for (const Vec2& lame : model.lame) require(lame.minCoeff() > 0, "lame", "must be positive");
   check("tethers", model.tethers, model.tether_length.size());
   check("triangles", model.triangles);
+  require(model.cluster_matching.size() == model.cluster_members.size(), "cluster_members",
+          "and cluster_matching must have one length");
+  require(model.cluster_matching.empty() || model.rest_position.size() == n, "rest_position",
+          "must be that of every particle");
+  for (std::size_t c = 0; c < model.cluster_matching.size(); ++c) {
+    require(!model.cluster_members[c].empty(), "cluster_members", "must not be empty");
+    for (const Index i : model.cluster_members[c])
+      require(i >= 0 && std::size_t(i) < n, "cluster_members", "must be particles");
+    const Matching& m = model.cluster_matching[c];
+    require(m.flexibility >= 0 && m.flexibility <= 1 && m.rate >= 0, "cluster_matching",
+            "must have a flexibility from 0 to 1 and a rate of at least 0");
+  }
   for (const Model::Enclosure& e : model.enclosures) {
     require(e.part >= 0 && std::size_t(e.part) < model.parts.size(), "enclosures", "must be of parts");
     const Part& part = model.parts[std::size_t(e.part)];

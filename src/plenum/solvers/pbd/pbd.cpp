@@ -78,7 +78,7 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model) {
     for (int i = 0; i < 4; ++i) pack.weight[i][l] = model.plate_weights[p][i];
     pack.compliance[l] = model.plate_compliance[p];
   });
-  w.enclosures.lay_out(model);
+  w.enclosures.lay_out(model), w.shapes.lay_out(model);
   w.places.assign(n, Place{});
   w.x0.resize(n), w.v0.resize(n), w.gone.resize(n);
   w.incident = vertex_triangles(n, model.triangles);
@@ -130,6 +130,7 @@ void sweep(PbdWorkspace& w, const detail::Projection& how) {
   w.plates.sweep(places, how);
   w.angles.sweep(places, how);
   w.rods.sweep(places, how);
+  w.shapes.project(w.places, w.x0, how);
   w.volumes.sweep(places, how);
   w.solids.sweep(places, how);
   w.tethers.sweep(places, how);
@@ -145,7 +146,7 @@ void begin(const Pbd::State& state, PbdWorkspace& w) {
   const Place* const places = w.places.data();
   w.plates.begin(places), w.angles.begin(places), w.rods.begin(places), w.volumes.begin(places);
   w.solids.begin(places), w.distances.begin(places), w.tethers.begin(places);
-  w.enclosures.begin(w.x0);
+  w.enclosures.begin(w.x0), w.shapes.begin(w.x0);
   w.gone.assign(p.size(), Vec3::Zero());
 }
 
@@ -235,7 +236,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     for (int s = 0; s < params.substeps; ++s) {
       predict(model, state, params, w, h);
       w.plates.reset(), w.angles.reset(), w.rods.reset(), w.volumes.reset(), w.distances.reset();
-      w.solids.reset(), w.enclosures.reset();
+      w.solids.reset(), w.enclosures.reset(), w.shapes.reset();
       if (!w.supports.empty()) w.struck = state.particles.v, w.supports.begin_substep();
       for (int k = 0; k < params.iterations; ++k) {
         sweep(w, how);

@@ -13,6 +13,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/elements/curl_noise.h"
+#include "plenum/geometry/adjacency.h"
 #include "plenum/geometry/embedding.h"
 #include "plenum/solvers/pbd/spec.h"
 #include "plenum/state/particles.h"
@@ -42,6 +43,14 @@ struct Pbd {
     int palette = -1;
   };
 
+  using ShapeMode = PbdPart::ShapeMode;
+  /// How a cluster finds back to its shape.
+  struct Matching {
+    ShapeMode mode = ShapeMode::rigid;
+    Real flexibility = 0;  ///< in [0, 1], of linear and quadratic ones
+    Real rate = 0;         ///< [1/s] >= 0, of what springs back to it; 0: at once
+  };
+
   /// Topology, rest shape and materials. After changing one by hand, call update().
   struct Model {
     /// What a closed part encloses: a volume that it is given, or a gas that presses.
@@ -55,32 +64,35 @@ struct Pbd {
       Real outside = 0;   ///< [Pa] >= 0, against it
       Real filling = 0;   ///< [kg] >= 0 of what is inside, which the particles' masses hold
     };
-    std::vector<Real> mass;                ///< [N] kg, > 0, of pinned particles too
-    std::vector<Index2> edges;             ///< [E][2] < N, distances
-    std::vector<Real> rest_length;         ///< [E] m, >= 0
-    std::vector<Real> stretch_compliance;  ///< [E] m/N, >= 0
-    std::vector<Index4> hinges;            ///< [H][4] < N: a, b of the edge, c and d opposite to it
-    std::vector<Real> rest_angle;          ///< [H] rad
-    std::vector<Real> angle_compliance;    ///< [H] rad/(N m)
-    std::vector<Index4> plates;            ///< [P][4] < N, of elements/linear_constraints.h
-    std::vector<Vec4> plate_weights;       ///< [P]
-    std::vector<Real> plate_compliance;    ///< [P] m/N
-    std::vector<Index3> bends;             ///< [B][3] < N: neighbours along ropes, rows and columns
-    std::vector<Vec3> bend_weights;        ///< [B] 1/m
-    std::vector<Real> rod_compliance;      ///< [B] 1/(N m)
-    std::vector<Index4> tetrahedra;        ///< [K][4] < N
-    std::vector<Real> rest_volume;         ///< [K] m^3
-    std::vector<Real> volume_compliance;   ///< [K] m^6/J, >= 0, of their volumes; < 0: they are solids
-    std::vector<Mat3> rest_inverse;        ///< [K] 1/m, of (x1 - x0, x2 - x0, x3 - x0) at rest, of solids
-    std::vector<Vec2> lame;                ///< [K] Pa, mu and lambda of the solids' energy, > 0
-    std::vector<Index2> tethers;           ///< [L][2] < N: a particle, and a held one
-    std::vector<Real> tether_length;       ///< [L] m that they may be apart
-    std::vector<Index3> triangles;         ///< [T][3] < N, drawn, and those of cloth pushed by the air
-    std::vector<Index> pinned;             ///< [P] particles that are held
-    std::vector<Index> pin_group;          ///< [P] >= 0, which of Params::pins moves them
-    std::vector<Vec3> pin_position;        ///< [P] m, where they are held while their group does not move
-    TetEmbedding embedding;                ///< [V] vertices of visual meshes, riding on the particles
-    std::vector<Index3> visual_triangles;  ///< of each part, into its own visual vertices
+    std::vector<Real> mass;                  ///< [N] kg, > 0, of pinned particles too
+    std::vector<Index2> edges;               ///< [E][2] < N, distances
+    std::vector<Real> rest_length;           ///< [E] m, >= 0
+    std::vector<Real> stretch_compliance;    ///< [E] m/N, >= 0
+    std::vector<Index4> hinges;              ///< [H][4] < N: a, b of the edge, c and d opposite to it
+    std::vector<Real> rest_angle;            ///< [H] rad
+    std::vector<Real> angle_compliance;      ///< [H] rad/(N m)
+    std::vector<Index4> plates;              ///< [P][4] < N, of elements/linear_constraints.h
+    std::vector<Vec4> plate_weights;         ///< [P]
+    std::vector<Real> plate_compliance;      ///< [P] m/N
+    std::vector<Index3> bends;               ///< [B][3] < N: neighbours along ropes, rows and columns
+    std::vector<Vec3> bend_weights;          ///< [B] 1/m
+    std::vector<Real> rod_compliance;        ///< [B] 1/(N m)
+    std::vector<Index4> tetrahedra;          ///< [K][4] < N
+    std::vector<Real> rest_volume;           ///< [K] m^3
+    std::vector<Real> volume_compliance;     ///< [K] m^6/J, >= 0, of their volumes; < 0: they are solids
+    std::vector<Mat3> rest_inverse;          ///< [K] 1/m, of (x1 - x0, x2 - x0, x3 - x0) at rest, of solids
+    std::vector<Vec2> lame;                  ///< [K] Pa, mu and lambda of the solids' energy, > 0
+    std::vector<Vec3> rest_position;         ///< [N] m, of what finds back to its shape
+    Rows cluster_members;                    ///< [C] particles < N of each cluster, at least one
+    std::vector<Matching> cluster_matching;  ///< [C]
+    std::vector<Index2> tethers;             ///< [L][2] < N: a particle, and a held one
+    std::vector<Real> tether_length;         ///< [L] m that they may be apart
+    std::vector<Index3> triangles;           ///< [T][3] < N, drawn, and those of cloth pushed by the air
+    std::vector<Index> pinned;               ///< [P] particles that are held
+    std::vector<Index> pin_group;            ///< [P] >= 0, which of Params::pins moves them
+    std::vector<Vec3> pin_position;          ///< [P] m, where they are held while their group does not move
+    TetEmbedding embedding;                  ///< [V] vertices of visual meshes, riding on the particles
+    std::vector<Index3> visual_triangles;    ///< of each part, into its own visual vertices
     std::vector<Part> parts;
     std::vector<Enclosure> enclosures;
     std::vector<Real> air_mass;   ///< [T] kg that the air on each triangle moves; see update()

@@ -79,14 +79,34 @@ void PbdPart::describe(Describer& d) {
   }
   if (d.when("type", "soft_body", type == Type::soft_body) || d.when("type", "bar", bar)) {
     d("density", density, {.unit = "kg/m^3", .min = 1e-3, .max = 1e5, .doc = "of the body"});
-    d("material", material, {.doc = "an elastic solid, or distances and volumes with compliances"});
+    d("material", material,
+      {.doc = "an elastic solid, distances and volumes, or a shape to be found back to"});
     if (d.when("material", "neo_hookean", material == Material::neo_hookean)) {
       d("youngs_modulus", youngs_modulus,
         {.unit = "Pa", .min = 1, .max = 1e12, .doc = "of the solid", .logarithmic = true});
       d("poissons_ratio", poissons_ratio,
         {.min = 0, .max = 0.499, .doc = "of the solid: how far it thins while it is stretched"});
     }
-    if (d.when("material", "distances", material == Material::distances))
+    const bool matches = material == Material::shape_matching;
+    if (d.when("material", "shape_matching", matches)) {
+      d("shape_mode", shape_mode,
+        {.doc = "what shapes may be: as at rest, and also stretched and sheared, and also bent and twisted"});
+      const bool flexible = shape_mode != ShapeMode::rigid;
+      if (d.when("shape_mode", "linear", flexible) || d.when("shape_mode", "quadratic", flexible))
+        d("flexibility", flexibility,
+          {.min = 0,
+           .max = 0.999,
+           .doc = "how far shapes are what fits best instead of what they are at rest"});
+      d("cluster_radius", cluster_radius,
+        {.unit = "m",
+         .min = 0,
+         .max = 1e4,
+         .doc = "of overlapping pieces with a shape of their own; 0: one"});
+      d("shape_frequency", shape_frequency,
+        {.unit = "Hz", .min = 0, .max = 1e6, .doc = "at which it springs back to its shape; 0: at once"});
+    }
+    if (d.when("material", "distances", material == Material::distances) ||
+        d.when("material", "shape_matching", matches))
       d("volume_compliance", volume_compliance,
         {.unit = "m^6/J", .min = 0, .max = 1e9, .doc = "of each tetrahedron's volume; 0: it stays"});
   }

@@ -54,13 +54,20 @@ struct PbdPart {
   Real density = 200;  ///< [kg/m^3] of both
   /// What soft bodies and bars resist with.
   enum class Material : int {
-    distances,    ///< distances between neighbours and volumes of tetrahedra, each with a compliance
-    neo_hookean,  ///< an elastic solid (Macklin & Mueller 2021)
+    distances,       ///< distances between neighbours and volumes of tetrahedra, each with a compliance
+    neo_hookean,     ///< an elastic solid (Macklin & Mueller 2021)
+    shape_matching,  ///< clusters that find back to their shape, and volumes (Mueller et al. 2005)
   };
   Material material = Material::neo_hookean;
   Real youngs_modulus = Real(1e5);  ///< [Pa]
   Real poissons_ratio = Real(0.45);
-  Real volume_compliance = 0;  ///< [m^6/J] of their tetrahedra's volumes, or of what a mesh encloses
+  /// What clusters may be of their shape.
+  enum class ShapeMode : int { rigid, linear, quadratic };
+  ShapeMode shape_mode = ShapeMode::rigid;
+  Real flexibility = Real(0.5);  ///< of linear and quadratic ones
+  Real cluster_radius = 0;       ///< [m]; 0: one cluster
+  Real shape_frequency = 0;      ///< [Hz]; 0: at once
+  Real volume_compliance = 0;    ///< [m^6/J] of their tetrahedra's volumes, or of what a mesh encloses
 
   Real stretch_compliance = 0;  ///< [m/N] of distances between neighbours
   Real bending_stiffness = 0;   ///< [N m] flexural rigidity of cloth, [N m^2] of ropes; 0: none
@@ -85,8 +92,11 @@ constexpr std::array<const char*, 5> names_of(PbdPart::Type) {
 constexpr std::array<const char*, 2> names_of(PbdPart::Filling) {
   return {"volume", "gas"};
 }
-constexpr std::array<const char*, 2> names_of(PbdPart::Material) {
-  return {"distances", "neo_hookean"};
+constexpr std::array<const char*, 3> names_of(PbdPart::Material) {
+  return {"distances", "neo_hookean", "shape_matching"};
+}
+constexpr std::array<const char*, 3> names_of(PbdPart::ShapeMode) {
+  return {"rigid", "linear", "quadratic"};
 }
 constexpr std::array<const char*, 3> names_of(PbdPart::Bending) {
   return {"plate", "isometric", "dihedral"};

@@ -39,6 +39,7 @@ class PbdBuilder {
   void bend(Index a, Index b, Index c, const LinearConstraint<3>& sum);
   void hinge(const Index4& h);
   void dihedral(const Index4& h, double angle);
+  void clusters(std::span<const Index4> tetrahedra);
   void tetrahedra(std::span<const Index4> tetrahedra, std::span<const Real> volumes);
   void visual(const TetEmbedding& embedding, std::span<const Index3> triangles);
 

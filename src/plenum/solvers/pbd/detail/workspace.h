@@ -7,6 +7,7 @@
 #include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/enclosures.h"
 #include "plenum/solvers/pbd/detail/packs.h"
+#include "plenum/solvers/pbd/detail/shapes.h"
 #include "plenum/solvers/pbd/detail/supports.h"
 #include "plenum/solvers/pbd/pbd.h"
 
@@ -21,6 +22,7 @@ struct PbdWorkspace {
   detail::VolumeBatch volumes;
   detail::SolidBatch solids;
   detail::TetherBatch tethers;
+  PbdShapes shapes;
   AlignedVector<detail::Place> places;  ///< [N]
   std::vector<Vec3> gone;               ///< [N] m since the step began, where the substep began
   std::vector<Vec3> x0, v0;             ///< [N] m, m/s where the step began

@@ -1,0 +1,165 @@
+// Bodies that find back to their shapes: momenta, rest, what rigid ones do, springing back, threads.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "plenum/geometry/shapes.h"
+#include "plenum/solvers/pbd/detail/shapes.h"
+
+namespace plenum { namespace {
+
+constexpr double shape_eps = std::numeric_limits<Real>::epsilon();
+using Mode = PbdPart::ShapeMode;
+
+PbdPart block(Mode mode, Real radius) {
+  PbdPart part{.type = PbdPart::Type::bar};
+  part.half_extents = Vec3(Real(0.4), Real(0.1), Real(0.1));
+  part.cells_x = 16, part.cells_y = part.cells_z = 4;
+  part.material = PbdPart::Material::shape_matching;
+  part.shape_mode = mode, part.cluster_radius = radius;
+  part.position = Vec3(1, 2, -1), part.rotation = Vec3(20, 50, -130);
+  return part;
+}
+struct Block {
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::Params params = {};
+  Pbd::Workspace workspace = {};
+  explicit Block(const PbdPart& part) {
+    Pbd::build({.parts = {part}}, model, state);
+    params.air_density = 0;
+    params.gravity.setZero();
+  }
+  void run(int steps) {
+    for (int k = 0; k < steps; ++k) Pbd::step(model, state, params, workspace, Real(1) / 60);
+  }
+};
+
+TEST(PbdShapes, NeitherPushNorTurnAndStayWhereTheyAre) {
+  for (const Mode mode : {Mode::rigid, Mode::linear, Mode::quadratic})
+    for (const Real radius : {Real(0), Real(0.11)}) {
+      Block b(block(mode, radius));
+      EXPECT_EQ(b.model.cluster_matching.size() == 1, radius == 0);
+      std::vector<Vec3> x = b.state.particles.x;
+      for (const bool disturbed : {false, true}) {
+        if (disturbed)
+          for (std::size_t i = 0; i < x.size(); ++i)
+            x[i] += Real(0.03) * Vec3(Real(std::sin(12.0 * double(i))), Real(std::cos(7.0 * double(i))),
+                                      Real(std::sin(5.0 * double(i))));
+        PbdShapes shapes;
+        shapes.lay_out(b.model), shapes.begin(x);
+        std::vector<detail::Place> places(x.size());
+        for (std::size_t i = 0; i < x.size(); ++i) places[i].inverse_mass = 1 / b.model.mass[i];
+        shapes.project(places, x, {});
+        Vector3<double> push = Vector3<double>::Zero(), turn = push;
+        double size = 0, mass = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          const Vector3<double> p =
+              double(b.model.mass[i]) * Vec3(places[i].x[0], places[i].x[1], places[i].x[2]).cast<double>();
+          push += p, turn += (x[i] - x[0]).cast<double>().cross(p), size += p.norm(),
+              mass += double(b.model.mass[i]);
+        }
+        if (disturbed) {
+          EXPECT_LT(push.norm(), 4 * shape_eps * size + shape_eps * mass);
+          EXPECT_LT(turn.norm(), 4 * shape_eps * size + shape_eps * mass);
+          EXPECT_GT(size, 1e-2 * mass);
+        } else {
+          EXPECT_LT(size, 4 * shape_eps * mass);
+        }
+      }
+    }
+}
+
+// One rigid cluster has its shape after each step, spins on, and keeps its volume.
+TEST(PbdShapes, ARigidOneIsARigidBody) {
+  PbdPart part = block(Mode::rigid, 0);
+  part.volume_compliance = 1;
+  Block b(part);
+  const std::vector<Vec3> start = b.state.particles.x;
+  for (std::size_t i = 0; i < start.size(); ++i) b.state.particles.v[i] = Vec3(0, 3, 1).cross(start[i]);
+  b.run(60);
+  double worst = 0;
+  for (std::size_t i = 1; i < start.size(); ++i) {
+    const Vec3 d = b.state.particles.x[i] - b.state.particles.x[0];
+    worst = std::max(worst, std::abs(double(d.norm() - (start[i] - start[0]).norm())));
+  }
+  EXPECT_LT(worst, 2e-6);
+}
+
+// A block that is stretched at the start and let go swings with its frequency: implicit Euler's damping at
+// small steps is h w / 2 of each swing.
+TEST(PbdShapes, SpringsBackWithItsFrequency) {
+  PbdPart part = block(Mode::rigid, 0);
+  part.shape_frequency = 2, part.volume_compliance = Real(1e9);
+  part.rotation.setZero(), part.position.setZero();
+  Block b(part);
+  for (Vec3& x : b.state.particles.x) x.x() *= Real(1.1);
+  b.params.substeps = 50;
+  double before = 1;
+  int crossings = 0, first = 0, last = 0;
+  for (int k = 0; k < 120; ++k) {
+    b.run(1);
+    double length = 0;
+    for (const Vec3& x : b.state.particles.x) length = std::max(length, double(x.x()));
+    if ((length - 0.4) * before < 0) (crossings == 0 ? first : last) = k, ++crossings;
+    before = length - 0.4;
+  }
+  ASSERT_GT(crossings, 6);
+  EXPECT_NEAR(60.0 * (crossings - 1) / (2.0 * (last - first)), 2, 0.05);
+}
+
+// Held at one end, clusters sag the less the larger they are; volumes stay.
+TEST(PbdShapes, BeamsOfClustersSagAndKeepTheirVolume) {
+  for (const Mode mode : {Mode::rigid, Mode::linear, Mode::quadratic}) {
+    double before = 1;
+    for (const Real radius : {Real(0.08), Real(0.2), Real(0.4)}) {
+      PbdPart part = block(mode, radius);
+      part.rotation.setZero(), part.position.setZero();
+      part.pins.resize(1);
+      part.pins[0].where = ParticlePin::Where::box;
+      part.pins[0].box_min = Vec3(-1, -1, -1), part.pins[0].box_max = Vec3(Real(-0.36), 1, 1);
+      Block b(part);
+      b.params.gravity = Vec3(0, Real(-9.81), 0), b.params.damping = 4;
+      b.run(180);
+      double sag = 0, volume = 0, rest = 0;
+      for (const Vec3& x : b.state.particles.x) sag = std::max(sag, -double(x.y()) - 0.1);
+      for (std::size_t k = 0; k < b.model.tetrahedra.size(); ++k) {
+        const Index4 t = b.model.tetrahedra[k];
+        const auto at = [&](int c) -> Vec3 { return b.state.particles.x[std::size_t(t[c])]; };
+        volume += double((at(1) - at(0)).dot((at(2) - at(0)).cross(at(3) - at(0)))) / 6;
+        rest += double(b.model.rest_volume[k]);
+      }
+      EXPECT_LT(sag, before) << int(mode) << " " << radius;
+      EXPECT_NEAR(volume, rest, 0.005 * rest);
+      before = sag;
+    }
+  }
+}
+
+TEST(PbdShapes, AreTheSameForAnyNumberOfThreadsAndWithoutAWorkspace) {
+  for (const Mode mode : {Mode::linear, Mode::quadratic}) {
+    const auto run = [&](int threads, bool forgets) {
+      Block b(block(mode, Real(0.15)));
+      for (Vec3& x : b.state.particles.x) x.x() += Real(0.3) * x.y() * x.y();
+      with_threads(threads, [&] {
+        for (int k = 0; k < 10; ++k) {
+          b.run(1);
+          if (forgets) b.workspace = {};
+        }
+      });
+      return b.state.particles.x;
+    };
+    const auto one = run(1, false);
+    for (const int threads : {2, 3, 8}) EXPECT_EQ(run(threads, false), one) << threads;
+    EXPECT_EQ(run(1, true), one);
+  }
+}
+
+TEST(PbdShapes, InsideOutAtTheStartComesBack) {
+  Block b(block(Mode::linear, 0));
+  for (Vec3& x : b.state.particles.x) x.x() = -x.x();
+  b.run(120);
+  for (const Vec3& x : b.state.particles.x) ASSERT_TRUE(x.allFinite());
+}
+
+}}  // namespace plenum
