@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include "plenum/elements/strain_constraints.h"
+
 namespace plenum { namespace {
 
 using namespace detail;  // NOLINT: what is tested
@@ -19,7 +21,10 @@ V3<double> random_point(std::mt19937& random) {
 template <class C>
 class PositionConstraints : public testing::Test {};
 using Kinds = testing::Types<DistanceConstraint, VolumeConstraint, DihedralConstraint, DeviatoricConstraint,
-                             HydrostaticConstraint>;
+                             HydrostaticConstraint, TriangleStretchConstraint<0>,
+                             TriangleStretchConstraint<1>, TriangleShearConstraint, TriangleAreaConstraint,
+                             TetrahedronStretchConstraint<0>, TetrahedronStretchConstraint<2>,
+                             TetrahedronShearConstraint<1, 2>, TetrahedronShearConstraint<0, 1>>;
 
 /// Numbers that describe a rest state: some of no particular kind.
 template <class T, std::size_t n>

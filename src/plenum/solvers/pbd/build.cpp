@@ -45,7 +45,8 @@ void PbdBuilder::run() {
   Refusals refusals;
   for (std::size_t p = 0; p < part_.pins.size(); ++p) refusals.keep([&] { pin(p); });
   refusals.refuse();
-  if (part_.tethers && part_.stretch_compliance == 0) tethers();
+  if (part_.tethers && part_.stretch_compliance == 0 && part_.stretching == PbdPart::Stretching::distances)
+    tethers();
   m_.parts.push_back(made_);
 }
 
@@ -74,16 +75,21 @@ void PbdBuilder::cloth() {
       particle(mesh.x[std::size_t(j * (nx + 1) + i)], quarter * Real(cells));
     }
   const auto at = [&](Index i, Index j) { return j * (nx + 1) + i; };
-  for (Index j = 0; j <= nz; ++j)
-    for (Index i = 0; i <= nx; ++i) {
-      if (i < nx) distance(at(i, j), at(i + 1, j), part_.stretch_compliance);
-      if (j < nz) distance(at(i, j), at(i, j + 1), part_.stretch_compliance);
-    }
-  for (Index j = 0; j < nz; ++j)
-    for (Index i = 0; i < nx; ++i) {
-      distance(at(i, j), at(i + 1, j + 1), part_.shear_compliance);
-      distance(at(i + 1, j), at(i, j + 1), part_.shear_compliance);
-    }
+  if (part_.stretching == PbdPart::Stretching::strain) {
+    strains(mesh);
+  } else {
+    for (Index j = 0; j <= nz; ++j)
+      for (Index i = 0; i <= nx; ++i) {
+        if (i < nx) distance(at(i, j), at(i + 1, j), part_.stretch_compliance);
+        if (j < nz) distance(at(i, j), at(i, j + 1), part_.stretch_compliance);
+      }
+    for (Index j = 0; j < nz; ++j)
+      for (Index i = 0; i < nx; ++i) {
+        distance(at(i, j), at(i + 1, j + 1), part_.shear_compliance);
+        distance(at(i + 1, j), at(i, j + 1), part_.shear_compliance);
+      }
+  }
+  if (part_.area_stiffness > 0) areas(mesh);
   if (part_.bending_stiffness > 0 && part_.bending == PbdPart::Bending::plate)
     plate();
   else if (part_.bending_stiffness > 0)
@@ -167,6 +173,18 @@ void PbdBuilder::tetrahedra(std::span<const Index4> tetrahedra, std::span<const 
     const Index4& t = tetrahedra[k];
     Matrix3<double> edges;
     for (int i = 0; i < 3; ++i) edges.col(i) = (x(t[i + 1]) - x(t[0])).cast<double>();
+    if (part_.material == PbdPart::Material::strain) {
+      // In the axes that the part has before placement.
+      const Matrix3<double> own = turn_.cast<double>().toRotationMatrix().transpose() * edges;
+      const auto compliance = [&](Real stiffness) {
+        return stiffness > 0 ? 1 / (stiffness * volumes[k]) : Real(-1);
+      };
+      const Vec3 &along = part_.axis_stiffness, &shear = part_.axis_shear_stiffness;
+      m_.strain_tetrahedra.push_back((t.array() + base_).matrix());
+      m_.strain_tet_inverse.push_back(own.inverse().cast<Real>());
+      m_.strain_tet_compliance.push_back({compliance(along[0]), compliance(along[1]), compliance(along[2]),
+                                          compliance(shear[0]), compliance(shear[1]), compliance(shear[2])});
+    }
     m_.tetrahedra.push_back((t.array() + base_).matrix());
     m_.rest_volume.push_back(volumes[k]);
     m_.volume_compliance.push_back(is_solid ? Real(-1) : part_.volume_compliance);

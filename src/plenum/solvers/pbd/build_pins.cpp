@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "plenum/geometry/surface_paths.h"
 #include "plenum/solvers/pbd/detail/builder.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -32,6 +33,7 @@ void PbdBuilder::pin(std::size_t p) {
 
 /// One tether to the nearest pin of each group that hangs together, at most of the four nearest groups.
 void PbdBuilder::tethers() {
+  if (part_.type == Type::mesh_cloth && !part_.inflated) return tethers_along();
   const bool is_rope = part_.type == Type::rope;
   if (!is_rope && part_.type != Type::cloth) return;
   const Index n = made_.num_particles, row = is_rope ? n : Index(part_.cells_x) + 1;
@@ -79,6 +81,36 @@ void PbdBuilder::tethers() {
       m_.tether_length.push_back(found[k].first);
     }
   }
+}
+
+/// The same for meshes, whose cloth is as long as it is along its surface.
+void PbdBuilder::tethers_along() {
+  const auto n = static_cast<std::size_t>(made_.num_particles);
+  const auto is_pinned = [&](Index i) { return s_.particles.inverse_mass[std::size_t(base_ + i)] == 0; };
+  const SurfacePaths paths(part_.mesh.x, part_.mesh.triangles);
+  std::vector<std::vector<std::pair<Real, Index>>> found(n);
+  std::vector<std::uint8_t> seen(n, 0);
+  constexpr std::size_t most = 4;
+  for (Index i = 0; i < Index(n); ++i) {
+    if (!is_pinned(i) || seen[std::size_t(i)]) continue;
+    std::vector<Index> members = {i};
+    seen[std::size_t(i)] = 1;
+    for (std::size_t open = 0; open < members.size(); ++open)
+      for (const Index next : paths.neighbours(members[open]))
+        if (is_pinned(next) && !seen[std::size_t(next)]) seen[std::size_t(next)] = 1, members.push_back(next);
+    const SurfacePaths::Distances far = paths.from(members);
+    for (std::size_t k = 0; k < n; ++k) {
+      if (is_pinned(Index(k)) || far.source[k] < 0) continue;
+      found[k].push_back({far.distance[k], far.source[k]});
+      std::sort(found[k].begin(), found[k].end());
+      if (found[k].size() > most) found[k].pop_back();
+    }
+  }
+  for (std::size_t k = 0; k < n; ++k)
+    for (const auto& [far, pin] : found[k]) {
+      m_.tethers.push_back(Index2(base_ + Index(k), base_ + pin));
+      m_.tether_length.push_back(far);
+    }
 }
 
 }  // namespace plenum::inline PLENUM_ABI

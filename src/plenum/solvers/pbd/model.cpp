@@ -60,6 +60,13 @@ void find_surface(Pbd::Model& model) {
       shortest = std::min(shortest, (edges.col(i) - edges.col((i + 1) % 3)).norm());
     }
   }
+  for (const Vec4& inverse : model.strain_inverse) {
+    Eigen::Matrix2d rows;
+    rows << double(inverse[0]), double(inverse[1]), double(inverse[2]), double(inverse[3]);
+    const Eigen::Matrix2d sides = rows.inverse();
+    shortest = std::min({shortest, Real(sides.col(0).norm()), Real(sides.col(1).norm()),
+                         Real((sides.col(0) - sides.col(1)).norm())});
+  }
   model.shortest_edge = std::isfinite(shortest) ? shortest : 0;
 }
 
@@ -86,6 +93,12 @@ std::size_t Pbd::memory(const Spec& spec) {
     const std::size_t edges = part.type == Type::cloth ? 4 : part.type == Type::rope ? 1 : wall ? 3 : 7;
     const std::size_t others = solid ? 6 : part.bending_stiffness > 0 ? 3 : 0;
     bytes += n * (40 * sizeof(Real) + 2 * sizeof(Index3));
+    if (solid && part.material == PbdPart::Material::strain) bytes += n * 6 * 60 * sizeof(Real);
+    // Two triangles for each particle, one pack's lane of which holds about thirty numbers.
+    if (!solid && part.type != Type::rope) {
+      const bool strains = part.stretching == PbdPart::Stretching::strain;
+      bytes += n * 2 * sizeof(Real) * ((strains ? 40 : 0) + (part.area_stiffness > 0 ? 20 : 0));
+    }
     // A particle is in about six clusters, of quadratic shapes of ten numbers each; fewer if they are small.
     if (solid && part.material == PbdPart::Material::shape_matching) bytes += n * (6 * 80 + 64);
     bytes += n * edges * (2 * sizeof(Index2) + 6 * sizeof(Real));
@@ -126,6 +139,11 @@ void Pbd::update(Model& model) {
   check("tetrahedra", model.tetrahedra, model.rest_volume.size(), model.volume_compliance.size(),
         model.rest_inverse.size(), model.lame.size());
   for (const Vec2& lame : model.lame) require(lame.minCoeff() > 0, "lame", "must be positive");
+  check("strain_triangles", model.strain_triangles, model.strain_inverse.size(),
+        model.strain_compliance.size());
+  check("area_triangles", model.area_triangles, model.rest_area.size(), model.area_compliance.size());
+  check("strain_tetrahedra", model.strain_tetrahedra, model.strain_tet_inverse.size(),
+        model.strain_tet_compliance.size());
   check("tethers", model.tethers, model.tether_length.size());
   check("triangles", model.triangles);
   require(model.cluster_matching.size() == model.cluster_members.size(), "cluster_members",

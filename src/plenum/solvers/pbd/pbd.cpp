@@ -66,6 +66,18 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model) {
     for (int i = 0; i < 3; ++i) pack.weight[i][l] = model.bend_weights[b][i];
     pack.compliance[l] = model.rod_compliance[b];
   });
+  w.strains.lay_out(flat(model.strain_triangles), still, [&](auto& pack, int l, std::size_t t) {
+    for (int c = 0; c < 4; ++c) pack.rest[c][l] = model.strain_inverse[t][c];
+    for (int c = 0; c < 3; ++c) pack.compliance[c][l] = model.strain_compliance[t][c];
+  });
+  w.solid_strains.lay_out(flat(model.strain_tetrahedra), still, [&](auto& pack, int l, std::size_t t) {
+    for (int c = 0; c < 9; ++c) pack.rest[c][l] = model.strain_tet_inverse[t](c / 3, c % 3);
+    for (int c = 0; c < 6; ++c) pack.compliance[c][l] = model.strain_tet_compliance[t][std::size_t(c)];
+  });
+  w.areas.lay_out(flat(model.area_triangles), still, [&](auto& pack, int l, std::size_t t) {
+    pack.rest[0][l] = model.rest_area[t];
+    pack.compliance[l] = model.area_compliance[t];
+  });
   std::vector<std::uint8_t> anchors(n, 0);
   for (const Index2& t : model.tethers) anchors[std::size_t(t[1])] = 1;
   w.tethers.lay_out(flat(model.tethers), anchors,
@@ -133,6 +145,9 @@ void sweep(PbdWorkspace& w, const detail::Projection& how) {
   w.shapes.project(w.places, w.x0, how);
   w.volumes.sweep(places, how);
   w.solids.sweep(places, how);
+  w.solid_strains.sweep(places, how);
+  w.areas.sweep(places, how);
+  w.strains.sweep(places, how);
   w.tethers.sweep(places, how);
   w.distances.sweep(places, how);
 }
@@ -146,6 +161,7 @@ void begin(const Pbd::State& state, PbdWorkspace& w) {
   const Place* const places = w.places.data();
   w.plates.begin(places), w.angles.begin(places), w.rods.begin(places), w.volumes.begin(places);
   w.solids.begin(places), w.distances.begin(places), w.tethers.begin(places);
+  w.strains.begin(places), w.solid_strains.begin(places), w.areas.begin(places);
   w.enclosures.begin(w.x0), w.shapes.begin(w.x0);
   w.gone.assign(p.size(), Vec3::Zero());
 }
@@ -175,8 +191,17 @@ void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params
         },
         [](double a, double b) { return std::max(a, b); });
   };
-  report.measure("max_stretch", largest(model.edges.size(),
-                                        [&](std::size_t e) { return double(Pbd::strain(model, state, e)); }));
+  const double by_edges =
+      largest(model.edges.size(), [&](std::size_t e) { return double(Pbd::strain(model, state, e)); });
+  const double by_threads = largest(model.strain_triangles.size(), [&](std::size_t t) {
+    const Index3& c = model.strain_triangles[t];
+    const std::vector<Vec3>& x = state.particles.x;
+    const Vec3 a = x[std::size_t(c[1])] - x[std::size_t(c[0])],
+               b = x[std::size_t(c[2])] - x[std::size_t(c[0])];
+    const Vec4& d = model.strain_inverse[t];
+    return double(std::max((d[0] * a + d[2] * b).norm(), (d[1] * a + d[3] * b).norm())) - 1;
+  });
+  report.measure("max_stretch", std::max(by_edges, by_threads));
   double enclosed = 0;
   bool is_given = false;
   for (const Pbd::Model::Enclosure& e : model.enclosures) {
@@ -236,6 +261,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     for (int s = 0; s < params.substeps; ++s) {
       predict(model, state, params, w, h);
       w.plates.reset(), w.angles.reset(), w.rods.reset(), w.volumes.reset(), w.distances.reset();
+      w.strains.reset(), w.solid_strains.reset(), w.areas.reset();
       w.solids.reset(), w.enclosures.reset(), w.shapes.reset();
       if (!w.supports.empty()) w.struck = state.particles.v, w.supports.begin_substep();
       for (int k = 0; k < params.iterations; ++k) {

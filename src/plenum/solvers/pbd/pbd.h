@@ -85,14 +85,23 @@ struct Pbd {
     std::vector<Vec3> rest_position;         ///< [N] m, of what finds back to its shape
     Rows cluster_members;                    ///< [C] particles < N of each cluster, at least one
     std::vector<Matching> cluster_matching;  ///< [C]
-    std::vector<Index2> tethers;             ///< [L][2] < N: a particle, and a held one
-    std::vector<Real> tether_length;         ///< [L] m that they may be apart
-    std::vector<Index3> triangles;           ///< [T][3] < N, drawn, and those of cloth pushed by the air
-    std::vector<Index> pinned;               ///< [P] particles that are held
-    std::vector<Index> pin_group;            ///< [P] >= 0, which of Params::pins moves them
-    std::vector<Vec3> pin_position;          ///< [P] m, where they are held while their group does not move
-    TetEmbedding embedding;                  ///< [V] vertices of visual meshes, riding on the particles
-    std::vector<Index3> visual_triangles;    ///< of each part, into its own visual vertices
+    std::vector<Index3> strain_triangles;    ///< [S][3] < N, with a warp and a weft
+    std::vector<Vec4> strain_inverse;        ///< [S] 1/m, rest of elements/strain_constraints.h
+    std::vector<Vec3> strain_compliance;     ///< [S] 1/J of warp, weft and their angle; < 0: none
+    std::vector<Index3> area_triangles;      ///< [A][3] < N, that resist changes of their areas
+    std::vector<Real> rest_area;             ///< [A] m^2
+    std::vector<Real> area_compliance;       ///< [A] m^4/J >= 0
+    std::vector<Index4> strain_tetrahedra;   ///< [U][4] < N, with three axes
+    std::vector<Mat3> strain_tet_inverse;    ///< [U] 1/m, as rest_inverse, in the material's axes
+    std::vector<std::array<Real, 6>> strain_tet_compliance;  ///< [U] 1/J of x, y, z, yz, zx, xy; < 0: none
+    std::vector<Index2> tethers;                             ///< [L][2] < N: a particle, and a held one
+    std::vector<Real> tether_length;                         ///< [L] m that they may be apart
+    std::vector<Index3> triangles;         ///< [T][3] < N, drawn, and those of cloth pushed by the air
+    std::vector<Index> pinned;             ///< [P] particles that are held
+    std::vector<Index> pin_group;          ///< [P] >= 0, which of Params::pins moves them
+    std::vector<Vec3> pin_position;        ///< [P] m, where they are held while their group does not move
+    TetEmbedding embedding;                ///< [V] vertices of visual meshes, riding on the particles
+    std::vector<Index3> visual_triangles;  ///< of each part, into its own visual vertices
     std::vector<Part> parts;
     std::vector<Enclosure> enclosures;
     std::vector<Real> air_mass;   ///< [T] kg that the air on each triangle moves; see update()

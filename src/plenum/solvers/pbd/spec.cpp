@@ -10,18 +10,34 @@ constexpr double far = 1e6;  // [m] positions of things in a scene
 
 void PbdPart::describe(Describer& d) {
   d("type", type, {.doc = "what is generated"});
-  const bool mesh_cloth = type == Type::mesh_cloth;
-  const bool cloth = type == Type::cloth, rope = type == Type::rope, bar = type == Type::bar;
+  const bool cloth = type == Type::cloth, rope = type == Type::rope, bar = type == Type::bar,
+             mesh_cloth = type == Type::mesh_cloth, soft_body = type == Type::soft_body;
+  const auto compliance = [&] {
+    d("stretch_compliance", stretch_compliance,
+      {.unit = "m/N", .min = 0, .max = 1e9, .doc = "of distances between neighbours; 0: they stay"});
+  };
   if (d.when("type", "cloth", cloth)) {
     d("size_x", size_x, {.unit = "m", .min = 1e-3, .max = 1e4, .doc = "of the rectangle, before placement"});
     d("size_z", size_z, {.unit = "m", .min = 1e-3, .max = 1e4, .doc = "of the rectangle, before placement"});
-    d("shear_compliance", shear_compliance,
-      {.unit = "m/N", .min = 0, .max = 1e9, .doc = "of the cells' diagonals; 0: they keep their lengths"});
-  }
-  if (d.when("type", "cloth", cloth) || d.when("type", "mesh_cloth", mesh_cloth))
-    d("areal_density", areal_density, {.unit = "kg/m^2", .min = 1e-6, .max = 1e4, .doc = "of the cloth"});
-  if (d.when("type", "cloth", cloth))
     d("bending", bending, {.doc = "how it resists bending: as a plate, or by its pairs of triangles"});
+  }
+  if (d.when("type", "rope", rope)) {
+    d("from", from, {.unit = "m", .min = -far, .max = far, .doc = "one end, before placement"});
+    d("to", to, {.unit = "m", .min = -far, .max = far, .doc = "other end, before placement"});
+    d("segments", segments, {.min = 1, .max = 1000000, .doc = "of the rope"});
+    d("slack", slack, {.min = -0.9, .max = 10, .doc = "rest length over distance, less one"});
+    d("linear_density", linear_density, {.unit = "kg/m", .min = 1e-6, .max = 1e4, .doc = "of the rope"});
+    d("line_radius", line_radius,
+      {.unit = "m", .min = 1e-5, .max = 100, .doc = "of the thread it is drawn as"});
+    compliance();
+  }
+  if (d.when("type", "soft_body", soft_body)) {
+    d("mesh", mesh,
+      {.doc = "surface that is filled, and drawn: closed, facing outward, without duplicate or degenerate "
+              "triangles",
+       .required = true});
+    d("spacing", spacing, {.unit = "m", .min = 1e-4, .max = 1e4, .doc = "of the lattice that fills it"});
+  }
   if (d.when("type", "mesh_cloth", mesh_cloth)) {
     d("mesh", mesh,
       {.doc =
@@ -53,21 +69,50 @@ void PbdPart::describe(Describer& d) {
          .doc = "of what fills it, if as large as the mesh: air's is 1.2, helium's 0.17"});
     }
   }
-  if (d.when("type", "rope", rope)) {
-    d("from", from, {.unit = "m", .min = -far, .max = far, .doc = "one end, before placement"});
-    d("to", to, {.unit = "m", .min = -far, .max = far, .doc = "other end, before placement"});
-    d("segments", segments, {.min = 1, .max = 1000000, .doc = "of the rope"});
-    d("slack", slack, {.min = -0.9, .max = 10, .doc = "rest length over distance, less one"});
-    d("linear_density", linear_density, {.unit = "kg/m", .min = 1e-6, .max = 1e4, .doc = "of the rope"});
-    d("line_radius", line_radius,
-      {.unit = "m", .min = 1e-5, .max = 100, .doc = "of the thread it is drawn as"});
-  }
-  if (d.when("type", "soft_body", type == Type::soft_body)) {
-    d("mesh", mesh,
-      {.doc = "surface that is filled, and drawn: closed, facing outward, without duplicate or degenerate "
-              "triangles",
-       .required = true});
-    d("spacing", spacing, {.unit = "m", .min = 1e-4, .max = 1e4, .doc = "of the lattice that fills it"});
+  if (d.when("type", "cloth", cloth) || d.when("type", "mesh_cloth", mesh_cloth)) {
+    d("areal_density", areal_density, {.unit = "kg/m^2", .min = 1e-6, .max = 1e4, .doc = "of the cloth"});
+    d("stretching", stretching,
+      {.doc = "how it resists it: by distances between neighbours, or along warp and weft of its triangles"});
+    if (d.when("stretching", "distances", stretching == Stretching::distances)) {
+      compliance();
+      if (d.when("type", "cloth", cloth))
+        d("shear_compliance", shear_compliance,
+          {.unit = "m/N",
+           .min = 0,
+           .max = 1e9,
+           .doc = "of the cells' diagonals; 0: they keep their lengths"});
+    }
+    if (d.when("stretching", "strain", stretching == Stretching::strain)) {
+      d("warp_stiffness", warp_stiffness,
+        {.unit = "N/m",
+         .min = 0,
+         .max = 1e9,
+         .doc = "force per width and strain along the warp, which runs along x; 0: none",
+         .logarithmic = true});
+      d("weft_stiffness", weft_stiffness,
+        {.unit = "N/m",
+         .min = 0,
+         .max = 1e9,
+         .doc = "the same along the weft, at right angles to the warp",
+         .logarithmic = true});
+      d("shear_stiffness", shear_stiffness,
+        {.unit = "N/m",
+         .min = 0,
+         .max = 1e9,
+         .doc = "of the angle between warp and weft; half of theirs: alike in every direction",
+         .logarithmic = true});
+      if (d.when("type", "mesh_cloth", mesh_cloth))
+        d("warp", warp,
+          {.min = -far,
+           .max = far,
+           .doc = "direction of the warp before placement, laid onto each triangle"});
+    }
+    d("area_stiffness", area_stiffness,
+      {.unit = "N/m",
+       .min = 0,
+       .max = 1e9,
+       .doc = "against changes of triangles' areas, per area; 0: none",
+       .logarithmic = true});
   }
   if (d.when("type", "bar", bar)) {
     d("half_extents", half_extents, {.unit = "m", .min = 1e-4, .max = 1e4, .doc = "of the box"});
@@ -77,17 +122,24 @@ void PbdPart::describe(Describer& d) {
     d("cells_x", cells_x, {.min = 1, .max = 4000, .doc = "cells along x"});
     d("cells_z", cells_z, {.min = 1, .max = 4000, .doc = "cells along z"});
   }
-  if (d.when("type", "soft_body", type == Type::soft_body) || d.when("type", "bar", bar)) {
+  if (d.when("type", "soft_body", soft_body) || d.when("type", "bar", bar)) {
     d("density", density, {.unit = "kg/m^3", .min = 1e-3, .max = 1e5, .doc = "of the body"});
     d("material", material,
-      {.doc = "an elastic solid, distances and volumes, or a shape to be found back to"});
+      {.doc = "an elastic solid, distances and volumes, strains along axes, or a shape to be found back to"});
+    const bool strains = material == Material::strain, matches = material == Material::shape_matching;
     if (d.when("material", "neo_hookean", material == Material::neo_hookean)) {
       d("youngs_modulus", youngs_modulus,
         {.unit = "Pa", .min = 1, .max = 1e12, .doc = "of the solid", .logarithmic = true});
       d("poissons_ratio", poissons_ratio,
         {.min = 0, .max = 0.499, .doc = "of the solid: how far it thins while it is stretched"});
     }
-    const bool matches = material == Material::shape_matching;
+    if (d.when("material", "distances", material == Material::distances)) compliance();
+    if (d.when("material", "strain", strains)) {
+      d("axis_stiffness", axis_stiffness,
+        {.unit = "Pa", .min = 0, .max = 1e12, .doc = "along x, y and z, before placement; 0: none"});
+      d("axis_shear_stiffness", axis_shear_stiffness,
+        {.unit = "Pa", .min = 0, .max = 1e12, .doc = "of the angles of yz, zx and xy; 0: none"});
+    }
     if (d.when("material", "shape_matching", matches)) {
       d("shape_mode", shape_mode,
         {.doc = "what shapes may be: as at rest, and also stretched and sheared, and also bent and twisted"});
@@ -106,24 +158,21 @@ void PbdPart::describe(Describer& d) {
         {.unit = "Hz", .min = 0, .max = 1e6, .doc = "at which it springs back to its shape; 0: at once"});
     }
     if (d.when("material", "distances", material == Material::distances) ||
-        d.when("material", "shape_matching", matches))
+        d.when("material", "strain", strains) || d.when("material", "shape_matching", matches))
       d("volume_compliance", volume_compliance,
         {.unit = "m^6/J", .min = 0, .max = 1e9, .doc = "of each tetrahedron's volume; 0: it stays"});
   }
-  if (d.when("type", "cloth", cloth) || d.when("type", "mesh_cloth", mesh_cloth) ||
-      d.when("type", "rope", rope) || d.when("material", "distances", material == Material::distances))
-    d("stretch_compliance", stretch_compliance,
-      {.unit = "m/N", .min = 0, .max = 1e9, .doc = "of distances between neighbours; 0: they stay"});
-  if (d.when("type", "cloth", cloth) || d.when("type", "mesh_cloth", mesh_cloth) ||
-      d.when("type", "rope", rope))
+  if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope) ||
+      d.when("type", "mesh_cloth", mesh_cloth))
     d("bending_stiffness", bending_stiffness,
       {.min = 0,
        .max = 1e12,
        .doc = "flexural rigidity: of cloth D = E h^3 / (12 (1 - nu^2)) [N m], of ropes E I [N m^2]; 0: none",
        .logarithmic = true});
-  if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope))
+  if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope) ||
+      (d.when("type", "mesh_cloth", mesh_cloth) && d.when("inflated", "false", !inflated)))
     d("tethers", tethers,
-      {.doc = "without stretch_compliance, nothing gets farther from pins than it is at rest"});
+      {.doc = "of distances without compliance: nothing gets farther from pins than it is at rest"});
   d("palette", palette,
     {.min = -1, .max = 1000, .doc = "which of the palette's colours; -1: one that no other part has"});
   d("position", position, {.unit = "m", .min = -far, .max = far, .doc = "of the part's origin"});

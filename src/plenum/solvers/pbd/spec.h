@@ -17,6 +17,11 @@ struct PbdPart {
     isometric,  ///< a quadratic energy of pairs of triangles (Bergou et al. 2006)
     dihedral,   ///< angles between triangles
   };
+  /// How cloth resists stretching.
+  enum class Stretching : int {
+    distances,  ///< between neighbours
+    strain,     ///< along warp and weft, and by their angle, in each triangle
+  };
   Type type = Type::cloth;
 
   // Cloth: a rectangle in the plane y = 0 about the origin, normal +y.
@@ -25,6 +30,13 @@ struct PbdPart {
   Real areal_density = Real(0.2);  ///< [kg/m^2]
   Real shear_compliance = 0;       ///< [m/N] of the cells' diagonals
   Bending bending = Bending::plate;
+
+  // Both kinds of cloth.
+  Stretching stretching = Stretching::distances;
+  Real warp_stiffness = 1000, weft_stiffness = 1000;  ///< [N/m] of threads along x and z, or as `warp` says
+  Real shear_stiffness = 100;                         ///< [N/m] of their angle; 0: none
+  Vec3 warp = Vec3(1, 0, 0);  ///< along which threads of meshes run, laid onto each triangle
+  Real area_stiffness = 0;    ///< [N/m] of triangles' areas; 0: none
 
   // Rope: from one point to another.
   Vec3 from = Vec3::Zero(), to = Vec3(1, 0, 0);  ///< [m]
@@ -56,11 +68,14 @@ struct PbdPart {
   enum class Material : int {
     distances,       ///< distances between neighbours and volumes of tetrahedra, each with a compliance
     neo_hookean,     ///< an elastic solid (Macklin & Mueller 2021)
+    strain,          ///< along axes of its own, and by their angles
     shape_matching,  ///< clusters that find back to their shape, and volumes (Mueller et al. 2005)
   };
   Material material = Material::neo_hookean;
   Real youngs_modulus = Real(1e5);  ///< [Pa]
   Real poissons_ratio = Real(0.45);
+  Vec3 axis_stiffness = Vec3::Constant(Real(1e5));        ///< [Pa] along x, y, z, before placement
+  Vec3 axis_shear_stiffness = Vec3::Constant(Real(3e4));  ///< [Pa] of the angles of yz, zx, xy; 0: none
   /// What clusters may be of their shape.
   enum class ShapeMode : int { rigid, linear, quadratic };
   ShapeMode shape_mode = ShapeMode::rigid;
@@ -92,8 +107,11 @@ constexpr std::array<const char*, 5> names_of(PbdPart::Type) {
 constexpr std::array<const char*, 2> names_of(PbdPart::Filling) {
   return {"volume", "gas"};
 }
-constexpr std::array<const char*, 3> names_of(PbdPart::Material) {
-  return {"distances", "neo_hookean", "shape_matching"};
+constexpr std::array<const char*, 4> names_of(PbdPart::Material) {
+  return {"distances", "neo_hookean", "strain", "shape_matching"};
+}
+constexpr std::array<const char*, 2> names_of(PbdPart::Stretching) {
+  return {"distances", "strain"};
 }
 constexpr std::array<const char*, 3> names_of(PbdPart::ShapeMode) {
   return {"rigid", "linear", "quadratic"};

@@ -45,6 +45,8 @@ class PbdBuilder {
 
   void cloth();
   void plate();
+  void strains(const TriangleMesh& mesh);
+  void areas(const TriangleMesh& mesh);
   void mesh_cloth();
   void wall(const TriangleMesh& mesh, double filling);
   void fold(const Index4& h);
@@ -55,6 +57,7 @@ class PbdBuilder {
 
   void pin(std::size_t p);
   void tethers();
+  void tethers_along();
 
   const PbdPart& part_;
   const Quat turn_ = rotation_from_degrees(part_.rotation);

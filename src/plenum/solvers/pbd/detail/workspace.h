@@ -6,6 +6,7 @@
 #include "plenum/geometry/adjacency.h"
 #include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/enclosures.h"
+#include "plenum/solvers/pbd/detail/joint_pack.h"
 #include "plenum/solvers/pbd/detail/packs.h"
 #include "plenum/solvers/pbd/detail/shapes.h"
 #include "plenum/solvers/pbd/detail/supports.h"
@@ -21,6 +22,9 @@ struct PbdWorkspace {
   detail::RodBatch rods;
   detail::VolumeBatch volumes;
   detail::SolidBatch solids;
+  detail::TriangleStrainBatch strains;
+  detail::TetrahedronStrainBatch solid_strains;
+  detail::AreaBatch areas;
   detail::TetherBatch tethers;
   PbdShapes shapes;
   AlignedVector<detail::Place> places;  ///< [N]

@@ -1,0 +1,179 @@
+// Strains along warp and weft, areas, cloth of any mesh and its tethers.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "plenum/geometry/measures.h"
+#include "plenum/geometry/shapes.h"
+#include "plenum/solvers/pbd/detail/enclosures.h"
+#include "plenum/solvers/pbd/detail/joint_pack.h"
+#include "plenum/solvers/pbd/pbd.h"
+
+namespace plenum { namespace {
+
+struct Cloth {
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::Params params = {};
+  Pbd::Workspace workspace = {};
+  Report last;
+  explicit Cloth(const PbdPart& part) {
+    Pbd::build({.parts = {part}}, model, state);
+    params.air_density = 0;
+  }
+  void run(int steps) {
+    for (int k = 0; k < steps; ++k) last = Pbd::step(model, state, params, workspace, Real(1) / 60);
+  }
+};
+
+/// A strip of 0.2 x 1 m that hangs along one of its sides by its upper edge.
+PbdPart strip(bool along_x) {
+  PbdPart part;
+  part.size_x = along_x ? 1 : Real(0.2), part.size_z = along_x ? Real(0.2) : 1;
+  part.cells_x = along_x ? 15 : 3, part.cells_z = along_x ? 3 : 15;
+  part.areal_density = 1;
+  part.stretching = PbdPart::Stretching::strain;
+  part.warp_stiffness = 200, part.weft_stiffness = 50, part.shear_stiffness = 20;
+  part.rotation = along_x ? Vec3(0, 0, -90) : Vec3(90, 0, 0);
+  part.pins.resize(1);
+  part.pins[0].where = along_x ? ParticlePin::Where::left : ParticlePin::Where::back;
+  return part;
+}
+
+// A strip of stiffness k [N/m] that hangs by its end grows by rho g L^2 / (2 k), along warp and weft apart;
+// a lattice of n cells by as much, the end's cell bearing half of its own.
+TEST(PbdStrain, WarpAndWeftStretchByTheirOwnStiffness) {
+  for (const bool along_x : {true, false})
+    for (const bool by_mesh : {false, true}) {
+      PbdPart part = strip(along_x);
+      if (by_mesh) {
+        part.type = PbdPart::Type::mesh_cloth;
+        part.mesh = grid_mesh(Vec2(part.size_x, part.size_z), part.cells_x, part.cells_z);
+        part.pins[0] = {};
+        part.pins[0].where = ParticlePin::Where::box;
+        part.pins[0].box_min = Vec3(-1, Real(0.499), -1), part.pins[0].box_max = Vec3(1, 1, 1);
+      }
+      Cloth c(part);
+      EXPECT_TRUE(c.model.edges.empty());
+      c.params.substeps = 40, c.params.damping = 5;
+      c.run(240);
+      double lowest = 0;
+      for (const Vec3& x : c.state.particles.x) lowest = std::min(lowest, double(x.y()));
+      const double wanted = 9.81 / (2 * (along_x ? 200.0 : 50.0));
+      EXPECT_NEAR(-0.5 - lowest, wanted, 0.02 * wanted) << along_x << by_mesh;
+      EXPECT_NEAR(c.last.value("max_stretch"), 2 * wanted * (1 - 0.5 / 15), 0.1 * wanted);
+    }
+}
+
+// A sphere whose wall has the stiffness k of every direction presses with p = 2 k (s - 1) / (s^2 R) when it
+// has grown by the factor s: Laplace's law with a tension k (s - 1) / s. Source: Mueller & Strehlow 2004,
+// "Rubber and rubber balloons", chapter 2, for the law; the tension is that of this wall.
+TEST(PbdStrain, ASphereOfGasPressesByLaplacesLaw) {
+  for (const Real overpressure : {Real(500), Real(10000)}) {
+    PbdPart part{.type = PbdPart::Type::mesh_cloth};
+    part.inflated = true, part.filling = PbdPart::Filling::gas;
+    part.mesh = icosphere_mesh(Real(0.2), 3);
+    part.stretching = PbdPart::Stretching::strain;
+    part.warp_stiffness = part.weft_stiffness = 300, part.shear_stiffness = 150;
+    part.areal_density = 3, part.gas_density = 0;
+    part.ambient_pressure = 1000, part.overpressure = overpressure;
+    Cloth c(part);
+    c.params.gravity.setZero(), c.params.substeps = 40, c.params.damping = 10;
+    const double rest = enclosed_volume(c.model, c.model.enclosures[0], c.state.particles.x);
+    const double radius = 3 * rest / surface_area(part.mesh.x, part.mesh.triangles);
+    double low = 1, high = 20;
+    for (int k = 0; k < 100; ++k) {
+      const double s = (low + high) / 2, wall = 2 * 300 * (s - 1) / (s * s * radius);
+      ((1000 + double(overpressure)) / (s * s * s) - 1000 > wall ? low : high) = s;
+    }
+    c.run(120);
+    const double s = std::cbrt(enclosed_volume(c.model, c.model.enclosures[0], c.state.particles.x) / rest);
+    EXPECT_NEAR(s, low, 0.005 * low) << overpressure;
+  }
+}
+
+// Several constraints on the same particles, one after the other; each alone is in the tests of elements.
+TEST(PbdStrain, JointProjectionsPushNothing) {
+  using Pack = detail::TetrahedronStrainPack;
+  detail::Batch<Pack> batch;
+  const std::vector<Index> items = {0, 1, 2, 3};
+  batch.lay_out(items, std::vector<std::uint8_t>(4, 0), [](Pack& pack, int l, std::size_t) {
+    for (int c = 0; c < 9; ++c) pack.rest[c][l] = Real(c % 4 == 0 ? 1 : 0.2);
+    for (int c = 0; c < 6; ++c) pack.compliance[c][l] = 0;
+  });
+  std::vector<detail::Place> places = {
+      {{0, 0, 0}, 1}, {{1.5, 0.1, 0}, 2}, {{0.2, 0.7, -0.1}, Real(0.5)}, {{0, 0.3, 1}, 1}};
+  batch.begin(places.data());
+  for (detail::Place& p : places) p.x[0] = p.x[1] = p.x[2] = 0;
+  batch.reset();
+  batch.sweep(places.data(), {});
+  Vector3<double> push = Vector3<double>::Zero();
+  for (int i = 0; i < 4; ++i) {
+    const detail::Place& p = places[std::size_t(i)];
+    const Vector3<double> dx(p.x[0], p.x[1], p.x[2]);
+    push += dx / double(p.inverse_mass);
+  }
+  EXPECT_GT(std::abs(double(places[1].x[0])), 1e-3);
+  EXPECT_LT(push.norm(), 1e-6);
+}
+
+TEST(PbdStrain, AreasResistTheirChange) {
+  PbdPart part = strip(true);
+  part.warp_stiffness = part.weft_stiffness = 50, part.shear_stiffness = 25;
+  Cloth soft(part);
+  part.area_stiffness = 5000;
+  Cloth stiff(part);
+  const auto area = [](Cloth& c) {
+    c.params.damping = 3;
+    c.run(120);
+    return surface_area(c.state.particles.x, c.model.triangles);
+  };
+  EXPECT_GT(area(soft), 0.21);
+  EXPECT_NEAR(area(stiff), 0.2, 0.004);
+}
+
+// A column that hangs grows by rho g L^2 / (2 k) if its volume may change.
+TEST(PbdStrain, SolidsStretchByTheStiffnessOfTheirAxis) {
+  for (const bool stiff : {false, true}) {
+    PbdPart column{.type = PbdPart::Type::bar};
+    column.half_extents = Vec3(Real(0.1), Real(0.5), Real(0.1));
+    column.cells_x = column.cells_z = 2, column.cells_y = 10;
+    column.density = 1000, column.material = PbdPart::Material::strain, column.volume_compliance = Real(1e9);
+    column.axis_stiffness = Vec3(Real(1e5), Real(stiff ? 4e5 : 1e5), Real(1e5));
+    column.axis_shear_stiffness = Vec3::Constant(Real(5e4));
+    column.pins.resize(1);
+    column.pins[0].where = ParticlePin::Where::box;
+    column.pins[0].box_min = Vec3(-1, Real(0.499), -1), column.pins[0].box_max = Vec3(1, 1, 1);
+    Cloth c(column);
+    c.params.substeps = 40, c.params.damping = 8;
+    c.run(240);
+    double lowest = 0;
+    for (const Vec3& x : c.state.particles.x) lowest = std::min(lowest, double(x.y()));
+    const double wanted = 1000 * 9.81 / (2 * (stiff ? 4e5 : 1e5));
+    EXPECT_NEAR(-0.5 - lowest, wanted, 0.03 * wanted);
+  }
+}
+
+// Half a sphere that hangs by its pole stretches little: tethers go along its surface.
+TEST(PbdStrain, TethersOfMeshesGoAlongTheirSurface) {
+  PbdPart part{.type = PbdPart::Type::mesh_cloth};
+  part.mesh = icosphere_mesh(Real(0.5), 3);
+  part.pins.resize(1);
+  part.pins[0].indices = {0};
+  Cloth c(part);
+  ASSERT_EQ(c.model.tethers.size(), part.mesh.x.size() - 1);
+  Real longest = 0;
+  for (const Real l : c.model.tether_length) longest = std::max(longest, l);
+  EXPECT_NEAR(longest, 3.14159 * 0.5, 0.05);
+  c.run(120);
+  EXPECT_LT(c.last.value("max_stretch"), 0.1);
+}
+
+TEST(PbdStrain, RefusesAWarpOfNoDirection) {
+  PbdPart part{.type = PbdPart::Type::mesh_cloth};
+  part.mesh = icosphere_mesh(Real(0.5), 1);
+  part.stretching = PbdPart::Stretching::strain, part.warp.setZero();
+  EXPECT_THROW(Cloth{part}, Error);
+}
+
+}}  // namespace plenum
