@@ -71,6 +71,11 @@ void require(bool holds, const std::string& key, const char* what, const std::st
 }  // namespace
 
 void ParticlePin::describe(Describer& d) {
+  describe_which(d);
+  d("group", group, {.min = 0, .max = 255, .doc = "of params.pins, which move it"});
+}
+
+void ParticlePin::describe_which(Describer& d) {
   d("where", where, {.doc = "which particles of the part are held"});
   if (d.when("where", "indices", where == Where::indices))
     d("indices", indices, {.min = 0, .doc = "of the part's own particles"});
@@ -82,7 +87,6 @@ void ParticlePin::describe(Describer& d) {
        .doc = "corner of a box in the world that holds what is inside"});
     d("box_max", box_max, {.unit = "m", .min = -far, .max = far, .doc = "opposite corner"});
   }
-  d("group", group, {.min = 0, .max = 255, .doc = "of params.pins, which move it"});
 }
 
 Vec3 PinMotion::operator()(const Vec3& x) const {

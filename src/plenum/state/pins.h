@@ -39,6 +39,7 @@ struct ParticlePin {
   int group = 0;                    ///< of params.pins, which move it
 
   void describe(Describer& d);
+  void describe_which(Describer& d);  ///< without its group
 };
 constexpr std::array<const char*, 14> names_of(ParticlePin::Where) {
   return {"indices",     "box",  "all",   "corners", "back_left", "back_right", "front_left",

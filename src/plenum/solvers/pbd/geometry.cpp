@@ -37,6 +37,18 @@ void Pbd::geometry(const Model& model, const State& state, DrawableSink& sink) {
                   .radius = part.line_radius,
                   .palette = palette});
   }
+  for (std::size_t b = 0; b < model.bodies.size(); ++b) {
+    const Body& body = model.bodies[b];
+    const Pose frame = state.frames.pose(b);
+    const auto number = static_cast<int>(model.parts.size() + b);
+    sink.triangles({.x = body.mesh.x,
+                    .triangles = body.mesh.triangles,
+                    .pose = {frame * body.shape_in.position, frame.rotation * body.shape_in.rotation},
+                    .lasts = true,
+                    .look = body.is_led ? Look::obstacle : Look::body,
+                    .palette = body.palette < 0 ? -1 - number : body.palette,
+                    .body = static_cast<Index>(b)});
+  }
 }
 
 }  // namespace plenum::inline PLENUM_ABI

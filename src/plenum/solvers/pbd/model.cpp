@@ -76,11 +76,16 @@ void Pbd::check(const Spec& spec, const Params& params) {
   std::vector<Index> groups;
   for (const PbdPart& part : spec.parts)
     for (const ParticlePin& pin : part.pins) groups.push_back(Index(pin.group));
+  for (const PbdBody& body : spec.bodies)
+    if (body.motion == PbdBody::Motion::led) groups.push_back(Index(body.group));
   check_pin_motions(params.pins, groups);
 }
 
 std::optional<Problem> Pbd::moves_nothing(const Model& model, std::string_view path) {
-  return pins_move_nothing(path, model.pin_group);
+  std::vector<Index> groups = model.pin_group;
+  for (const Pbd::Body& body : model.bodies)
+    if (body.is_led) groups.push_back(body.group);
+  return pins_move_nothing(path, groups);
 }
 
 std::size_t Pbd::memory(const Spec& spec) {
@@ -112,7 +117,7 @@ void Pbd::build(const Spec& spec, Model& model, State& state) {
   model = {};
   state = {};
   const auto require = PbdBuilder::require;
-  require(!spec.parts.empty(), "parts", "must hold at least one part");
+  require(!spec.parts.empty() || !spec.bodies.empty(), "parts", "and bodies are empty: there is nothing");
   std::size_t n = 0;
   for (const PbdPart& part : spec.parts) n += particles_of(part);
   require(n <= std::size_t(1) << 30, "parts", "hold more than 2^30 particles");
@@ -120,6 +125,7 @@ void Pbd::build(const Spec& spec, Model& model, State& state) {
   for (std::size_t p = 0; p < spec.parts.size(); ++p)
     refusals.keep([&] { PbdBuilder(spec.parts[p], fmt::format("parts[{}]", p), model, state).run(); });
   refusals.refuse();
+  build_bodies(spec, model, state);
   update(model);
 }
 
@@ -173,6 +179,21 @@ void Pbd::update(Model& model) {
   }
   require(model.pin_group.size() == model.pinned.size() && model.pin_position.size() == model.pinned.size(),
           "pinned", "and its arrays must have one length");
+  for (const Pbd::Body& body : model.bodies)
+    require(body.mass > 0 && body.inertia.minCoeff() > 0, "bodies", "must have positive masses and moments");
+  const auto is_anchor = [&](const Pbd::Anchor& a) {
+    return a.body < Index(model.bodies.size()) && a.particle < Index(n) && (a.body < 0 || a.particle < 0);
+  };
+  for (const Pbd::Hold& hold : model.holds)
+    require(is_anchor(hold.a) && is_anchor(hold.b) && hold.length >= 0 && hold.compliance >= 0, "holds",
+            "must hold particles and bodies by no negative length or compliance");
+  for (const Pbd::Alignment& a : model.alignments)
+    require(a.a >= 0 && std::max(a.a, a.b) < Index(model.bodies.size()), "alignments", "must be of bodies");
+  const auto sort = [](std::vector<Index2>& pairs) {
+    std::sort(pairs.begin(), pairs.end(),
+              [](const Index2& a, const Index2& b) { return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1]; });
+  };
+  sort(model.apart), sort(model.bodies_apart);
   // The air gives each triangle the mass that its lightest corner has for it, three times.
   std::vector<Real> around(n, 0);
   for (const Index3& t : model.triangles)

@@ -179,6 +179,18 @@ void keep(Pbd::State& state, PbdWorkspace& w, Real h) {
   });
 }
 
+/// Particles as bodies see them.
+PbdParticles body_view(Pbd::State& state, PbdWorkspace& w) {
+  return {w.places, w.gone, w.x0, state.particles.v, state.particles.inverse_mass};
+}
+
+void begin_bodies(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt,
+                  PbdWorkspace& w) {
+  w.body_starts.resize(model.bodies.size());
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) w.body_starts[i] = state.frames.pose(i);
+  w.bodies.begin_step(model, state, params, dt);
+}
+
 /// The largest elongation and the largest error of a tetrahedron's volume, as parts of what they are at rest.
 void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Report& report) {
   const auto largest = [](std::size_t n, auto&& of) {
@@ -230,7 +242,7 @@ Real Pbd::max_dt(const Model&, const State&, const Params&) {
 
 Report Pbd::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
   Report report;
-  if (!(dt > 0) || model.mass.empty()) return report;
+  if (!(dt > 0) || (model.mass.empty() && model.bodies.empty())) return report;
   PbdWorkspace& w = prepare(workspace, model);
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
@@ -258,15 +270,19 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   with_ready_threads([&] {
     begin(state, w);
     if (touches) w.contacts.begin_step(w.x0);
+    const bool bodies = !model.bodies.empty();
+    if (bodies) begin_bodies(model, state, params, dt, w);
     for (int s = 0; s < params.substeps; ++s) {
       predict(model, state, params, w, h);
       w.plates.reset(), w.angles.reset(), w.rods.reset(), w.volumes.reset(), w.distances.reset();
       w.strains.reset(), w.solid_strains.reset(), w.areas.reset();
       w.solids.reset(), w.enclosures.reset(), w.shapes.reset();
+      if (bodies) w.bodies.predict(model, params, body_view(state, w), h);
       if (!w.supports.empty()) w.struck = state.particles.v, w.supports.begin_substep();
       for (int k = 0; k < params.iterations; ++k) {
         sweep(w, how);
         w.enclosures.project(w.places, params.inflation, how);
+        if (bodies) w.bodies.sweep(model, body_view(state, w), how);
         w.supports.hold(w.places, w.gone, Real(s + 1) * h, h);
       }
       if (touches)
@@ -274,7 +290,9 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
                         [&] { w.enclosures.project(w.places, params.inflation, how); });
       keep(state, w, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
+      if (bodies) w.bodies.keep(body_view(state, w), h);
     }
+    if (bodies) w.bodies.end_step(model, state);
   });
   w.supports.take({});
   report.iterations = params.substeps * params.iterations;
@@ -286,6 +304,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         group < params.pins.size() ? params.pins[group](model.pin_position[p]) : model.pin_position[p];
   }
   measure(model, state, params, report);
+  if (!model.holds.empty()) report.measure("largest_gap", w.bodies.largest_gap(model, state));
   if (touches) {
     const PbdContacts::Counts& counts = w.contacts.counts();
     report.measure("contact_pairs", double(counts.pairs));
@@ -297,11 +316,6 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       report.measure("contact_zones", double(counts.zones + counts.frozen));
   }
   return report;
-}
-
-void Pbd::rest_on(Workspace& workspace, std::span<Support> supports) {
-  if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
-  workspace.impl->offered = supports;
 }
 
 Real Pbd::strain(const Model& model, const State& state, std::size_t edge) {
@@ -316,6 +330,16 @@ void Pbd::fields(const Model& model, State& state, FieldVisitor& visit) {
   visit({"velocity", "m/s", Centring::particle}, state.particles.v);
   visit({"inverse_mass", "1/kg", Centring::particle}, state.particles.inverse_mass);
   visit({"time", "s", Centring::global}, state.time);
+  // Of bodies, of which there may be none: lists of their own.
+  Frames& f = state.frames;
+  visit({"body_position", "m", Centring::edge}, f.x);
+  visit({"body_rotation", "1", Centring::edge}, f.q);
+  visit({"body_velocity", "m/s", Centring::edge}, f.v);
+  visit({"body_angular_velocity", "rad/s", Centring::edge}, f.w);
+  visit({"body_inverse_mass", "1/kg", Centring::edge}, f.inverse_mass);
+  visit({"body_inverse_inertia", "1/(kg m^2)", Centring::edge}, f.inverse_inertia);
+  visit({"body_touching", "1", Centring::edge}, state.touching);
+  visit({"body_touch_normal", "1", Centring::edge}, state.touch_normal);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
     out.resize(state.particles.size());
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = state.particles.v[i].norm();
@@ -324,28 +348,6 @@ void Pbd::fields(const Model& model, State& state, FieldVisitor& visit) {
     out.resize(model.edges.size());
     for (std::size_t e = 0; e < out.size(); ++e) out[e] = strain(model, state, e);
   });
-}
-
-Samples Pbd::samples(const Model&, const State& state, const Params& params, const Workspace& workspace) {
-  const bool stepped = workspace.impl && workspace.impl->x0.size() == state.particles.size();
-  return {.x0 = stepped ? workspace.impl->x0 : state.particles.x,
-          .x = state.particles.x,
-          .v = state.particles.v,
-          .v0 = stepped ? workspace.impl->v0 : state.particles.v,
-          .inverse_mass = state.particles.inverse_mass,
-          .radius = params.thickness,
-          .friction = params.friction,
-          .restitution = params.restitution};
-}
-
-void Pbd::absorb(const Model&, State& state, std::span<const SampleImpulse> impulses) {
-  for (const SampleImpulse& s : impulses) {
-    const auto i = static_cast<std::size_t>(s.sample);
-    const Real w = state.particles.inverse_mass[i];
-    if (w == 0) continue;
-    state.particles.v[i] += w * s.impulse;
-    state.particles.x[i] += s.displacement;
-  }
 }
 
 }  // namespace plenum::inline PLENUM_ABI

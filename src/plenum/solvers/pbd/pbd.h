@@ -15,7 +15,9 @@
 #include "plenum/elements/curl_noise.h"
 #include "plenum/geometry/adjacency.h"
 #include "plenum/geometry/embedding.h"
+#include "plenum/geometry/shape.h"
 #include "plenum/solvers/pbd/spec.h"
+#include "plenum/state/frames.h"
 #include "plenum/state/particles.h"
 #include "plenum/state/pins.h"
 #include "plenum/state/solver.h"
@@ -49,6 +51,39 @@ struct Pbd {
     ShapeMode mode = ShapeMode::rigid;
     Real flexibility = 0;  ///< in [0, 1], of linear and quadratic ones
     Real rate = 0;         ///< [1/s] >= 0, of what springs back to it; 0: at once
+  };
+
+  /// A rigid body, in the frame of its principal axes about its centre of mass.
+  struct Body {
+    Shape shape = SphereShape{1};
+    Pose shape_in;                ///< of the shape in that frame
+    Real mass = 1;                ///< [kg] > 0
+    Vec3 inertia = Vec3::Ones();  ///< [kg m^2] > 0 about its axes
+    bool is_led = false;
+    Index group = 0;  ///< of Params::pins, of what is led
+    Pose start;       ///< where it was built, of what is led
+    Real friction = 0, restitution = 0;
+    Real reach = 0;          ///< [m] of its farthest point
+    TriangleMesh mesh = {};  ///< drawn, in the shape's frame
+    int palette = -1;
+  };
+  /// A place on a particle (body < 0) or on a body.
+  struct Anchor {
+    Index particle = -1, body = -1;
+    Vec3 at = Vec3::Zero();  ///< [m] in the body's frame, or in the world if there is neither
+  };
+  /// Anchors that stay together, or no farther apart than `length`.
+  struct Hold {
+    Anchor a, b;
+    Real length = 0;      ///< [m]
+    Real compliance = 0;  ///< [m/N] >= 0
+  };
+  /// Of two bodies that turn alike: about all axes, or but one. b < 0: the world.
+  struct Alignment {
+    Index a = 0, b = -1;
+    bool about_axis = false;                              ///< which they may turn about
+    Vec3 axis_a = Vec3::UnitX(), axis_b = Vec3::UnitX();  ///< unit, in the bodies' frames
+    Quat turn = Quat::Identity();                         ///< from b's frame to a's, at the start
   };
 
   /// Topology, rest shape and materials. After changing one by hand, call update().
@@ -104,6 +139,18 @@ struct Pbd {
     std::vector<Index3> visual_triangles;  ///< of each part, into its own visual vertices
     std::vector<Part> parts;
     std::vector<Enclosure> enclosures;
+    std::vector<Body> bodies;
+    std::vector<Hold> holds;  ///< attachments, joints' anchors, and what keeps ropes from stretching
+    std::vector<Alignment> alignments;
+    std::vector<Index2> apart;         ///< sorted: parts and bodies that do not touch
+    std::vector<Index2> bodies_apart;  ///< sorted: bodies, the lesser first, that do not touch
+    /// Solids of other systems, on their way through the next step; set by meet().
+    struct Guest {
+      Shape shape;
+      Pose from, to;
+      Real friction, restitution;
+    };
+    std::vector<Guest> guests;
     std::vector<Real> air_mass;   ///< [T] kg that the air on each triangle moves; see update()
     std::vector<Index3> surface;  ///< [S][3] < N what touches: triangles, faces of tetrahedra, edges of ropes
                                   ///< as (a, b, b); see update()
@@ -114,7 +161,10 @@ struct Pbd {
 
   struct State {
     Particles particles;
-    double time = 0;  ///< [s] simulated, for what changes with it
+    Frames frames;                   ///< of the rigid bodies
+    std::vector<Index2> touching;    ///< [C] bodies that touch, or a body and a guest, numbered after them
+    std::vector<Vec3> touch_normal;  ///< [C] unit, from the first to the second, in the first one's frame
+    double time = 0;                 ///< [s] simulated, for what changes with it
   };
 
   enum class Method : int {
@@ -184,6 +234,11 @@ struct Pbd {
   static Samples samples(const Model& model, const State& state, const Params& params,
                          const Workspace& workspace);
   static void absorb(const Model& model, State& state, std::span<const SampleImpulse> impulses);
+  static std::span<const SolidBody> bodies(const Model& model, const State& state, const Params& params,
+                                           Workspace& workspace);
+  static void absorb(const Model& model, State& state, std::span<const BodyImpulse> impulses);
+  static bool meet(Model& model, State& state, std::span<const SolidBody> solids, Real dt);
+  static std::span<const BodyImpulse> pushes(const Workspace& workspace);
   static bool takes_supports(const Params&) { return true; }
   static void rest_on(Workspace& workspace, std::span<Support> supports);
 };

@@ -180,10 +180,14 @@ void PbdPart::describe(Describer& d) {
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
   d("velocity", velocity, {.unit = "m/s", .min = -1e5, .max = 1e5, .doc = "at the start"});
   d("pins", pins, {.doc = "particles that are held, each by the first pin that names it"});
+  d("attachments", attachments, {.doc = "particles that hang on rigid bodies"});
 }
 
 void PbdSpec::describe(Describer& d) {
-  d("parts", parts, {.doc = "of the bodies", .required = true, .max_count = 4096});
+  d("parts", parts, {.doc = "cloth, ropes and soft bodies", .max_count = 4096});
+  d("bodies", bodies,
+    {.doc = "rigid bodies, which touch parts, each other and obstacles", .max_count = 4096});
+  d("joints", joints, {.doc = "of rigid bodies", .max_count = 4096});
 }
 
 void Pbd::Params::describe(Describer& d) {

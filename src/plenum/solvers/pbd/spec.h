@@ -5,6 +5,7 @@
 
 #include "plenum/base/describe.h"
 #include "plenum/geometry/mesh.h"
+#include "plenum/solvers/pbd/body_spec.h"
 #include "plenum/state/pins.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -97,6 +98,7 @@ struct PbdPart {
   Vec3 rotation = Vec3::Zero();   ///< [deg] intrinsic angles about x, then y, then z
   Vec3 velocity = Vec3::Zero();   ///< [m/s]
   std::vector<ParticlePin> pins = {};
+  std::vector<PbdAttachment> attachments = {};
 
   void describe(Describer& d);
 };
@@ -122,6 +124,8 @@ constexpr std::array<const char*, 3> names_of(PbdPart::Bending) {
 
 struct PbdSpec {
   std::vector<PbdPart> parts = {};
+  std::vector<PbdBody> bodies = {};
+  std::vector<PbdJoint> joints = {};
 
   void describe(Describer& d);
 };

@@ -68,4 +68,7 @@ class PbdBuilder {
   Pbd::Part made_;
 };
 
+/// Appends bodies and joints, and attaches the parts that there are. Throws Error.
+void build_bodies(const PbdSpec& spec, Pbd::Model& model, Pbd::State& state);
+
 }  // namespace plenum::inline PLENUM_ABI

@@ -1,13 +1,13 @@
 #include "plenum/solvers/rigid/detail/build_shapes.h"
 
 #include <algorithm>
-#include <numbers>
 #include <set>
 #include <sstream>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/convex_hull.h"
 #include "plenum/geometry/height_field.h"
+#include "plenum/geometry/shape_mass.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/geometry/solid_mesh.h"
 #include "plenum/geometry/topology.h"
@@ -18,58 +18,6 @@ namespace {
 using rigid::Form;
 using rigid::Motion;
 using rigid::ShapeSpec;
-using D3 = Vector3<double>;
-using M3 = Matrix3<double>;
-
-/// Of a solid of density 1, about its centre of mass. Closed forms: e.g. Beer & Johnston, "Vector Mechanics
-/// for Engineers", inside back cover; the capsule is a cylinder and two half balls. mesh: of a hull or mesh.
-MassProperties properties(const ShapeSpec& s, const TriangleMesh& mesh) {
-  constexpr double pi = std::numbers::pi;
-  const double r = s.radius, l = 2 * double(s.half_height);
-  MassProperties m;
-  const auto about_y = [&](double axial, double across) {
-    m.inertia = D3(across, axial, across).asDiagonal();
-  };
-  switch (s.shape) {
-    case Form::sphere:
-      m.volume = 4.0 / 3 * pi * r * r * r;
-      m.inertia = 0.4 * m.volume * r * r * M3::Identity();
-      break;
-    case Form::box: {
-      const D3 h = s.half_extents.cast<double>(), q = h.cwiseProduct(h);
-      m.volume = 8 * h.prod();
-      m.inertia = (m.volume / 3 * D3(q.y() + q.z(), q.x() + q.z(), q.x() + q.y())).asDiagonal();
-      break;
-    }
-    case Form::cylinder:
-      m.volume = pi * r * r * l;
-      about_y(m.volume * r * r / 2, m.volume * (3 * r * r + l * l) / 12);
-      break;
-    case Form::cone:
-      m.volume = pi * r * r * l / 3;
-      m.centre = D3(0, -l / 4, 0);
-      about_y(0.3 * m.volume * r * r, m.volume * (0.15 * r * r + 0.0375 * l * l));
-      break;
-    case Form::capsule: {
-      const double tube = pi * r * r * l, ends = 4.0 / 3 * pi * r * r * r;
-      m.volume = tube + ends;
-      // A half ball's centre of mass is 3 r / 8 from its flat side.
-      about_y(tube * r * r / 2 + ends * 0.4 * r * r,
-              tube * (3 * r * r + l * l) / 12 + ends * (0.4 * r * r + l * l / 4 + 3.0 / 8 * l * r));
-      break;
-    }
-    case Form::hull:
-    case Form::mesh:
-      m = mass_properties(mesh.x, mesh.triangles, 1);
-      break;
-    case Form::plane:
-    case Form::height_field:
-    case Form::instance:
-      break;
-  }
-  m.mass = m.volume;
-  return m;
-}
 
 Shape shape_of(const ShapeSpec& s, const std::string& key) {
   switch (s.shape) {
@@ -216,7 +164,8 @@ BuiltShape ShapeBuilder::make(const ShapeSpec& spec, const std::string& key) {
   if (const auto* mesh = std::get_if<MeshShape>(&shape.variant()); mesh && !mesh->solid->doubts.empty())
     doubts_.emplace_back(key + "mesh", mesh->solid->doubts);
   BuiltShape built{shape, {drawn(shape)}, {}};
-  built.solid = properties(spec, *built.drawn.mesh);
+  built.solid = spec.shape == Form::mesh ? mass_properties(built.drawn.mesh->x, built.drawn.mesh->triangles)
+                                         : mass_properties(built.shape);
   return built;
 }
 

@@ -1,0 +1,273 @@
+// What rigid bodies among position-based ones touch: each other, others' solids, and particles.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "plenum/geometry/collide/surface_contacts.h"
+#include "plenum/solvers/pbd/detail/bodies.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+using D3 = Vector3<double>;
+
+/// Part of a body's reach within which contacts are looked for, over what it may go in a substep.
+constexpr Real looked_ahead = Real(0.02);
+/// [m/s] by which constraints may speed up what comes near in a step, besides doubling its speed.
+constexpr Real sped_up = 1;
+
+/// Cosine between a normal and the one of the substep before, below which it points to the other side.
+constexpr double turned_over = -0.3;
+
+bool is_before(const Index2& a, const Index2& b) {
+  return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
+}
+bool holds(const std::vector<Index2>& sorted, Index a, Index b) {
+  return std::binary_search(sorted.begin(), sorted.end(), Index2(a, b), is_before);
+}
+
+}  // namespace
+
+const Shape& PbdBodies::shape_of(const Pbd::Model& model, Index body) const {
+  const auto i = std::size_t(body);
+  return i < own_ ? model.bodies[i].shape : model.guests[i - own_].shape;
+}
+
+/// Of its shape, where the body now is.
+Pose PbdBodies::pose_of(const Pbd::Model& model, Index body) const {
+  const Body& b = bodies_[std::size_t(body)];
+  const Pose frame{b.x.cast<Real>(), b.q.cast<Real>()};
+  if (std::size_t(body) >= own_) return frame;
+  const Pose& in = model.bodies[std::size_t(body)].shape_in;
+  return {frame * in.position, frame.rotation * in.rotation};
+}
+
+/// Pairs whose boxes may meet within the step, by a sweep along x.
+void PbdBodies::find_pairs(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params,
+                           Real dt) {
+  pairs_.clear();
+  if (bodies_.size() < 2) return;
+  boxes_.clear();
+  const double fall = double(dt) * double(dt) * params.gravity.cast<double>().norm();
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    Aabb box = shape_of(model, Index(i)).bounds(pose_of(model, Index(i)));
+    const Body& b = bodies_[i];
+    const Real way = Real(double(dt) * (2 * (b.v.norm() + b.w.norm() * b.reach) + double(sped_up)) + fall);
+    if (b.inverse_mass > 0) box = box.grown(way);
+    // Others' solids go their way.
+    if (b.inverse_mass == 0 && !(b.v.isZero(0) && b.w.isZero(0))) {
+      const Pose in = i < own_ ? model.bodies[i].shape_in : Pose{};
+      box.extend(shape_of(model, Index(i)).bounds({b.to * in.position, b.to.rotation * in.rotation}));
+    }
+    boxes_.push_back({box, Index(i)});
+  }
+  // Deterministic: bodies decide between boxes that begin at one place.
+  std::sort(boxes_.begin(), boxes_.end(), [](const Box& a, const Box& b) {
+    return a.box.low.x() != b.box.low.x() ? a.box.low.x() < b.box.low.x() : a.body < b.body;
+  });
+  for (std::size_t i = 0; i < boxes_.size(); ++i)
+    for (std::size_t j = i + 1; j < boxes_.size() && boxes_[j].box.low.x() <= boxes_[i].box.high.x(); ++j) {
+      const Index a = std::min(boxes_[i].body, boxes_[j].body), b = std::max(boxes_[i].body, boxes_[j].body);
+      if (bodies_[std::size_t(a)].inverse_mass == 0 && bodies_[std::size_t(b)].inverse_mass == 0) continue;
+      if (!boxes_[i].box.overlaps(boxes_[j].box) || holds(model.bodies_apart, a, b)) continue;
+      const auto friction_of = [&](Index k) {
+        return std::size_t(k) < own_ ? model.bodies[std::size_t(k)].friction
+                                     : model.guests[std::size_t(k) - own_].friction;
+      };
+      const auto restitution_of = [&](Index k) {
+        return std::size_t(k) < own_ ? model.bodies[std::size_t(k)].restitution
+                                     : model.guests[std::size_t(k) - own_].restitution;
+      };
+      pairs_.push_back({a,
+                        b,
+                        std::sqrt(double(friction_of(a)) * double(friction_of(b))),
+                        double(std::max(restitution_of(a), restitution_of(b))),
+                        {}});
+    }
+  sort_pairs();
+  // Both lists are sorted.
+  std::size_t k = 0;
+  for (Pair& pair : pairs_) {
+    while (k < state.touching.size() && is_before(state.touching[k], Index2(pair.a, pair.b))) ++k;
+    if (k == state.touching.size() || state.touching[k] != Index2(pair.a, pair.b)) continue;
+    pair.touches = true, pair.normal = state.touch_normal[k];
+  }
+  // From the top down, and what cannot move last (compare the contact graph of Guendelman, Bridson & Fedkiw
+  // 2003, section 4): the weight of a stack comes to its foot in one sweep. From the foot up, each body is
+  // left pushed into what it stands on, to be lifted out in the next substep by a push from nowhere, and
+  // boxes on each other rocked by that until they fell.
+  const D3 up = -params.gravity.cast<double>();
+  const auto height = [&](const Pair& pair) {
+    const Body &a = bodies_[std::size_t(pair.a)], &b = bodies_[std::size_t(pair.b)];
+    if (a.inverse_mass == 0 || b.inverse_mass == 0) return -std::numeric_limits<double>::infinity();
+    return up.dot(a.x + b.x);
+  };
+  std::sort(pairs_.begin(), pairs_.end(), [&](const Pair& a, const Pair& b) {
+    const double ha = height(a), hb = height(b);
+    return ha != hb ? ha > hb : is_before(Index2(a.a, a.b), Index2(b.a, b.b));
+  });
+}
+
+void PbdBodies::sort_pairs() {
+  std::sort(pairs_.begin(), pairs_.end(),
+            [](const Pair& a, const Pair& b) { return is_before(Index2(a.a, a.b), Index2(b.a, b.b)); });
+}
+
+/// [m] by which the pair's shapes overlap along n, unit, from a to b.
+double PbdBodies::overlap_along(const Pbd::Model& model, const Pair& pair, const D3& n) const {
+  const Quat turn = Quat::FromTwoVectors(n.cast<Real>(), Vec3::UnitX());
+  const D3 middle = bodies_[std::size_t(pair.a)].x;
+  const auto extent = [&](Index body) {
+    const Pose at = pose_of(model, body);
+    return shape_of(model, body).bounds({turn * Vec3(at.position - middle.cast<Real>()), turn * at.rotation});
+  };
+  return double(extent(pair.a).high.x() - extent(pair.b).low.x());
+}
+
+/// The manifold is in the frame `of`, of the first body or, swapped, of the second.
+void PbdBodies::touch_pair(const Pair& pair, const Manifold& manifold, const Pose& of, bool swapped) {
+  if (manifold.count == 0) return;
+  Patch patch{};
+  patch.n = (swapped ? -1.0 : 1.0) * (of.rotation * manifold.normal).cast<double>().normalized();
+  patch.count = manifold.count;
+  patch.friction = pair.friction, patch.restitution = pair.restitution;
+  patch.rubbed.setZero();
+  patch.is_hard = true;
+  const auto anchor = [&](Index body, const Vec3& x) {
+    const Body& at = bodies_[std::size_t(body)];
+    return Anchor{-1, body, Vec3((at.q.conjugate() * (x.cast<double>() - at.x)).cast<Real>())};
+  };
+  for (int k = 0; k < manifold.count; ++k) {
+    const Vec3 half = (manifold.points[k].separation / 2) * manifold.normal;
+    Vec3 on_a = of * Vec3(manifold.points[k].x - half), on_b = of * Vec3(manifold.points[k].x + half);
+    if (swapped) std::swap(on_a, on_b);
+    Point& point = patch.points[k];
+    point.a = anchor(pair.a, on_a), point.b = anchor(pair.b, on_b);
+    point.gap = 0;
+    point.approach = -patch.n.dot(velocity_of(point.b, {}) - velocity_of(point.a, {}));
+  }
+  patches_.push_back(patch);
+}
+
+void PbdBodies::touch_bodies(const Pbd::Model& model) {
+  for (Pair& pair : pairs_) {
+    const Shape &a = shape_of(model, pair.a), &b = shape_of(model, pair.b);
+    const Pose at_a = pose_of(model, pair.a), at_b = pose_of(model, pair.b);
+    const Body& body = bodies_[std::size_t(pair.a)];
+    const Real margin = looked_ahead * Real(std::max(body.reach, bodies_[std::size_t(pair.b)].reach));
+    const auto seen_from = [](const Pose& from, const Pose& pose) {
+      return Pose{from.to_local(pose.position), from.rotation.conjugate() * pose.rotation};
+    };
+    if (can_collide_surface(b, a)) {
+      SurfaceManifolds found;
+      collide_surface(b, a, seen_from(at_b, at_a), margin, found);
+      for (int k = 0; k < found.count; ++k) touch_pair(pair, found.manifolds[k], at_b, true);
+      continue;  // their sides are known
+    }
+    if (!can_collide(a, b)) continue;
+    const std::size_t before = patches_.size();
+    touch_pair(pair, collide(a, b, seen_from(at_a, at_b), margin, pair.cache), at_a, false);
+    const bool touched = std::exchange(pair.touches, patches_.size() > before);
+    if (!pair.touches) continue;
+    Patch& patch = patches_.back();
+    const D3 last = body.q * pair.normal.cast<double>();
+    // What has been pressed past the middle of something thin is not let out on its other side.
+    if (touched && patch.n.dot(last) < turned_over) {
+      const double overlap = overlap_along(model, pair, last);
+      patch.n = last;
+      for (int k = 0; k < patch.count; ++k) {
+        Point& point = patch.points[k];
+        point.gap = overlap + last.dot(place_of(point.b, {}) - place_of(point.a, {}));
+        point.approach = 0;
+      }
+    }
+    pair.normal = (body.q.conjugate() * patch.n).cast<Real>();
+  }
+}
+
+/// Particles that may come to bodies within the step.
+void PbdBodies::find_near(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params,
+                          Real dt) {
+  near_.clear();
+  const std::vector<Vec3>&x = state.particles.x, &v = state.particles.v;
+  const Real fall = dt * dt * params.gravity.norm();
+  for (std::size_t p = 0; p < model.parts.size(); ++p) {
+    const Pbd::Part& part = model.parts[p];
+    const auto first = std::size_t(part.first_particle), end = first + std::size_t(part.num_particles);
+    Aabb box;
+    Real fastest = 0;
+    for (std::size_t i = first; i < end; ++i) {
+      box.extend(x[i]);
+      fastest = std::max(fastest, v[i].squaredNorm());
+    }
+    fastest = std::sqrt(fastest);
+    for (std::size_t b = 0; b < own_; ++b) {
+      if (holds(model.apart, Index(p), Index(b))) continue;
+      const Body& body = bodies_[b];
+      const Vec3 centre = body.x.cast<Real>();
+      const Real speed = Real(body.v.norm() + body.w.norm() * body.reach);
+      const auto within = [&](Real particle_speed) {
+        return Real(body.reach) + params.thickness + dt * (2 * (particle_speed + speed) + sped_up) + fall;
+      };
+      const Real most = within(fastest);
+      if (box.squared_distance(centre) > most * most) continue;
+      for (std::size_t i = first; i < end; ++i) {
+        const Real apart2 = (x[i] - centre).squaredNorm();
+        if (apart2 > most * most) continue;
+        const Real near = within(v[i].norm());
+        if (apart2 <= near * near) near_.push_back({Index(i), Index(b)});
+      }
+    }
+  }
+}
+
+void PbdBodies::touch_particles(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p) {
+  for (const Near& near : near_) {
+    const auto i = std::size_t(near.particle);
+    const Body& body = bodies_[std::size_t(near.body)];
+    if (p.places[i].inverse_mass == 0 && body.inverse_mass == 0) continue;
+    const Pbd::Body& of = model.bodies[std::size_t(near.body)];
+    const D3 at = p.x0[i].cast<double>() +
+                  D3(double(p.places[i].x[0]), double(p.places[i].x[1]), double(p.places[i].x[2]));
+    const Pose in = of.shape_in;
+    const Vec3 there = in.to_local(Vec3((body.q.conjugate() * (at - body.x)).cast<Real>()));
+    SignedDistance<Real> d = of.shape.signed_distance(there);
+    Vec3 on = there - d.distance * d.normal;
+    // What would go past a body within a substep stays on the side that it comes from.
+    const D3 start = p.x0[i].cast<double>() + p.gone[i].cast<double>();
+    const Vec3 from = in.to_local(Vec3((body.q0.conjugate() * (start - body.x0)).cast<Real>()));
+    const Vec3 way = there - from;
+    const SignedDistance<Real> d0 = of.shape.signed_distance(from);
+    if (d0.distance > 0 && way.norm() > d0.distance) {
+      Real s = 0, reached = d0.distance;
+      Vec3 place = from;
+      SignedDistance<Real> here = d0;
+      const Real length = way.norm();
+      for (int k = 0; k < 32 && s < 1 && reached > Real(1e-3) * params.thickness; ++k) {
+        s = std::min(Real(1), s + reached / length);
+        place = from + s * way;
+        here = of.shape.signed_distance(place);
+        reached = here.distance;
+      }
+      if (s < 1)
+        d = {here.normal.dot(there - (place - reached * here.normal)), here.normal},
+        on = place - reached * here.normal;
+    }
+    if (d.distance > params.thickness + looked_ahead * Real(body.reach)) continue;
+    Patch patch{};
+    patch.n = (body.q * (in.rotation * d.normal).cast<double>()).normalized();
+    patch.count = 1;
+    patch.friction = std::sqrt(double(params.friction) * double(of.friction));
+    patch.restitution = double(std::max(params.restitution, of.restitution));
+    patch.rubbed.setZero();
+    Point& point = patch.points[0];
+    point.a = {-1, near.body, in * on};
+    point.b = {near.particle, -1, Vec3::Zero()};
+    point.gap = double(params.thickness);
+    point.approach = -patch.n.dot(velocity_of(point.b, p) - velocity_of(point.a, p));
+    patches_.push_back(patch);
+  }
+}
+
+}  // namespace plenum::inline PLENUM_ABI

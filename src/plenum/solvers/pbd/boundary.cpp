@@ -1,0 +1,94 @@
+// Position-based bodies as others meet them.
+#include <algorithm>
+
+#include "plenum/integrate/free_rotation.h"
+#include "plenum/solvers/pbd/detail/workspace.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+void Pbd::rest_on(Workspace& workspace, std::span<Support> supports) {
+  if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
+  workspace.impl->offered = supports;
+}
+
+Samples Pbd::samples(const Model&, const State& state, const Params& params, const Workspace& workspace) {
+  const bool stepped = workspace.impl && workspace.impl->x0.size() == state.particles.size();
+  return {.x0 = stepped ? workspace.impl->x0 : state.particles.x,
+          .x = state.particles.x,
+          .v = state.particles.v,
+          .v0 = stepped ? workspace.impl->v0 : state.particles.v,
+          .inverse_mass = state.particles.inverse_mass,
+          .radius = params.thickness,
+          .friction = params.friction,
+          .restitution = params.restitution};
+}
+
+void Pbd::absorb(const Model&, State& state, std::span<const SampleImpulse> impulses) {
+  for (const SampleImpulse& s : impulses) {
+    const auto i = static_cast<std::size_t>(s.sample);
+    const Real w = state.particles.inverse_mass[i];
+    if (w == 0) continue;
+    state.particles.v[i] += w * s.impulse;
+    state.particles.x[i] += s.displacement;
+  }
+}
+
+std::span<const SolidBody> Pbd::bodies(const Model& model, const State& state, const Params&,
+                                       Workspace& workspace) {
+  if (model.bodies.empty()) return {};
+  if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
+  PbdWorkspace& w = *workspace.impl;
+  w.body_solids.resize(model.bodies.size());
+  const Frames& f = state.frames;
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    const Body& of = model.bodies[i];
+    const auto placed = [&](const Pose& frame) {
+      return Pose{frame * of.shape_in.position, frame.rotation * of.shape_in.rotation};
+    };
+    const Pose now = f.pose(i),
+               before = w.body_starts.size() == w.body_solids.size() ? w.body_starts[i] : now;
+    SolidBody& solid = w.body_solids[i];
+    solid.shape = &of.shape;
+    solid.pose0 = placed(before), solid.pose = placed(now);
+    solid.angular_velocity = f.w[i];
+    solid.velocity = f.v[i] + f.w[i].cross(solid.pose.position - f.x[i]);
+    solid.inverse_mass = f.inverse_mass[i];
+    solid.inverse_inertia = world_inertia<Real>(now.rotation, f.inverse_inertia[i]);
+    solid.centre = f.x[i];
+    solid.owner = Index(i);
+    solid.friction = of.friction, solid.restitution = of.restitution;
+  }
+  return w.body_solids;
+}
+
+void Pbd::absorb(const Model&, State& state, std::span<const BodyImpulse> impulses) {
+  Frames& f = state.frames;
+  for (const BodyImpulse& j : impulses) {
+    const auto i = std::size_t(j.body);
+    if (f.inverse_mass[i] == 0) continue;
+    const Vec3 dv = f.inverse_mass[i] * j.impulse;
+    const Vec3 dw = world_inertia<Real>(f.rotation(i), f.inverse_inertia[i]) *
+                    ((j.point - f.x[i]).cross(j.impulse) + j.couple);
+    f.v[i] += dv, f.w[i] += dw;
+    if (!(j.lead > 0)) continue;
+    f.x[i] += j.lead * dv;
+    f.q[i] = turned(f.rotation(i), Vec3(j.lead * dw)).coeffs();
+  }
+}
+
+bool Pbd::meet(Model& model, State&, std::span<const SolidBody> solids, Real) {
+  if (model.bodies.empty()) return false;
+  const bool others = solids.size() != model.guests.size();
+  model.guests.resize(solids.size(), {SphereShape{1}, {}, {}, 0, 0});
+  for (std::size_t g = 0; g < solids.size(); ++g)
+    model.guests[g] = {*solids[g].shape, solids[g].pose0, solids[g].pose, solids[g].friction,
+                       solids[g].restitution};
+  return others;
+}
+
+std::span<const BodyImpulse> Pbd::pushes(const Workspace& workspace) {
+  if (!workspace.impl) return {};
+  return workspace.impl->bodies.pushes();
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,134 @@
+#pragma once
+// Rigid bodies among position-based ones.
+//
+// In a substep bodies go where their velocities lead, turning as free bodies do, and are moved until their
+// constraints hold: an impulse p [kg m] at r from the centre of mass moves by w p and turns by I^-1 (r x p).
+// Velocities are those that led them, and what constraints have moved them by over the substep. Source:
+// Mueller, Macklin, Chentanez, Jeschke & Kim 2020, "Detailed rigid body simulation with extended position
+// based dynamics", sections 3.3 to 3.6. Otherwise than there, anchors are held by all three directions at
+// once, friction is Coulomb's on the cone in the projection itself, and torque-free motion is exact.
+#include <span>
+#include <vector>
+
+#include "plenum/geometry/collide/collide.h"
+#include "plenum/solvers/pbd/detail/packs.h"
+#include "plenum/solvers/pbd/pbd.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// Particles of a substep, as bodies see them.
+struct PbdParticles {
+  std::span<detail::Place> places;     ///< [N]
+  std::span<const Vec3> gone, x0;      ///< [N] m: where the substep began, since where the step began
+  std::span<Vec3> v;                   ///< [N] m/s
+  std::span<const Real> inverse_mass;  ///< [N] 1/kg
+};
+
+class PbdBodies {
+ public:
+  using D3 = Vector3<double>;
+  using M3 = Matrix3<double>;
+  using Qd = Quaternion<double>;
+  using Anchor = Pbd::Anchor;
+
+  bool empty() const { return bodies_.empty(); }
+  const std::vector<BodyImpulse>& pushes() const { return pushes_; }
+
+  /// At the start of a step of dt [s].
+  void begin_step(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt);
+  /// Predicts bodies through a substep of h [s], and finds what touches. Particles are predicted already.
+  void predict(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p, Real h);
+  /// One sweep over all that bodies take part in.
+  void sweep(const Pbd::Model& model, const PbdParticles& p, const detail::Projection& how);
+  /// Velocities from where bodies have gone; those of particles are there already. What touches comes apart
+  /// at no more than it bounces with.
+  void keep(const PbdParticles& p, Real h);
+  void end_step(const Pbd::Model& model, Pbd::State& state);
+
+  /// [m] by which anchors of rigid holds are apart at most.
+  double largest_gap(const Pbd::Model& model, const Pbd::State& state) const;
+
+ private:
+  struct Body {
+    D3 x, v = D3::Zero(), w = D3::Zero();  ///< v, w: without what constraints do in the substep
+    Qd q;
+    D3 x0, led_x;  ///< where the substep began, and where it would have led by itself
+    Qd q0, led_q;
+    double inverse_mass = 0;
+    D3 moments = D3::Ones();
+    M3 inverse_inertia = M3::Zero();  ///< where the substep would have led
+    Pose from, to;                    ///< of what is led, over the step
+    double reach = 0;
+  };
+  /// Two anchors that may not come nearer to each other along a patch's normal than `gap` [m].
+  struct Point {
+    Anchor a, b;
+    double gap;
+    double approach;    ///< [m/s] before the substep's projections
+    double pushed = 0;  ///< [kg m]
+  };
+  /// Up to four points that two bodies touch at, or a body and a particle, with friction at their centre of
+  /// pressure and about the normal.
+  struct Patch {
+    D3 n;  ///< unit, from a to b
+    int count = 0;
+    Point points[4];
+    double friction, restitution;
+    D3 rubbed = D3::Zero();  ///< [kg m] on b
+    double twisted = 0;      ///< [kg m^2]
+    bool is_hard = false;    ///< two bodies, which also turn about the normal
+  };
+  struct Pair {
+    Index a, b;  ///< bodies, or a body and a guest
+    double friction, restitution;
+    ManifoldCache cache;
+    bool touches = false;        ///< in the last substep
+    Vec3 normal = Vec3::Zero();  ///< then, from a to b, in a's frame
+  };
+  struct Box {
+    Aabb box;
+    Index body;
+  };
+  struct Near {
+    Index particle, body;
+  };
+  void find_pairs(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt);
+  void sort_pairs();
+  void find_near(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt);
+  void touch_bodies(const Pbd::Model& model);
+  void touch_pair(const Pair& pair, const Manifold& manifold, const Pose& of, bool swapped);
+  double overlap_along(const Pbd::Model& model, const Pair& pair, const D3& n) const;
+  void touch_particles(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p);
+  const Shape& shape_of(const Pbd::Model& model, Index body) const;
+  Pose pose_of(const Pbd::Model& model, Index body) const;
+
+  D3 place_of(const Anchor& a, const PbdParticles& p) const;
+  D3 start_of(const Anchor& a, const PbdParticles& p) const;
+  D3 arm_of(const Anchor& a) const;
+  M3 response_of(const Anchor& a, const PbdParticles& p) const;
+  double response_of(const Anchor& a, const PbdParticles& p, const D3& n) const;
+  void push(const Anchor& a, const PbdParticles& p, const D3& impulse);
+  void turn(Index body, const D3& by);
+  void hold(const Pbd::Hold& hold, D3& multiplier, const PbdParticles& p, double scale);
+  void align(const Pbd::Alignment& alignment);
+  Eigen::Matrix4d response_of(const Patch& patch, const PbdParticles& p) const;
+  void hold_apart(Patch& patch, const PbdParticles& p);
+  void rub(Patch& patch, const PbdParticles& p);
+  void slow(const Patch& patch, const PbdParticles& p, Real h);
+  void given_to_guest(const Anchor& on, const PbdParticles& p, const D3& impulse);
+
+  D3 velocity_of(const Anchor& a, const PbdParticles& p) const;
+  void change_velocity(const Anchor& a, const PbdParticles& p, const D3& impulse);
+
+  std::vector<Body> bodies_;  ///< own ones, then guests
+  std::size_t own_ = 0;
+  std::vector<Pair> pairs_;
+  std::vector<Near> near_;
+  std::vector<Patch> patches_;
+  std::vector<D3> multipliers_;  ///< [holds]
+  std::vector<Box> boxes_;
+  std::vector<D3> given_impulse_, given_moment_;  ///< [guests] over the step, about the world's origin
+  std::vector<BodyImpulse> pushes_;
+};
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,341 @@
+// Rigid bodies among position-based ones: laws of mechanics, closed forms, and what hangs on them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "plenum/base/error.h"
+#include "plenum/base/parallel.h"
+#include "plenum/solvers/pbd/pbd.h"
+
+namespace plenum { namespace {
+
+using D3 = Vector3<double>;
+using Form = PbdBody::Form;
+
+struct Heaped {
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::Params params = {};
+  Pbd::Workspace workspace = {};
+
+  explicit Heaped(const PbdSpec& spec, int substeps = 10) {
+    Pbd::build(spec, model, state);
+    params.air_density = 0;
+    params.substeps = substeps;
+  }
+  Report step(Real dt = Real(1) / 60) { return Pbd::step(model, state, params, workspace, dt); }
+
+  D3 momentum() const {
+    D3 sum = D3::Zero();
+    const Frames& f = state.frames;
+    for (std::size_t i = 0; i < f.size(); ++i)
+      if (f.inverse_mass[i] > 0) sum += f.v[i].cast<double>() / double(f.inverse_mass[i]);
+    for (std::size_t i = 0; i < model.mass.size(); ++i)
+      sum += double(model.mass[i]) * state.particles.v[i].cast<double>();
+    return sum;
+  }
+  /// About the origin.
+  D3 spin() const {
+    D3 sum = D3::Zero();
+    const Frames& f = state.frames;
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      if (!(f.inverse_mass[i] > 0)) continue;
+      const auto q = f.rotation(i).cast<double>();
+      const D3 w = q.conjugate() * f.w[i].cast<double>();
+      sum += q * D3(model.bodies[i].inertia.cast<double>().cwiseProduct(w));
+      sum += f.x[i].cast<double>().cross(f.v[i].cast<double>()) / double(f.inverse_mass[i]);
+    }
+    for (std::size_t i = 0; i < model.mass.size(); ++i)
+      sum += double(model.mass[i]) *
+             state.particles.x[i].cast<double>().cross(state.particles.v[i].cast<double>());
+    return sum;
+  }
+  double energy() const {
+    double sum = 0;
+    const Frames& f = state.frames;
+    for (std::size_t i = 0; i < f.size(); ++i) {
+      if (!(f.inverse_mass[i] > 0)) continue;
+      const D3 w = f.rotation(i).cast<double>().conjugate() * f.w[i].cast<double>();
+      const double m = 1 / double(f.inverse_mass[i]);
+      sum += m / 2 * f.v[i].cast<double>().squaredNorm() +
+             model.bodies[i].inertia.cast<double>().dot(w.cwiseProduct(w)) / 2 -
+             m * params.gravity.cast<double>().dot(f.x[i].cast<double>());
+    }
+    return sum;
+  }
+};
+
+PbdBody box(const Vec3& half_extents, const Vec3& position, const std::string& name = "") {
+  PbdBody body;
+  body.half_extents = half_extents, body.position = position, body.name = name;
+  return body;
+}
+PbdBody ground(const Vec3& rotation = Vec3::Zero()) {
+  PbdBody body = box(Vec3(5, Real(0.5), 5), Vec3::Zero(), "ground");
+  body.rotation = rotation;
+  body.position = rotation_from_degrees(rotation) * Vec3(0, Real(-0.5), 0);
+  body.motion = PbdBody::Motion::led;
+  return body;
+}
+
+/// A rope of 30 segments from a body or a pin to a body at its other end.
+PbdPart rope(const Vec3& from, const Vec3& to, const std::string& first, const std::string& last) {
+  PbdPart part;
+  part.type = PbdPart::Type::rope;
+  part.from = from, part.to = to, part.segments = 30;
+  const auto end = [&](const std::string& body, ParticlePin::Where where) {
+    if (body.empty()) {
+      part.pins.push_back({.where = where});
+    } else {
+      PbdAttachment attachment;
+      attachment.particles.where = where, attachment.body = body;
+      part.attachments.push_back(attachment);
+    }
+  };
+  end(first, ParticlePin::Where::first), end(last, ParticlePin::Where::last);
+  return part;
+}
+
+TEST(PbdBodies, TurnFreely) {
+  // The middle axis of a body of three moments: it flips over, and keeps momentum and energy.
+  PbdBody body = box(Vec3(Real(0.5), Real(0.2), Real(0.1)), Vec3::Zero());
+  body.angular_velocity = Vec3(Real(0.01), 8, 0);
+  Heaped scene({.bodies = {body}});
+  scene.params.gravity = Vec3::Zero();
+  const D3 spin = scene.spin();
+  const double energy = scene.energy();
+  double least = 1;
+  for (int k = 0; k < 600; ++k) {
+    scene.step();
+    least = std::min(least, double((scene.state.frames.rotation(0) * Vec3::UnitY()).y()));
+  }
+  EXPECT_LT(least, -0.9);
+  EXPECT_LT((scene.spin() - spin).norm(), 1e-4 * spin.norm());
+  EXPECT_NEAR(scene.energy(), energy, 1e-3 * energy);
+}
+
+TEST(PbdBodies, KeepMomentumInRopesAndJoints) {
+  PbdBody a = box(Vec3(Real(0.2), Real(0.1), Real(0.15)), Vec3(-1, 0, 0), "a"),
+          b = box(Vec3(Real(0.1), Real(0.2), Real(0.1)), Vec3(Real(1.2), 0, 0), "b"),
+          c = box(Vec3(Real(0.1), Real(0.1), Real(0.1)), Vec3(Real(1.2), Real(0.4), 0), "c");
+  a.velocity = Vec3(-2, 1, 0), b.angular_velocity = Vec3(1, 2, 3), c.velocity = Vec3(0, 0, 2);
+  PbdJoint joint;
+  joint.type = PbdJoint::Type::hinge, joint.body_a = "b", joint.body_b = "c";
+  joint.anchor = Vec3(Real(1.2), Real(0.25), 0), joint.axis = Vec3(1, 1, 0);
+  double lost[2];
+  for (const int fine : {0, 1}) {
+    Heaped scene({.parts = {rope(Vec3(Real(-0.8), 0, 0), Vec3(Real(1.1), 0, 0), "a", "b")},
+                  .bodies = {a, b, c},
+                  .joints = {joint}},
+                 fine ? 40 : 20);
+    scene.params.gravity = Vec3::Zero();
+    const D3 momentum = scene.momentum(), spin = scene.spin();
+    for (int k = 0; k < 60; ++k) scene.step();
+    EXPECT_LT((scene.momentum() - momentum).norm(), 2e-5 * momentum.norm());
+    lost[fine] = (scene.spin() - spin).norm() / spin.norm();
+  }
+  // Angular momentum is lost to the first order of the substep, as position-based dynamics does.
+  EXPECT_LT(lost[0], 0.05);
+  EXPECT_LT(lost[1], 0.65 * lost[0]);
+}
+
+TEST(PbdBodies, SwingAsAPhysicalPendulum) {
+  // A rod on a hinge at its end: T = 2 pi sqrt(2 l / (3 g)) at small angles, l its length.
+  PbdBody rod = box(Vec3(Real(0.5), Real(0.01), Real(0.01)), Vec3::Zero(), "rod");
+  const Real angle = Real(0.05);
+  rod.rotation = Vec3(0, 0, Real(-90) + angle * 180 / Real(std::numbers::pi));
+  rod.position = Vec3(std::sin(angle), -std::cos(angle), 0) / 2;
+  PbdJoint hinge;
+  hinge.type = PbdJoint::Type::hinge, hinge.body_a = "rod", hinge.axis = Vec3::UnitZ();
+  Heaped scene({.bodies = {rod}, .joints = {hinge}}, 40);
+  const double want = 2 * std::numbers::pi * std::sqrt(2 / (3 * 9.81));
+  double time = 0, crossed[2] = {};
+  int found = 0;
+  double before = double(scene.state.frames.x[0].x());
+  while (found < 2 && time < 5) {
+    scene.step(Real(1) / 240);
+    time += 1.0 / 240;
+    const double now = double(scene.state.frames.x[0].x());
+    if (before > 0 && now <= 0) crossed[found++] = time - now / (now - before) / 240;
+    before = now;
+  }
+  ASSERT_EQ(found, 2);
+  // Of the amplitude theta the period grows by theta^2 / 16.
+  EXPECT_NEAR(crossed[1] - crossed[0], want * (1 + 0.05 * 0.05 / 16), 0.005 * want);
+  EXPECT_LT(std::abs(scene.state.frames.x[0].norm() - Real(0.5)), 1e-4);
+}
+
+TEST(PbdBodies, StickAndSlideByCoulomb) {
+  const double degrees = 20, slope = degrees * std::numbers::pi / 180;
+  for (const double friction : {0.2, 0.5}) {  // tan 20 = 0.364
+    PbdBody block = box(Vec3(Real(0.2), Real(0.1), Real(0.2)), Vec3::Zero());
+    block.rotation = Vec3(0, 0, Real(degrees));
+    block.position = rotation_from_degrees(block.rotation) * Vec3(0, Real(0.1), 0);
+    PbdBody plane = ground(block.rotation);
+    block.friction = plane.friction = Real(friction);
+    Heaped scene({.bodies = {plane, block}});
+    for (int k = 0; k < 60; ++k) scene.step();
+    const double way = double((scene.state.frames.x[1] - block.position).norm());
+    if (friction > std::tan(slope)) {
+      EXPECT_LT(way, 1e-3);
+    } else {
+      const double a = 9.81 * (std::sin(slope) - friction * std::cos(slope));
+      EXPECT_NEAR(way, a / 2, 0.01 * a / 2);
+    }
+  }
+}
+
+TEST(PbdBodies, Bounce) {
+  PbdBody ball;
+  ball.shape = Form::sphere, ball.radius = Real(0.1), ball.position = Vec3(0, Real(1.1), 0);
+  ball.restitution = Real(0.8);
+  Heaped scene({.bodies = {ground(), ball}}, 20);
+  double highest = 0;
+  bool rises = false;
+  for (int k = 0; k < 240; ++k) {
+    scene.step(Real(1) / 240);
+    rises |= scene.state.frames.v[1].y() > 0;
+    if (rises) highest = std::max(highest, double(scene.state.frames.x[1].y()) - 0.1);
+  }
+  // e^2 of the height.
+  EXPECT_NEAR(highest, 0.64, 0.01);
+}
+
+TEST(PbdBodies, Stack) {
+  PbdSpec spec{.bodies = {ground()}};
+  for (int k = 0; k < 5; ++k)
+    spec.bodies.push_back(box(Vec3::Constant(Real(0.2)), Vec3(0, Real(0.2 + 0.4 * k), 0)));
+  Heaped scene(spec);
+  for (int k = 0; k < 600; ++k) scene.step();
+  for (int k = 0; k < 5; ++k) {
+    const Vec3& x = scene.state.frames.x[std::size_t(k + 1)];
+    EXPECT_NEAR(x.y(), 0.2 + 0.4 * k, 0.004 * (k + 1)) << k;
+    EXPECT_LT(std::hypot(x.x(), x.z()), 0.02) << k;  // a twentieth of a box
+  }
+}
+
+TEST(PbdBodies, HangOnLightRopes) {
+  // 400 times the rope's mass, 13 000 times that of the particle that carries it.
+  PbdBody crate = box(Vec3::Constant(Real(0.25)), Vec3(0, Real(-1.25), 0), "crate");
+  crate.density = 300;
+  Heaped scene({.parts = {rope(Vec3::Zero(), Vec3(0, -1, 0), "", "crate")}, .bodies = {crate}});
+  double lowest = 0;
+  for (int k = 0; k < 300; ++k) {
+    scene.step();
+    lowest = std::min(lowest, double(scene.state.frames.x[0].y()));
+  }
+  EXPECT_GT(lowest, -1.25 - 0.002);
+  EXPECT_LT(Pbd::strain(scene.model, scene.state, 15), 0.01);
+}
+
+TEST(PbdBodies, CarryAndAreWrappedByCloth) {
+  // A ball that falls into a sheet held by its corners is caught, and hangs in it.
+  PbdPart sheet;
+  sheet.size_x = sheet.size_z = 2, sheet.cells_x = sheet.cells_z = 30;
+  sheet.pins.push_back({.where = ParticlePin::Where::corners});
+  PbdBody ball;
+  ball.shape = Form::sphere, ball.radius = Real(0.25), ball.density = 50, ball.position = Vec3(0, 1, 0);
+  Heaped scene({.parts = {sheet}, .bodies = {ball}}, 20);
+  scene.params.damping = Real(0.5);
+  double deepest = 0;
+  for (int k = 0; k < 300; ++k) {
+    scene.step();
+    for (const Vec3& x : scene.state.particles.x)
+      deepest = std::max(deepest, 0.25 - double((x - scene.state.frames.x[0]).norm()));
+  }
+  EXPECT_LT(deepest, 0.01);
+  EXPECT_GT(scene.state.frames.x[0].y(), -1.2);
+  EXPECT_LT(scene.state.frames.v[0].norm(), 0.4);
+}
+
+TEST(PbdBodies, AreNotShotThroughByParticles) {
+  PbdPart sheet;
+  sheet.size_x = sheet.size_z = Real(0.5), sheet.cells_x = sheet.cells_z = 10;
+  sheet.position = Vec3(0, 2, 0), sheet.velocity = Vec3(0, -60, 0);
+  Heaped scene({.parts = {sheet}, .bodies = {box(Vec3(1, Real(0.005), 1), Vec3::Zero())}});
+  scene.params.gravity = Vec3::Zero();
+  for (int k = 0; k < 30; ++k) {
+    scene.step();
+    for (const Vec3& x : scene.state.particles.x) ASSERT_GT(x.y(), scene.state.frames.x[0].y()) << k;
+  }
+  EXPECT_LT(scene.state.frames.v[0].y(), 0);
+}
+
+TEST(PbdBodies, AreLedByPins) {
+  PbdBody led = box(Vec3::Constant(Real(0.2)), Vec3(1, 0, 0), "led");
+  led.motion = PbdBody::Motion::led;
+  Heaped scene({.bodies = {led}});
+  scene.params.pins.resize(1);
+  scene.params.pins[0].rotation = Vec3(0, 90, 0), scene.params.pins[0].offset = Vec3(0, 1, 0);
+  scene.step();
+  EXPECT_LT((scene.state.frames.x[0] - Vec3(0, 1, -1)).norm(), 1e-6);
+  EXPECT_LT((scene.state.frames.rotation(0) * Vec3::UnitX() - Vec3(0, 0, -1)).norm(), 1e-6);
+}
+
+PbdSpec body_heap() {
+  PbdSpec spec{.parts = {rope(Vec3(0, 2, 0), Vec3(1, 2, 0), "", "a")}, .bodies = {ground()}};
+  PbdPart sheet;
+  sheet.cells_x = sheet.cells_z = 24, sheet.size_x = sheet.size_z = Real(1.5);
+  sheet.position = Vec3(0, Real(1.2), 0);
+  spec.parts.push_back(sheet);
+  spec.bodies.push_back(box(Vec3(Real(0.2), Real(0.1), Real(0.15)), Vec3(Real(1.2), 2, 0), "a"));
+  for (int k = 0; k < 6; ++k)
+    spec.bodies.push_back(box(Vec3(Real(0.15), Real(0.1), Real(0.2)),
+                              Vec3(Real(0.1 * (k % 3) - 0.1), Real(0.3 + 0.25 * k), Real(0.03 * k))));
+  return spec;
+}
+
+TEST(PbdBodies, DoNotDependOnThreadsNorOnForgottenMemory) {
+  std::vector<Vec3> x, c;
+  for (const int threads : {1, 2, 5, 8}) {
+    Heaped scene(body_heap());
+    with_threads(threads, [&] {
+      for (int k = 0; k < 120; ++k) {
+        if (threads == 5) scene.workspace = {};
+        scene.step();
+      }
+    });
+    if (threads == 1) x = scene.state.particles.x, c = scene.state.frames.x;
+    EXPECT_EQ(scene.state.particles.x, x) << threads;
+    EXPECT_EQ(scene.state.frames.x, c) << threads;
+  }
+}
+
+TEST(PbdBodies, StayFinite) {
+  for (const double dt : {0.001, 0.01, 0.05})
+    for (const int substeps : {1, 10}) {
+      PbdSpec spec = body_heap();
+      // All in one place.
+      for (PbdBody& body : spec.bodies)
+        if (body.motion == PbdBody::Motion::dynamic) body.position = Vec3(0, Real(0.4), 0);
+      spec.bodies[2].velocity = Vec3(100, -300, 50), spec.bodies[3].angular_velocity = Vec3(200, 300, 0);
+      Heaped scene(spec, substeps);
+      for (int k = 0; k < 200; ++k) scene.step(Real(dt));
+      for (const Vec3& at : scene.state.particles.x) ASSERT_TRUE(at.allFinite()) << dt;
+      for (const Vec3& at : scene.state.frames.x) ASSERT_TRUE(at.allFinite()) << dt;
+    }
+}
+
+std::string refusal(const PbdSpec& spec) {
+  try {
+    Heaped scene(spec);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(PbdBodies, AreRefusedInOneSentence) {
+  PbdBody a = box(Vec3::Constant(Real(0.2)), Vec3::Zero(), "crate");
+  PbdSpec twice{.bodies = {a, a}};
+  EXPECT_NE(refusal(twice).find("bodies[1].name"), std::string::npos) << refusal(twice);
+  PbdSpec nobody{.parts = {rope(Vec3::Zero(), Vec3::UnitX(), "", "crat")}, .bodies = {a}};
+  EXPECT_NE(refusal(nobody).find("did you mean 'crate'"), std::string::npos) << refusal(nobody);
+  PbdJoint self;
+  self.body_a = self.body_b = "crate";
+  EXPECT_NE(refusal({.bodies = {a}, .joints = {self}}).find("joints[0].body_b"), std::string::npos);
+  EXPECT_NE(refusal({}).find("parts"), std::string::npos);
+}
+
+}}  // namespace plenum
