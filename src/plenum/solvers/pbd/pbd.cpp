@@ -286,8 +286,12 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         w.supports.hold(w.places, w.gone, Real(s + 1) * h, h);
       }
       if (touches)
-        w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch,
-                        [&] { w.enclosures.project(w.places, params.inflation, how); });
+        // What is pressed against solids would be pushed into them, and out again after the step, through
+        // what is near.
+        w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&] {
+          w.enclosures.project(w.places, params.inflation, how);
+          w.supports.hold(w.places, w.gone, Real(s + 1) * h, h);
+        });
       keep(state, w, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
       if (bodies) w.bodies.keep(body_view(state, w), h);
