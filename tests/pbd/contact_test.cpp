@@ -1,10 +1,12 @@
 // Position-based bodies that touch each other and themselves.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/crossings.h"
+#include "plenum/geometry/shapes.h"
 #include "plenum/solvers/pbd/pbd.h"
 #include "plenum/world/world.h"
 
@@ -72,6 +74,71 @@ TEST(PbdContact, NothingCrosses) {
   std::size_t most = 0;
   for (int k = 0; k < 60; ++k) through.step(), most = std::max(most, through.crossed());
   EXPECT_GT(most, 0U);
+}
+
+/// Bodies of every kind that have a surface, above each other.
+std::vector<PbdPart> every_kind() {
+  std::vector<PbdPart> parts;
+  const auto add = [&](PbdPart part) {
+    part.position = Vec3(Real(0.02) * Real(parts.size() % 2), Real(0.2) + Real(0.26) * Real(parts.size()), 0);
+    part.rotation = Vec3(Real(17 * parts.size()), Real(31 * parts.size()), 5);
+    parts.push_back(part);
+  };
+  for (const PbdPart::Material material : {PbdPart::Material::shape_matching, PbdPart::Material::neo_hookean,
+                                           PbdPart::Material::strain, PbdPart::Material::distances}) {
+    PbdPart bar{.type = PbdPart::Type::bar};
+    bar.half_extents = Vec3::Constant(Real(0.08));
+    bar.cells_x = bar.cells_y = bar.cells_z = 2;
+    bar.material = material, bar.density = 150, bar.youngs_modulus = Real(2e4);
+    add(bar);
+  }
+  for (const PbdPart::ShapeMode mode : {PbdPart::ShapeMode::linear, PbdPart::ShapeMode::quadratic}) {
+    PbdPart ball{.type = PbdPart::Type::soft_body};
+    ball.mesh = icosphere_mesh(Real(0.1), 2), ball.spacing = Real(0.05), ball.density = 150;
+    ball.material = PbdPart::Material::shape_matching, ball.shape_mode = mode, ball.shape_frequency = 10;
+    add(ball);
+  }
+  for (const PbdPart::Filling filling : {PbdPart::Filling::gas, PbdPart::Filling::volume}) {
+    PbdPart balloon{.type = PbdPart::Type::mesh_cloth};
+    balloon.mesh = icosphere_mesh(Real(0.1), 2), balloon.areal_density = 2;
+    balloon.inflated = true, balloon.filling = filling, balloon.stretch_compliance = Real(1e-3);
+    add(balloon);
+  }
+  PbdPart cloth = sheet(8, Real(0.3), Vec3::Zero());
+  cloth.stretching = PbdPart::Stretching::strain;
+  add(cloth);
+  return parts;
+}
+
+// Whatever they are made of: each has its surface among what touches, and the one it falls on stops it.
+TEST(PbdContact, BodiesOfEveryKindTouchEachOther) {
+  Touching bodies(every_kind());
+  const Pbd::Model& m = bodies.model;
+  for (const Pbd::Part& part : m.parts)
+    EXPECT_TRUE(std::any_of(m.surface.begin(), m.surface.end(), [&](const Index3& t) {
+      return t[0] >= part.first_particle && t[0] < part.first_particle + part.num_particles;
+    })) << part.first_particle;
+  ASSERT_EQ(bodies.crossed(), 0U);
+  // A floor of the lowest body's particles.
+  for (Index i = 0; i < m.parts[0].num_particles; ++i)
+    bodies.state.particles.inverse_mass[std::size_t(i)] = 0;
+  for (int k = 0; k < 60; ++k) {
+    bodies.step();
+    ASSERT_EQ(bodies.crossed(), 0U) << k;
+  }
+  for (const Vec3& x : bodies.state.particles.x) ASSERT_TRUE(x.allFinite());
+  const Pbd::Part& second = m.parts[1];
+  for (Index i = second.first_particle; i < second.first_particle + second.num_particles; ++i)
+    EXPECT_GT(bodies.state.particles.x[std::size_t(i)].y(), Real(0.2)) << "fell into what is held";
+}
+
+// The shortest edge, which bounds the distance of contact, is also that of cloth without distances.
+TEST(PbdContact, ClothWithAWarpHasEdges) {
+  PbdPart cloth = sheet(10, 1, Vec3::Zero());
+  cloth.stretching = PbdPart::Stretching::strain;
+  const Touching bodies({cloth});
+  EXPECT_TRUE(bodies.model.edges.empty());
+  EXPECT_NEAR(bodies.model.shortest_edge, 0.1, 1e-6);
 }
 
 // As fast as 60 m/s, and with steps of 1 to 50 ms.
