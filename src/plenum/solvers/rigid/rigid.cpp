@@ -296,7 +296,10 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
       w.solver.take_back(w.bodies);
       w.solver.hold(w.bodies);
       w.solver.turn(w.bodies);
-      if (joints) w.joints.update(scene, w.bodies);
+      if (joints) {
+        w.joints.update(scene, w.bodies);
+        if (w.joints.changed_inertia()) w.solver.respond_anew(w.bodies);
+      }
       // What joints have answered to pushes that were taken back is no speed for contacts to meet.
       if (joints && w.any_deep_in_joints) w.joints.relax(scene, w.bodies, true);
       w.solver.restitute(w.bodies);

@@ -132,6 +132,8 @@ class ContactSolver {
   /// along the way that the contact turns: a frame that swings on a peg would be driven by that to over and
   /// over, by as much as explicit Euler steps drive a pendulum.
   void turn(const SolverBodies& bodies);
+  /// After joints have changed moments of inertia: what contacts of those bodies answer to impulses.
+  void respond_anew(const SolverBodies& bodies);
   /// Moves what overlaps at hard contacts straight apart, after the bodies have moved. Bodies that turn by
   /// radians in a sub-step would not be held by velocities alone.
   void hold(SolverBodies& bodies) const;

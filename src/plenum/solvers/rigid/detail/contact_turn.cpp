@@ -160,6 +160,28 @@ void ContactSolver::respond(const Batch& batch, const View& at, const Wide& is_n
   out.twist = inverse_or_zero(dot(n, ia.inverse * n) + dot(n, ib.inverse * n));
 }
 
+void ContactSolver::respond_anew(const SolverBodies& bodies) {
+  const auto is_enlarged = [&](Index i) { return bodies.inertia[i].enlarged != 0; };
+  parallel_for(batches_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b) {
+      Batch& batch = batches_[b];
+      bool any = false;
+      for (int l = 0; l < wide; ++l) any |= is_enlarged(batch.a[l]) || is_enlarged(batch.b[l]);
+      if (!any) continue;
+      Points* points = points_.data() + batch.first_point;
+      const Wide no{};
+      Wide mass[4];
+      if (batch.turning == never) {
+        respond(batch, Still(*this, batch), no, bodies, mass, batch.response);
+        for (int p = 0; p < batch.count; ++p) points[p].mass = mass[p];
+      } else {
+        Turning& now = turning_[batch.turning];
+        respond(batch, Moved(*this, batch), now.is_new, bodies, now.mass, now.response);
+      }
+    }
+  });
+}
+
 template void ContactSolver::respond(const Batch&, const Still&, const Wide&, const SolverBodies&, Wide*,
                                      Response&) const;
 

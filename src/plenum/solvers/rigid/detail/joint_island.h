@@ -102,6 +102,8 @@ class JointIsland {
     return -1;
   }
   bool has_bounds() const { return has_bounds_; }
+  /// Whether update() has made moments of inertia others than the bodies' own, or has taken that back.
+  bool changed_inertia() const { return is_heavier_ || was_heavier_; }
   /// Whether what leads its bodies and their locked axes may want what cannot be: of speeds that close gaps
   /// the next sub-step then takes none back.
   bool may_conflict() const { return may_conflict_; }
@@ -210,7 +212,7 @@ class JointIsland {
   std::vector<Vector> before_, given_;                     ///< rates and impulses at the start of solve()
   std::vector<Eigen::Matrix<double, 6, 1>> start_, kept_;  ///< [bodies] velocities
   bool has_bounds_ = false, has_drives_ = false, has_springs_ = false;
-  bool is_heavier_ = false;  ///< a body, by find_stiffness()
+  bool is_heavier_ = false, was_heavier_ = false;  ///< a body, by find_stiffness(), and in the last sub-step
   bool may_conflict_ = false;
   bool sleeps_ = false;
   bool has_blow_ = false;    ///< whether absorb() has been here since collect()

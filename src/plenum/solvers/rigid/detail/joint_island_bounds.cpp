@@ -26,6 +26,7 @@ constexpr double turn_damped = 0.2, turn_most = 0.3, turn_stiffness = 0.02;
 /// given the moments of inertia under which it is `stiffness_most`.
 template <int D>
 void JointIsland<D>::find_stiffness(double h) {
+  was_heavier_ = is_heavier_;
   is_heavier_ = false;
   for (Body& body : bodies_) body.stiffness = 0, body.is_heavier = false;
   for (const Joint& j : joints_) {
@@ -55,6 +56,7 @@ void JointIsland<D>::take_inertia(Body& body, SolverBodies& bodies) {
   body.inverse_mass = double(row.inverse_mass);
   Real* k = row.inverse;
   if (body.is_heavier) {
+    row.enlarged = 1;
     Mat3 m =
         (body.rotation * body.inverse_moments.asDiagonal() * body.rotation.transpose()).template cast<Real>();
     if (body.locks & turning_locks) m = turning_freely(m, body.locks);
@@ -69,7 +71,9 @@ template <int D>
 void JointIsland<D>::give_inertia(SolverBodies& bodies) const {
   for (const Body& body : bodies_) {
     if (!body.is_heavier) continue;
-    Real* k = bodies.inertia[std::size_t(body.index)].inverse;
+    BodyInertia& row = bodies.inertia[std::size_t(body.index)];
+    Real* k = row.inverse;
+    row.enlarged = 1;
     const auto& m = body.inverse_inertia;
     k[0] = Real(m(0, 0)), k[1] = Real(m(1, 1)), k[2] = Real(m(2, 2));
     k[3] = Real(m(0, 1)), k[4] = Real(m(0, 2)), k[5] = Real(m(1, 2));

@@ -145,6 +145,11 @@ void JointSolver::relax(const JointScene& scene, SolverBodies& bodies, bool all)
     if (all || island.has_bounds() || island.may_conflict()) island.relax(scene, bodies);
   });
 }
+bool JointSolver::changed_inertia() const {
+  const auto changed = [](const auto& island) { return !island.sleeps() && island.changed_inertia(); };
+  return std::any_of(balls_.begin(), balls_.end(), changed) ||
+         std::any_of(general_.begin(), general_.end(), changed);
+}
 void JointSolver::collect() {
   each_island([](auto& island) { island.collect(); });
 }

@@ -15,6 +15,8 @@ class JointSolver {
   void update(const JointScene& scene, SolverBodies& bodies);
   /// Relaxation: of all, or of those alone whose velocities the next sub-step looks at.
   void relax(const JointScene& scene, SolverBodies& bodies, bool all);
+  /// Whether moments of inertia are, or were in the sub-step before, others than the bodies' own.
+  bool changed_inertia() const;
   void collect();
   /// Marks islands whose group, by its least body, strains(group): see ContactSolver::strains_joints().
   template <class Strains>

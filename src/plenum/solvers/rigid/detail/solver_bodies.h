@@ -16,7 +16,7 @@ struct alignas(sizeof(Eight)) BodyVelocity {
 struct alignas(sizeof(Eight)) BodyInertia {
   Real inverse[6];  ///< [1/(kg m^2)] in the world: xx yy zz xy xz yz
   Real inverse_mass;
-  Real spare;
+  Real enlarged;  ///< not 0: joints have changed the moments in this step
 };
 /// Since the start of the step.
 struct alignas(sizeof(Eight)) BodyMotion {
