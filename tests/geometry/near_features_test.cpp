@@ -141,6 +141,45 @@ TEST(NearFeatures, FindEachPairOfFeaturesWhoseBoxesOverlapOnce) {
   EXPECT_GT(edges.size(), 1000U);
 }
 
+// Where few boxes are new, what is found for them is what is found for all.
+TEST(NearFeatures, OfChangedVerticesAlone) {
+  const Crumpled s;
+  std::vector<Aabb> boxes;
+  for (const Vec3& x : s.x) boxes.push_back(Aabb{x, x}.grown(Real(0.01)));
+  NearFeatures features;
+  features.build(s.x.size(), s.triangles);
+  FeaturePairs all;
+  const auto every = [](FeaturePairs&) {};
+  features.find(boxes, every, all);
+  std::vector<std::uint8_t> changed(s.x.size(), 0);
+  for (std::size_t i = 0; i < s.x.size(); i += 37)
+    changed[i] = 1, boxes[i].low -= Vec3::Constant(Real(0.05)), boxes[i].high += Vec3::Constant(Real(0.02));
+  const auto has_changed = [&](const Index4& pair) {
+    return std::any_of(pair.begin(), pair.end(), [&](Index v) { return changed[std::size_t(v)] != 0; });
+  };
+  std::erase_if(all.vertex_face, has_changed), std::erase_if(all.edge_edge, has_changed);
+  features.find(
+      boxes, changed,
+      [&](FeaturePairs& found) {
+        std::erase_if(found.vertex_face, [&](const Index4& p) { return !has_changed(p); });
+        std::erase_if(found.edge_edge, [&](const Index4& p) { return !has_changed(p); });
+      },
+      all);
+  NearFeatures anew;
+  anew.build(s.x.size(), s.triangles);
+  FeaturePairs expected;
+  anew.find(boxes, every, expected);
+  const auto sorted = [](std::vector<Index4> pairs) {
+    std::vector<std::array<Index, 4>> out;
+    for (const Index4& p : pairs) out.push_back({p[0], p[1], p[2], p[3]});
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  EXPECT_EQ(sorted(all.vertex_face), sorted(expected.vertex_face));
+  EXPECT_EQ(sorted(all.edge_edge), sorted(expected.edge_edge));
+  EXPECT_GT(expected.size(), 1000U);
+}
+
 TEST(Crossings, AreWhereAnEdgePassesThroughATriangle) {
   const Vec3 a(0, 0, 0), b(1, 0, 0), c(0, 0, 1);
   EXPECT_TRUE(crosses({Real(0.2), -1, Real(0.2)}, {Real(0.2), 1, Real(0.2)}, a, b, c));

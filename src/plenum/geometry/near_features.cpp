@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t patch_size = 16;  ///< most triangles of a patch
 constexpr std::size_t block_size = 32;  ///< pairs of patches that one thread goes through at a time
+constexpr std::size_t sieved = 512;     ///< pairs that are collected before the sieve takes most of them
 
 Aabb box_of(std::span<const Aabb> boxes, Index vertex) {
   return boxes[std::size_t(vertex)];
@@ -39,6 +40,11 @@ Aabb NearFeatures::Kind<Feature>::fit(std::span<const Aabb> boxes, std::size_t p
     whole.extend(box);
   }
   return whole;
+}
+
+void FeaturePairs::append(const FeaturePairs& more) {
+  vertex_face.insert(vertex_face.end(), more.vertex_face.begin(), more.vertex_face.end());
+  edge_edge.insert(edge_edge.end(), more.edge_edge.begin(), more.edge_edge.end());
 }
 
 void NearFeatures::build(std::size_t num_vertices, std::span<const Index3> triangles) {
@@ -86,10 +92,23 @@ void NearFeatures::build(std::size_t num_vertices, std::span<const Index3> trian
   active_.assign(patch_box_.size(), 1);
 }
 
-void NearFeatures::find(std::span<const Aabb> boxes, Sieve sieve, FeaturePairs& out) {
-  out.clear();
+bool NearFeatures::has_any(std::size_t patch, std::span<const std::uint8_t> of) const {
+  const auto any = [&](const auto& kind) {
+    for (auto f = std::size_t(kind.first[patch]); f < std::size_t(kind.first[patch + 1]); ++f)
+      for (const Index v : kind.of[f])
+        if (of[std::size_t(v)]) return true;
+    return false;
+  };
+  // Every vertex of a patch's features is one of its triangles'.
+  return any(faces_) || any(edges_);
+}
+
+void NearFeatures::find(std::span<const Aabb> boxes, std::span<const std::uint8_t> changed, Sieve sieve,
+                        FeaturePairs& out) {
   parallel_for(patch_box_.size(), 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
+      active_[p] = changed.empty() || has_any(p, changed);
+      if (!active_[p]) continue;
       patch_box_[p] = faces_.fit(boxes, p);
       vertices_.fit(boxes, p);
       patch_box_[p].extend(edges_.fit(boxes, p));
@@ -97,20 +116,24 @@ void NearFeatures::find(std::span<const Aabb> boxes, Sieve sieve, FeaturePairs& 
   });
   tree_.find(
       {patch_box_, active_}, [](Index, Index) { return true; }, patch_pairs_);
-  for (std::size_t p = 0; p < patch_box_.size(); ++p) patch_pairs_.push_back({Index(p), Index(p)});
+  for (std::size_t p = 0; p < patch_box_.size(); ++p)
+    if (active_[p]) patch_pairs_.push_back({Index(p), Index(p)});
   const std::size_t blocks = (patch_pairs_.size() + block_size - 1) / block_size;
   if (found_.size() < blocks) found_.resize(blocks);
   parallel_blocks(blocks, [&](std::size_t b) {
-    FeaturePairs& found = found_[b];
-    found.clear();
-    for (std::size_t k = b * block_size; k < std::min(patch_pairs_.size(), (b + 1) * block_size); ++k)
+    // Few at a time: all that overlap may be a hundred times as many as what is left of them.
+    auto& [found, kept] = found_[b];
+    found.clear(), kept.clear();
+    const std::size_t end = std::min(patch_pairs_.size(), (b + 1) * block_size);
+    for (std::size_t k = b * block_size; k < end; ++k) {
       pair_patches(patch_pairs_[k], found);
-    sieve(found);
+      if (found.size() < sieved && k + 1 < end) continue;
+      sieve(found);
+      kept.append(found);
+      found.clear();
+    }
   });
-  for (std::size_t b = 0; b < blocks; ++b) {
-    out.vertex_face.insert(out.vertex_face.end(), found_[b].vertex_face.begin(), found_[b].vertex_face.end());
-    out.edge_edge.insert(out.edge_edge.end(), found_[b].edge_edge.begin(), found_[b].edge_edge.end());
-  }
+  for (std::size_t b = 0; b < blocks; ++b) out.append(found_[b].kept);
 }
 
 /// found(a, b) for features of two patches whose boxes overlap; of one kind and one patch, each pair once.

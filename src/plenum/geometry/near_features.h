@@ -16,6 +16,7 @@ namespace plenum::inline PLENUM_ABI {
 struct FeaturePairs {
   std::vector<Index4> vertex_face, edge_edge;
   void clear() { vertex_face.clear(), edge_edge.clear(); }
+  void append(const FeaturePairs& more);
   std::size_t size() const { return vertex_face.size() + edge_edge.size(); }
 };
 
@@ -30,11 +31,18 @@ class NearFeatures {
   void build(std::size_t num_vertices, std::span<const Index3> triangles);
   bool empty() const { return patch_box_.empty(); }
 
-  /// Takes from a block's pairs those that are not wanted; called from several threads at once.
+  /// Takes from some pairs those that are not wanted; called from several threads at once.
   using Sieve = FunctionRef<void(FeaturePairs&)>;
   /// All pairs of features whose boxes overlap that the sieve leaves; boxes [N] of the vertices. The order
   /// depends on the arguments alone, nothing of it on the number of threads.
-  void find(std::span<const Aabb> boxes, Sieve sieve, FeaturePairs& out);
+  void find(std::span<const Aabb> boxes, Sieve sieve, FeaturePairs& out) {
+    out.clear();
+    find(boxes, {}, sieve, out);
+  }
+  /// Adds to `out` the pairs of patches that have vertices that are marked in `changed` [N], whose boxes are
+  /// new since the last find(); the sieve should leave those that have one themselves.
+  void find(std::span<const Aabb> boxes, std::span<const std::uint8_t> changed, Sieve sieve,
+            FeaturePairs& out);
 
  private:
   /// Features of one kind in the order of patches, with their boxes.
@@ -49,16 +57,20 @@ class NearFeatures {
   };
   template <class A, class B, class Found>
   void pair_all(const Kind<A>& as, const Kind<B>& bs, const Index2& patches, Found&& found) const;
+  bool has_any(std::size_t patch, std::span<const std::uint8_t> of) const;
   void pair_patches(const Index2& pair, FeaturePairs& out) const;
 
   Kind<Index> vertices_;
   Kind<Index2> edges_;
   Kind<Index3> faces_;
   std::vector<Aabb> patch_box_;       ///< [patches]
-  std::vector<std::uint8_t> active_;  ///< [patches] all
+  std::vector<std::uint8_t> active_;  ///< [patches] those that are looked at
   BoxTree tree_;
   std::vector<Index2> patch_pairs_;
-  std::vector<FeaturePairs> found_;  ///< of blocks of these
+  struct Block {
+    FeaturePairs found, kept;
+  };
+  std::vector<Block> found_;  ///< of blocks of these
 };
 
 }  // namespace plenum::inline PLENUM_ABI
