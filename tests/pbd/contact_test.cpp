@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string_view>
 
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/crossings.h"
@@ -249,6 +251,99 @@ TEST(PbdContact, FrictionHoldsUpToCoulombsAngle) {
     else
       EXPECT_NEAR(slid, 0.5 * 9.81 * double(sine - Real(mu) * cosine), 0.02);
   }
+}
+
+// What slides along a surface is not what comes nearer: at 12 m/s, 2 cm a substep, no speed is lost.
+TEST(PbdContact, WhatSlidesIsNotHeldBack) {
+  PbdPart ground = sheet(40, 4, Vec3::Zero());
+  ground.pins.resize(1);
+  ground.pins[0].where = ParticlePin::Where::all;
+  PbdPart thrown = sheet(6, Real(0.4), Vec3(-1, Real(0.0105), 0), Vec3(0, 20, 0));
+  thrown.velocity = Vec3(12, 0, 0);
+  Touching bodies({ground, thrown});
+  bodies.params.friction = 0;
+  bodies.params.gravity = Vec3(0, -1, 0);
+  for (int k = 0; k < 8; ++k) bodies.step();
+  const auto first = std::size_t(bodies.model.parts[1].first_particle);
+  Real mean = 0;
+  for (std::size_t i = first; i < bodies.model.mass.size(); ++i)
+    mean += bodies.state.particles.v[i].x() / Real(bodies.model.mass.size() - first);
+  // As far as the sheet stays flat: pushes of a crease would be along.
+  EXPECT_NEAR(double(mean), 12, 0.12);
+  EXPECT_EQ(bodies.crossed(), 0U);
+}
+
+// Held sheets that are led through each other cross; what is free falls on undisturbed, and what lies on one
+// of them gives way to the other.
+TEST(PbdContact, HeldThingsLedThroughHeldThings) {
+  PbdPart still = sheet(8, Real(0.8), Vec3::Zero()), led = sheet(4, Real(0.4), Vec3(0, Real(-0.3), 0));
+  PbdPart lying = sheet(5, Real(0.4), Vec3(Real(0.02), Real(0.015), Real(0.01)));
+  PbdPart falling = sheet(5, Real(0.4), Vec3(2, 0, 0));
+  still.pins.resize(1), led.pins.resize(1);
+  still.pins[0].where = led.pins[0].where = ParticlePin::Where::all;
+  led.pins[0].group = 1, led.rotation = Vec3(10, 0, 20);
+  Touching bodies({still, lying, led, falling});
+  bodies.params.pins.resize(2);
+  for (int k = 1; k <= 30; ++k) {
+    bodies.params.pins[1].offset = Vec3(0, Real(k) * Real(0.0105), 0);
+    bodies.step();
+    for (const Vec3& x : bodies.state.particles.x) ASSERT_TRUE(x.allFinite()) << k;
+  }
+  EXPECT_GT(bodies.crossed(), 0U);
+  // Ten substeps of h: h^2 g n (n + 1) / 2.
+  const Pbd::Part& part = bodies.model.parts[3];
+  const double h = 1.0 / 600;
+  for (Index i = part.first_particle; i < part.first_particle + part.num_particles; ++i)
+    EXPECT_NEAR(double(bodies.state.particles.x[std::size_t(i)].y()), -9.81 * h * h * 300 * 301 / 2, 1e-4);
+  // Nothing free has gone through anything.
+  const auto free = [&](Index i) { return bodies.state.particles.inverse_mass[std::size_t(i)] > 0; };
+  for (const Index2& c :
+       crossings(bodies.state.particles.x, bodies.model.surface_edges, bodies.model.surface)) {
+    const Index2& e = bodies.model.surface_edges[std::size_t(c[0])];
+    EXPECT_FALSE(free(e[0])) << "particle " << e[0];
+  }
+}
+
+// A held edge that is led through a sheet which hangs by its corners takes the sheet along.
+TEST(PbdContact, HeldThingsPushWhatIsFree) {
+  PbdPart hanging = sheet(16, Real(0.8), Vec3::Zero());
+  hanging.pins.resize(1);
+  hanging.pins[0].where = ParticlePin::Where::corners;
+  PbdPart led = sheet(4, Real(0.2), Vec3(0, Real(0.14), 0), Vec3(80, 30, 0));
+  led.pins.resize(1);
+  led.pins[0].where = ParticlePin::Where::all, led.pins[0].group = 1;
+  Touching bodies({hanging, led});
+  bodies.params.pins.resize(2);
+  ASSERT_EQ(bodies.crossed(), 0U);
+  for (int k = 1; k <= 40; ++k) {
+    // Down by 24 cm at 0.4 m/s, and up again.
+    bodies.params.pins[1].offset = Vec3(0, -Real(k <= 36 ? k : 72 - k) * Real(0.4 / 60), 0);
+    bodies.step();
+    ASSERT_EQ(bodies.crossed(), 0U) << k;
+  }
+}
+
+// What is not finite is not put back unseen.
+TEST(PbdContact, WhatIsNotFiniteStaysSo) {
+  for (const Contact contact : {Contact::fast, Contact::conservative}) {
+    Touching bodies({sheet(6, Real(0.4), Vec3::Zero()), sheet(6, Real(0.4), Vec3(0, Real(0.02), 0))},
+                    contact);
+    bodies.step();
+    bodies.state.particles.v[5].y() = std::numeric_limits<Real>::quiet_NaN();
+    bodies.step();
+    EXPECT_FALSE(bodies.state.particles.x[5].allFinite());
+  }
+}
+
+// As fast as bodies may be thrown: no more pairs than of what may touch.
+TEST(PbdContact, HowFastAllGoIsOfNoConcern) {
+  PbdPart a = sheet(20, 1, Vec3::Zero(), Vec3(30, 20, 0));
+  a.velocity = Vec3(3e4F, 1e4F, 0);
+  Touching bodies({a});
+  bodies.params.gravity = Vec3::Zero();
+  const Report report = bodies.step();
+  EXPECT_LT(report.value("contact_pairs"), 1000);
+  EXPECT_EQ(report.value("contact_zones"), 0);
 }
 
 TEST(PbdContact, TheSameForAnyNumberOfThreadsAndAfterForgetting) {

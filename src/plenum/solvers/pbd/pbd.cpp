@@ -254,6 +254,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       .distance = contact_distance(model, params),
       .friction = params.friction,
       .tube = std::max(contact_distance(model, params) / 4, model.shortest_edge / 10),
+      .longest_way = 4 * model.shortest_edge,
       .conservative = params.contact == Contact::conservative};
   const bool touches = params.contact != Contact::none && touch.distance > 0 && !model.surface.empty();
   if (touches && w.contacts_revision != model.revision) {
@@ -318,6 +319,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
                      double(crossings(state.particles.x, model.surface_edges, model.surface).size()));
     else
       report.measure("contact_zones", double(counts.zones + counts.frozen));
+    if (counts.forced > 0)
+      report.warn("held particles go through what cannot give way, and cross it; lead them round it");
   }
   return report;
 }

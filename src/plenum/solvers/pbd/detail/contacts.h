@@ -3,19 +3,22 @@
 //
 // What may come together is looked for once for several substeps: each particle is to stay within a tube
 // about the way that it was about to take, and pairs of features are kept whose tubes leave them the chance
-// to come within the contact's distance. Particles that leave their tubes end the list's life.
+// to come within the contact's distance. For the few particles that leave their tubes pairs are looked for
+// anew; many of these end the list's life, and so do ways that are long beside the features.
 //
 // In each substep pairs are held apart from where they were at its start, n x >= distance, n the way between
 // their nearest points there, one after the other by equal and opposite pushes; friction takes back what slid
 // within Coulomb's bound (Macklin, Mueller, Chentanez & Kim 2014, "Unified particle physics for real-time
 // applications", eq. 24).
 //
-// Then, in the conservative mode, no pair may change its distance by more than a part of it: the distance of
-// two features changes at most by the largest difference of their particles' ways (additive continuous
-// collision detection: Li, Kaufman & Jiang 2021, "Codimensional incremental potential contact", section 5).
-// Particles of pairs beyond that are drawn towards their common way, which keeps momentum; what is not mended
+// Then, in the conservative mode, no pair may use up more than a part of its gap: the gap between two planes
+// across n that have the features on either side. Along n it changes at most by the largest difference of
+// their particles' ways, and while it is open the features, which are convex, do not meet (separating axes:
+// Ericson 2005, "Real-time collision detection", section 5.2); what slides along is not hindered. Particles
+// of pairs beyond that are drawn towards their common way along n, which keeps momentum; what is not mended
 // in some rounds moves as one (impact zones: Provot 1997, "Collision and self-collision handling in cloth
-// model dedicated to design garments"). So nothing crosses that has not crossed at the start.
+// model dedicated to design garments"). So nothing crosses that has not crossed at the start, but for what is
+// held and led through things that others hold.
 #include <span>
 #include <vector>
 
@@ -25,11 +28,25 @@
 
 namespace plenum::inline PLENUM_ABI {
 
+namespace detail {
+/// Pairs that come no nearer than this, as part of the contact's distance, are not looked at: others may
+/// push them a little.
+inline constexpr Real touching = Real(1.1);
+
+inline Vec3 to_vec(const Place& p) {
+  return {p.x[0], p.x[1], p.x[2]};
+}
+inline void set(Place& p, const Vec3& x) {
+  for (int c = 0; c < 3; ++c) p.x[c] = x[c];
+}
+}  // namespace detail
+
 struct PbdContactSettings {
   Real h = 0;         ///< [s] of a substep
   Real distance = 0;  ///< [m] > 0 between the surfaces' middles
   Real friction = 0;
   Real tube = 0;              ///< [m] > 0 that a particle may be off its way before pairs are looked for anew
+  Real longest_way = 0;       ///< [m] > 0 that particles may go on one list
   bool conservative = false;  ///< nothing crosses
 };
 
@@ -40,6 +57,7 @@ class PbdContacts {
     std::size_t pairs = 0;     ///< of the last search
     std::size_t zones = 0;     ///< substeps in which features moved as one
     std::size_t frozen = 0;    ///< and in which nothing was left to move
+    std::size_t forced = 0;    ///< pairs that held particles left no way to keep apart, in any substep
   };
   void lay_out(std::size_t num_particles, std::span<const Index3> surface);
   bool empty() const { return features_.empty(); }
@@ -55,9 +73,10 @@ class PbdContacts {
   /// Eight or sixteen pairs, all of vertices and faces or all of edges.
   struct alignas(64) Pack {
     Index particle[4][detail::wide];
-    detail::Wide apart;  ///< [m] distance as the substep begins
-    Real nearest;        ///< [m] the least of these
-    unsigned lanes;      ///< bits of those that hold a pair
+    detail::Wide3 normal;  ///< from the second feature to the first as the substep begins, or 0
+    detail::Wide gap;      ///< [m] between the features along it then
+    Real nearest;          ///< [m] the least of these
+    unsigned lanes;        ///< bits of those that hold a pair
     bool edges;
   };
   /// A pair that may touch within the substep.
@@ -72,33 +91,42 @@ class PbdContacts {
   };
   void aim(std::span<const detail::Place> places, std::span<const Vec3> v,
            const PbdContactSettings& settings);
-  void search(int left, const PbdContactSettings& settings);
+  void begin_list(int left, const PbdContactSettings& settings);
+  void search(const PbdContactSettings& settings);
   void fill_packs();
   void begin_pairs(std::span<const detail::Place> places, const PbdContactSettings& settings);
   void press(std::span<detail::Place> places, const PbdContactSettings& settings);
-  bool in_tubes(std::span<const detail::Place> places, Real part) const;
+  std::size_t find_strays(std::span<const detail::Place> places, Real part);
+  bool has_stray(const Index4& pair) const;
   void keep_apart(std::span<detail::Place> places);
-  Real most_change(Real apart) const;
+  Real most_change(Real gap) const;
+  Real longest_gone() const;
   std::size_t find_fast(std::span<const detail::Place> places);
   void draw_together(std::span<detail::Place> places);
   void join_zones(std::span<detail::Place> places);
   void freeze(std::span<detail::Place> places) const;
   Vec3 way_of(std::span<const detail::Place> places, Index i) const;
 
+  static constexpr std::size_t block_of_touches = 16;  ///< packs, whose touches are in one list
+
   NearFeatures features_;
   std::span<const Vec3> x_;                ///< [N] m where the step began
   AlignedVector<detail::Place> start_;     ///< [N] where the substep began
   AlignedVector<detail::Place> at_start_;  ///< [N] the same as positions [m]
-  std::vector<Vec3> tube_from_, tube_by_;  ///< [N] m at the last search; a substep's way along the tube
+  std::vector<Vec3> tube_from_, tube_by_;  ///< [N] m at the list's begin; a substep's way along the tube
   std::vector<Real> tube_radius_;          ///< [N] m
-  Real floor_ = 0;                         ///< [m]
-                                           ///< [m]
+  AlignedVector<detail::Place> tube_at_;   ///< [N] m where tubes are as the substep begins, and their radii
+  AlignedVector<detail::Place> tube_way_;  ///< [N] m of a substep along them, and inverse masses
+  std::vector<std::uint8_t> strays_;       ///< [N] particles whose tubes are laid anew
+  Vec3 common_way_ = Vec3::Zero();         ///< [m] of all particles in a substep
+  Real floor_ = 0;                         ///< [m] nothing comes nearer
   int age_ = -1;                           ///< substeps since the last search; -1: there is no list
+  int life_ = 0;                           ///< substeps that the list holds for
   std::vector<Aabb> boxes_;                ///< [N]
   FeaturePairs pairs_;
   AlignedVector<Pack> packs_;
   std::vector<std::vector<Touch>> touches_;  ///< of blocks of packs
-  std::vector<unsigned> fast_;               ///< [packs] bits of pairs that would change too much
+  std::vector<unsigned> fast_;               ///< [packs] bits of pairs whose gaps would change too much
   std::vector<Index> zone_;                  ///< [N] the least particle of those that move as one with it
   std::vector<Vec3> zone_way_;               ///< [N] kg m, and
   std::vector<Real> zone_mass_;              ///< kg, of zones

@@ -1,0 +1,183 @@
+// Nothing crosses: what would close its gap moves together.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "plenum/solvers/pbd/detail/contacts.h"
+#include "plenum/solvers/pbd/detail/planes.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+using detail::Place;
+using detail::to_vec;
+using detail::Wide;
+using detail::wide;
+using detail::Wide3;
+
+constexpr std::size_t particles_in_block = 1024, packs_in_block = 16;
+constexpr int drawing_rounds = 6;  ///< before what would cross moves as one
+constexpr int most_joins = 40;     ///< of zones
+constexpr Real nothing = Real(1e-4);  ///< of a gap, that counts as no change
+constexpr Real changed = Real(0.9);  ///< of a gap, at most, in a substep
+
+}  // namespace
+
+/// [m] By which a pair's gap may shrink in a substep. What is as near as the floor comes no nearer, but may
+/// leave, and slide along.
+Real PbdContacts::most_change(Real gap) const {
+  return changed * std::max(gap - floor_, Real(0));
+}
+
+/// [m] That any particle has gone since the step began, at most.
+Real PbdContacts::longest_gone() const {
+  return std::sqrt(ordered_reduce(
+      start_.size(), particles_in_block, Real(0),
+      [&](std::size_t begin, std::size_t end) {
+        Real most = 0;
+        for (std::size_t i = begin; i < end; ++i) most = std::max(most, to_vec(start_[i]).squaredNorm());
+        return most;
+      },
+      [](Real a, Real b) { return std::max(a, b); }));
+}
+
+/// Marks the pairs whose gap might change by too much; returns their number.
+std::size_t PbdContacts::find_fast(std::span<const Place> places) {
+  // No two ways differ by more than twice the longest.
+  const Real longest2 = ordered_reduce(
+      places.size(), particles_in_block, Real(0),
+      [&](std::size_t begin, std::size_t end) {
+        Real most = 0;
+        for (std::size_t i = begin; i < end; ++i)
+          most = std::max(most, way_of(places, Index(i)).squaredNorm());
+        return most;
+      },
+      [](Real a, Real b) { return std::max(a, b); });
+  const Real reach = 2 * std::sqrt(longest2);
+  // Of ways that are meant to be the same.
+  const Real rounding = 4 * std::numeric_limits<Real>::epsilon() * longest_gone();
+  return ordered_reduce(
+      packs_.size(), packs_in_block, std::size_t(0),
+      [&](std::size_t begin, std::size_t end) {
+        std::size_t count = 0;
+        for (std::size_t k = begin; k < end; ++k) {
+          const Pack& pack = packs_[k];
+          fast_[k] = 0;
+          if (reach < most_change(pack.nearest)) continue;
+          Wide3 way[4];
+          for (int i = 0; i < 4; ++i)
+            way[i] = detail::gather_place(places.data(), pack.particle[i]).x -
+                     detail::gather_place(start_.data(), pack.particle[i]).x;
+          const Wide most = detail::fill(changed) * detail::max(pack.gap - detail::fill(floor_), Wide{});
+          const Wide slack = detail::fill(rounding) + detail::fill(nothing) * detail::max(pack.gap, Wide{});
+          auto fast = detail::along(pack.edges, pack.normal, way) < -(most + slack);
+          unsigned bits = 0;
+          if (detail::any(fast)) {
+            // Another plane may have them on its sides.
+            Wide3 x[4], end[4];
+            for (int i = 0; i < 4; ++i) x[i] = detail::gather_place(at_start_.data(), pack.particle[i]).x;
+            for (int i = 3; i >= 0; --i) x[i] = x[i] - x[0], end[i] = x[i] + (way[i] - way[0]);
+            const detail::Planes ends = detail::planes_between(pack.edges, end);
+            fast &= !detail::stay_apart(pack.edges, pack.normal, ends.normal, x, end,
+                                detail::max(detail::min(pack.gap - most, detail::fill(floor_)), Wide{}));
+            for (int l = 0; l < wide; ++l) bits |= unsigned(fast[l] != 0) << l;
+          }
+          fast_[k] = bits & pack.lanes;
+          count += std::size_t(__builtin_popcount(fast_[k]));
+        }
+        return count;
+      },
+      [](std::size_t a, std::size_t b) { return a + b; });
+}
+
+/// One after the other draws the particles of pairs that are too fast towards their common way across their
+/// gap, until the pair is slow enough. Few are: this is not worth threads.
+void PbdContacts::draw_together(std::span<Place> places) {
+  for (std::size_t k = 0; k < packs_.size(); ++k) {
+    const Pack& pack = packs_[k];
+    for (int l = 0; fast_[k] >> l != 0; ++l) {
+      if (!(fast_[k] >> l & 1)) continue;
+      const Vec3 n(pack.normal.x[l], pack.normal.y[l], pack.normal.z[l]);
+      Real way[4], common = 0, held = 0, mass = 0;
+      int num_held = 0;
+      for (int i = 0; i < 4; ++i) {
+        way[i] = n.dot(way_of(places, pack.particle[i][l]));
+        const Real inverse_mass = places[std::size_t(pack.particle[i][l])].inverse_mass;
+        if (inverse_mass > 0)
+          common += way[i] / inverse_mass, mass += 1 / inverse_mass;
+        else
+          held += way[i], ++num_held;
+      }
+      common = num_held > 0 ? held / Real(num_held) : common / mass;
+      const Real limit = Real(0.99) * most_change(pack.gap[l]), closing = -detail::apart_along(pack.edges, way);
+      if (!(closing > limit)) continue;
+      for (int i = 0; i < 4; ++i) {
+        Place& place = places[std::size_t(pack.particle[i][l])];
+        if (place.inverse_mass > 0)
+          detail::set(place, to_vec(place) + (limit / closing - 1) * (way[i] - common) * n);
+      }
+    }
+  }
+}
+
+/// Particles of pairs that are too fast from now on move as one. If they do already, they are led by held
+/// particles that part, and nothing can be done.
+void PbdContacts::join_zones(std::span<Place> places) {
+  const auto root = [&](Index i) {
+    while (zone_[std::size_t(i)] != i) i = zone_[std::size_t(i)] = zone_[std::size_t(zone_[std::size_t(i)])];
+    return i;
+  };
+  for (std::size_t k = 0; k < packs_.size(); ++k)
+    for (int l = 0; fast_[k] >> l != 0; ++l) {
+      if (!(fast_[k] >> l & 1)) continue;
+      bool new_to_zone = false;
+      for (int i = 1; i < 4; ++i) {
+        const Index a = root(packs_[k].particle[0][l]), b = root(packs_[k].particle[i][l]);
+        zone_[std::size_t(std::max(a, b))] = std::min(a, b);
+        new_to_zone |= a != b;
+      }
+      if (!new_to_zone) packs_[k].lanes &= ~(1U << l), ++counts_.forced;
+    }
+  // Held particles lead their zone.
+  std::fill(zone_way_.begin(), zone_way_.end(), Vec3::Zero());
+  std::fill(zone_mass_.begin(), zone_mass_.end(), Real(0));
+  const auto add = [&](bool held) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if ((places[i].inverse_mass == 0) != held) continue;
+      const auto z = std::size_t(root(Index(i)));
+      if (!held && zone_mass_[z] < 0) continue;
+      const Real mass = held ? Real(-1) : 1 / places[i].inverse_mass;
+      zone_way_[z] += std::abs(mass) * way_of(places, Index(i)), zone_mass_[z] += mass;
+    }
+  };
+  add(true), add(false);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto z = std::size_t(root(Index(i)));
+    const bool is_alone = zone_[i] == Index(i) && zone_mass_[z] * places[i].inverse_mass == 1;
+    if (places[i].inverse_mass == 0 || is_alone) continue;
+    detail::set(places[i], to_vec(start_[i]) + zone_way_[z] / std::abs(zone_mass_[z]));
+  }
+}
+
+void PbdContacts::freeze(std::span<Place> places) const {
+  // What is not finite stays so, and is told of.
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (places[i].inverse_mass > 0 && to_vec(places[i]).allFinite()) detail::set(places[i], to_vec(start_[i]));
+}
+
+void PbdContacts::keep_apart(std::span<Place> places) {
+  for (int round = 0; round < drawing_rounds; ++round) {
+    if (find_fast(places) == 0) return;
+    draw_together(places);
+  }
+  if (find_fast(places) == 0) return;
+  ++counts_.zones;
+  for (std::size_t i = 0; i < zone_.size(); ++i) zone_[i] = Index(i);
+  for (int join = 0; join < most_joins; ++join) {
+    join_zones(places);
+    if (find_fast(places) == 0) return;
+  }
+  ++counts_.frozen, freeze(places);
+}
+
+}  // namespace plenum::inline PLENUM_ABI
