@@ -346,9 +346,40 @@ TEST(PbdContact, HowFastAllGoIsOfNoConcern) {
   EXPECT_EQ(report.value("contact_zones"), 0);
 }
 
+// Sheets that meet flat part at e times the speed: all of it is within the contacts' normals, and four rounds
+// leave a few hundredths of it.
+TEST(PbdContact, RestitutionKeepsItsPartOfTheSpeed) {
+  for (const double e : {0.0, 0.5, 0.9}) {
+    PbdPart a = sheet(6, Real(0.4), Vec3::Zero()),
+            b = sheet(7, Real(0.4), Vec3(Real(0.01), Real(0.1), Real(0.02)), Vec3(0, 10, 0));
+    a.velocity = Vec3(0, 1, 0), b.velocity = Vec3(0, -2, 0), b.areal_density = Real(0.4);
+    Touching bodies({a, b});
+    bodies.params.gravity = Vec3::Zero();
+    bodies.params.restitution = Real(e), bodies.params.friction = 0;
+    const auto velocity = [&](std::size_t part) {
+      const Pbd::Part& of = bodies.model.parts[part];
+      double momentum = 0, mass = 0;
+      for (auto i = std::size_t(of.first_particle); i < std::size_t(of.first_particle + of.num_particles);
+           ++i) {
+        momentum += double(bodies.model.mass[i]) * double(bodies.state.particles.v[i].y());
+        mass += double(bodies.model.mass[i]);
+      }
+      return std::pair(momentum / mass, mass);
+    };
+    for (int k = 0; k < 12; ++k) bodies.step();
+    const auto [va, ma] = velocity(0);
+    const auto [vb, mb] = velocity(1);
+    EXPECT_NEAR(vb - va, 3 * e, 0.15) << e;
+    // As KeepsMomentum.
+    const double rounding = 8 * double(std::numeric_limits<Real>::epsilon()) * 600;
+    EXPECT_NEAR(ma * va + mb * vb, ma - 2 * mb, rounding * (ma + mb)) << e;
+  }
+}
+
 TEST(PbdContact, TheSameForAnyNumberOfThreadsAndAfterForgetting) {
   const auto run = [](int threads, bool forget) {
     Touching bodies(heap());
+    bodies.params.restitution = Real(0.3);
     with_threads(threads, [&] {
       for (int k = 0; k < 50; ++k) {
         bodies.step();

@@ -16,10 +16,10 @@ using detail::wide;
 using detail::Wide3;
 
 constexpr std::size_t particles_in_block = 1024, packs_in_block = 16;
-constexpr int drawing_rounds = 6;  ///< before what would cross moves as one
-constexpr int most_joins = 40;     ///< of zones
+constexpr int drawing_rounds = 6;     ///< before what would cross moves as one
+constexpr int most_joins = 40;        ///< of zones
 constexpr Real nothing = Real(1e-4);  ///< of a gap, that counts as no change
-constexpr Real changed = Real(0.9);  ///< of a gap, at most, in a substep
+constexpr Real changed = Real(0.9);   ///< of a gap, at most, in a substep
 
 }  // namespace
 
@@ -78,8 +78,9 @@ std::size_t PbdContacts::find_fast(std::span<const Place> places) {
             for (int i = 0; i < 4; ++i) x[i] = detail::gather_place(at_start_.data(), pack.particle[i]).x;
             for (int i = 3; i >= 0; --i) x[i] = x[i] - x[0], end[i] = x[i] + (way[i] - way[0]);
             const detail::Planes ends = detail::planes_between(pack.edges, end);
-            fast &= !detail::stay_apart(pack.edges, pack.normal, ends.normal, x, end,
-                                detail::max(detail::min(pack.gap - most, detail::fill(floor_)), Wide{}));
+            fast &=
+                !detail::stay_apart(pack.edges, pack.normal, ends.normal, x, end,
+                                    detail::max(detail::min(pack.gap - most, detail::fill(floor_)), Wide{}));
             for (int l = 0; l < wide; ++l) bits |= unsigned(fast[l] != 0) << l;
           }
           fast_[k] = bits & pack.lanes;
@@ -109,7 +110,8 @@ void PbdContacts::draw_together(std::span<Place> places) {
           held += way[i], ++num_held;
       }
       common = num_held > 0 ? held / Real(num_held) : common / mass;
-      const Real limit = Real(0.99) * most_change(pack.gap[l]), closing = -detail::apart_along(pack.edges, way);
+      const Real limit = Real(0.99) * most_change(pack.gap[l]),
+                 closing = -detail::apart_along(pack.edges, way);
       if (!(closing > limit)) continue;
       for (int i = 0; i < 4; ++i) {
         Place& place = places[std::size_t(pack.particle[i][l])];
@@ -162,7 +164,8 @@ void PbdContacts::join_zones(std::span<Place> places) {
 void PbdContacts::freeze(std::span<Place> places) const {
   // What is not finite stays so, and is told of.
   for (std::size_t i = 0; i < places.size(); ++i)
-    if (places[i].inverse_mass > 0 && to_vec(places[i]).allFinite()) detail::set(places[i], to_vec(start_[i]));
+    if (places[i].inverse_mass > 0 && to_vec(places[i]).allFinite())
+      detail::set(places[i], to_vec(start_[i]));
 }
 
 void PbdContacts::keep_apart(std::span<Place> places) {

@@ -279,7 +279,9 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       w.strains.reset(), w.solid_strains.reset(), w.areas.reset();
       w.solids.reset(), w.enclosures.reset(), w.shapes.reset();
       if (bodies) w.bodies.predict(model, params, body_view(state, w), h);
-      if (!w.supports.empty()) w.struck = state.particles.v, w.supports.begin_substep();
+      const bool bounces = touches && params.restitution > 0;
+      if (bounces || !w.supports.empty()) w.struck = state.particles.v;
+      if (!w.supports.empty()) w.supports.begin_substep();
       for (int k = 0; k < params.iterations; ++k) {
         sweep(w, how);
         w.enclosures.project(w.places, params.inflation, how);
@@ -294,6 +296,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           w.supports.hold(w.places, w.gone, Real(s + 1) * h, h);
         });
       keep(state, w, h);
+      if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
       if (bodies) w.bodies.keep(body_view(state, w), h);
     }

@@ -17,6 +17,7 @@ using detail::Wide3;
 
 /// Part of the contact's distance by which what is too near is moved apart in a substep at most.
 constexpr Real apart_part = Real(0.25);
+constexpr int bouncing_rounds = 4;
 
 }  // namespace
 
@@ -67,11 +68,11 @@ void PbdContacts::begin_pairs(std::span<const Place> places, const PbdContactSet
       detail::each_lane(meets, [&](int l) {
         if (!(pack.lanes >> l & 1) || !(response[l] > 0)) return;
         Touch& touch = list.emplace_back();
-        for (int i = 0; i < 4; ++i)
-          touch.particle[i] = pack.particle[i][l], touch.weight[i] = weight[i][l];
+        for (int i = 0; i < 4; ++i) touch.particle[i] = pack.particle[i][l], touch.weight[i] = weight[i][l];
         touch.normal = Vec3(normal.x[l], normal.y[l], normal.z[l]);
         touch.apart = gap[l], touch.response = response[l];
         touch.pressed = 0, touch.rubbed = Vec3::Zero();
+        touch.rebound = touch.bounced = 0;
       });
     }
   });
@@ -103,6 +104,35 @@ void PbdContacts::press(std::span<Place> places, const PbdContactSettings& setti
       for (int i = 0; i < 4; ++i)
         detail::set(*place[i], to_vec(*place[i]) + (place[i]->inverse_mass * touch.weight[i]) * change);
     }
+}
+
+/// Source: Mueller et al. 2020, "Detailed rigid body simulation with extended position based dynamics",
+/// section 3.6. What is struck at several points shares its bounce among them: in rounds, with impulses that
+/// only push.
+void PbdContacts::bounce(std::span<Vec3> v, std::span<const Vec3> before, Real restitution, Real h) {
+  const auto speed = [](const Touch& touch, std::span<const Vec3> of) {
+    Vec3 sum = Vec3::Zero();
+    for (int i = 0; i < 4; ++i) sum += touch.weight[i] * of[std::size_t(touch.particle[i])];
+    return touch.normal.dot(sum);
+  };
+  bool any = false;
+  for (std::vector<Touch>& list : touches_)
+    for (Touch& touch : list) {
+      const Real approach = -speed(touch, before);
+      if (!(touch.pressed > 0) || !bounces(approach, restitution, h)) continue;
+      touch.rebound = restitution * approach, any = true;
+    }
+  for (int round = 0; any && round < bouncing_rounds; ++round)
+    for (std::vector<Touch>& list : touches_)
+      for (Touch& touch : list) {
+        if (!(touch.rebound > 0)) continue;
+        const Real impulse = std::max((touch.rebound - speed(touch, v)) / touch.response, -touch.bounced);
+        touch.bounced += impulse;
+        for (int i = 0; i < 4; ++i) {
+          const auto at = std::size_t(touch.particle[i]);
+          v[at] += (start_[at].inverse_mass * touch.weight[i] * impulse) * touch.normal;
+        }
+      }
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -215,7 +215,8 @@ void Pbd::Params::describe(Describer& d) {
      .max = 10,
      .doc = "kept between particles and obstacles; between bodies twice that, at most half an edge"});
   d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient of contacts"});
-  d("restitution", restitution, {.min = 0, .max = 1, .doc = "of impacts on obstacles"});
+  d("restitution", restitution,
+    {.min = 0, .max = 1, .doc = "part of the speed kept in impacts on obstacles and each other"});
   d("pins", pins, {.doc = "motions of pin groups 0, 1, ...", .max_count = 256});
 }
 

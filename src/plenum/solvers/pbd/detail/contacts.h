@@ -67,6 +67,9 @@ class PbdContacts {
   /// substeps to the end of the step, this one included; between() after each round of pushes but the last.
   void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
             const PbdContactSettings& settings, FunctionRef<void()> between);
+  /// At the end of a substep: gives v [N] m/s back what was `before` it, times the restitution, where
+  /// features struck each other.
+  void bounce(std::span<Vec3> v, std::span<const Vec3> before, Real restitution, Real h);
   const Counts& counts() const { return counts_; }
 
  private:
@@ -88,6 +91,8 @@ class PbdContacts {
     Real response;  ///< [1/kg]
     Real pressed;   ///< [kg m] so far in the substep
     Vec3 rubbed;
+    Real rebound;  ///< [m/s] along the normal that it leaves with, or 0
+    Real bounced;  ///< [N s]
   };
   void aim(std::span<const detail::Place> places, std::span<const Vec3> v,
            const PbdContactSettings& settings);
