@@ -225,17 +225,22 @@ TEST(PbdContact, StackedSheetsStayStacked) {
   EXPECT_EQ(bodies.crossed(), 0U);
 }
 
-// A sheet on another that is held and tilted by atan 0.3 stays for mu = 0.35 and slides for 0.25.
+// A sheet on another that is held and tilted by atan 0.3 stays where it bears more at rest, and else slides
+// with g (sin - mu cos); one that has been pushed slides where it would have stayed.
 TEST(PbdContact, FrictionHoldsUpToCoulombsAngle) {
-  for (const double mu : {0.2, 0.45}) {
+  struct Case {
+    double mu, at_rest, pushed;
+  };
+  for (const Case c : {Case{0.2, -1, 0}, {0.45, -1, 0}, {0.2, 0.45, 0}, {0.2, 0.25, 0}, {0.2, 0.45, 0.5}}) {
     const Real tilt = Real(std::atan(0.3) * 180 / 3.14159265358979);
     PbdPart slope = sheet(12, 2, Vec3::Zero(), Vec3(0, 0, tilt));
     slope.pins.resize(1);
     slope.pins[0].where = ParticlePin::Where::all;
     const Real cosine = Real(1 / std::sqrt(1.09)), sine = Real(0.3 / std::sqrt(1.09));
     PbdPart lying = sheet(6, Real(0.4), Vec3(-sine, cosine, 0) * Real(0.0105), Vec3(0, 0, tilt));
+    lying.velocity = Vec3(-cosine, -sine, 0) * Real(c.pushed);
     Touching bodies({slope, lying});
-    bodies.params.friction = Real(mu);
+    bodies.params.friction = Real(c.mu), bodies.params.static_friction = Real(c.at_rest);
     const auto place = [&] {
       const Pbd::Part& part = bodies.model.parts[1];
       Vec3 sum = Vec3::Zero();
@@ -246,11 +251,26 @@ TEST(PbdContact, FrictionHoldsUpToCoulombsAngle) {
     const Vec3 before = place();
     for (int k = 0; k < 60; ++k) bodies.step();
     const double slid = double((place() - before).dot(Vec3(-cosine, -sine, 0)));
-    if (mu > 0.3)
+    if (std::max(c.mu, c.at_rest) > 0.3 && c.pushed == 0)
       EXPECT_LT(slid, 0.005);
     else
-      EXPECT_NEAR(slid, 0.5 * 9.81 * double(sine - Real(mu) * cosine), 0.02);
+      EXPECT_NEAR(slid, c.pushed + 0.5 * 9.81 * double(sine - Real(c.mu) * cosine), 0.02) << c.pushed;
   }
+}
+
+TEST(PbdContact, RefusesLessFrictionAtRest) {
+  Pbd::Params params;
+  params.friction = Real(0.5), params.static_friction = Real(0.25);
+  try {
+    Pbd::check({}, params);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "static_friction: is below the friction of what slides: 0.25 (allowed: 0.5 or more, or -1); "
+                 "leave it out where rest bears no more than sliding");
+  }
+  params.static_friction = -1, Pbd::check({}, params);
+  params.static_friction = Real(0.5), Pbd::check({}, params);
 }
 
 // What slides along a surface is not what comes nearer: at 12 m/s, 2 cm a substep, no speed is lost.

@@ -79,6 +79,12 @@ void Pbd::check(const Spec& spec, const Params& params) {
   for (const PbdBody& body : spec.bodies)
     if (body.motion == PbdBody::Motion::led) groups.push_back(Index(body.group));
   check_pin_motions(params.pins, groups);
+  if (params.static_friction >= 0 && params.static_friction < params.friction)
+    throw Error(Problem{.key = "static_friction",
+                        .what = "is below the friction of what slides",
+                        .value = fmt::format("{}", params.static_friction),
+                        .allowed = fmt::format("{} or more, or -1", params.friction),
+                        .remedy = "leave it out where rest bears no more than sliding"});
 }
 
 std::optional<Problem> Pbd::moves_nothing(const Model& model, std::string_view path) {

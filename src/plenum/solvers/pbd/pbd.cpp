@@ -253,6 +253,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       .h = h,
       .distance = contact_distance(model, params),
       .friction = params.friction,
+      .static_friction = std::max(params.static_friction, params.friction),
       .tube = std::max(contact_distance(model, params) / 4, model.shortest_edge / 10),
       .longest_way = 4 * model.shortest_edge,
       .conservative = params.contact == Contact::conservative};

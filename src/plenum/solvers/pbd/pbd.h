@@ -193,6 +193,7 @@ struct Pbd {
     Real lift = Real(0.5);
     Real thickness = Real(0.01);
     Real friction = Real(0.3);
+    Real static_friction = -1;  ///< < 0: as friction
     Real restitution = 0;
     std::vector<PinMotion> pins =
         {};  ///< of pin groups 0, 1, ...; groups beyond it stay where they were built

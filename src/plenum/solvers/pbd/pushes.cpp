@@ -97,8 +97,8 @@ void PbdContacts::press(std::span<Place> places, const PbdContactSettings& setti
       if (push == 0 && touch.pressed == 0) continue;
       touch.pressed += push;
       Vec3 rub = touch.rubbed - inverse * (slid - along * touch.normal);
-      const Real bound = settings.friction * touch.pressed, length2 = rub.squaredNorm();
-      if (length2 > bound * bound) rub *= bound / std::sqrt(length2);
+      const Real most = settings.static_friction * touch.pressed, length2 = rub.squaredNorm();
+      if (length2 > most * most) rub *= settings.friction * touch.pressed / std::sqrt(length2);
       const Vec3 change = push * touch.normal + (rub - touch.rubbed);
       touch.rubbed = rub;
       for (int i = 0; i < 4; ++i)

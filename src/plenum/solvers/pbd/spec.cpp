@@ -215,6 +215,10 @@ void Pbd::Params::describe(Describer& d) {
      .max = 10,
      .doc = "kept between particles and obstacles; between bodies twice that, at most half an edge"});
   d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient of contacts"});
+  d("static_friction", static_friction,
+    {.min = -1,
+     .max = 10,
+     .doc = "of what does not slide yet, between bodies; no less than `friction`; -1: as that"});
   d("restitution", restitution,
     {.min = 0, .max = 1, .doc = "part of the speed kept in impacts on obstacles and each other"});
   d("pins", pins, {.doc = "motions of pin groups 0, 1, ...", .max_count = 256});

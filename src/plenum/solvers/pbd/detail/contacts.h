@@ -45,6 +45,7 @@ struct PbdContactSettings {
   Real h = 0;         ///< [s] of a substep
   Real distance = 0;  ///< [m] > 0 between the surfaces' middles
   Real friction = 0;
+  Real static_friction = 0;   ///< >= friction, of what has not slid in the substep
   Real tube = 0;              ///< [m] > 0 that a particle may be off its way before pairs are looked for anew
   Real longest_way = 0;       ///< [m] > 0 that particles may go on one list
   bool conservative = false;  ///< nothing crosses
