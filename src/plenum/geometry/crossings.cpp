@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plenum/geometry/bvh.h"
-
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
@@ -48,35 +46,49 @@ bool crosses(const Vec3& p, const Vec3& q, const Vec3& a, const Vec3& b, const V
   return (s >= 0 && t >= 0 && u >= 0 && s + t + u > 0) || (s <= 0 && t <= 0 && u <= 0 && s + t + u < 0);
 }
 
-std::vector<Index2> crossings(std::span<const Vec3> x, std::span<const Index2> edges,
-                              std::span<const Index3> triangles) {
-  const std::vector<Aabb> boxes = triangle_boxes(x, triangles);
-  const Bvh tree(boxes);
+std::span<const Index2> Crossings::find(std::span<const Vec3> x, std::span<const Index2> edges,
+                                        std::span<const Index3> triangles) {
   constexpr std::size_t block = 256;
-  std::vector<std::vector<Index2>> found((edges.size() + block - 1) / block);
-  parallel_for(edges.size(), block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t e = begin; e < end; ++e) {
+  boxes_.resize(triangles.size());
+  parallel_for(triangles.size(), block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t t = begin; t < end; ++t) {
+      boxes_[t] = {};
+      for (const Index v : triangles[t]) boxes_[t].extend(x[std::size_t(v)]);
+    }
+  });
+  tree_.rebuild(boxes_, Bvh::default_leaf_size, scratch_);
+  const std::size_t blocks = (edges.size() + block - 1) / block;
+  if (found_.size() < blocks) found_.resize(blocks);
+  parallel_blocks(blocks, [&](std::size_t b) {
+    std::vector<Index2>& found = found_[b];
+    found.clear();
+    for (std::size_t e = b * block; e < std::min(edges.size(), (b + 1) * block); ++e) {
       const Index p = edges[e][0], q = edges[e][1];
       Aabb box;
       box.extend(x[std::size_t(p)]), box.extend(x[std::size_t(q)]);
-      tree.overlapping(box, [&](Index t) {
+      tree_.overlapping(box, [&](Index t) {
         const Index3& of = triangles[std::size_t(t)];
         for (const Index v : of)
           if (v == p || v == q) return;
-        if (of[1] == of[2] || !boxes[std::size_t(t)].overlaps(box)) return;
+        if (of[1] == of[2] || !boxes_[std::size_t(t)].overlaps(box)) return;
         if (crosses(x[std::size_t(p)], x[std::size_t(q)], x[std::size_t(of[0])], x[std::size_t(of[1])],
                     x[std::size_t(of[2])]))
-          found[e / block].push_back({Index(e), t});
+          found.push_back({Index(e), t});
       });
     }
-  });
-  std::vector<Index2> out;
-  for (std::vector<Index2>& list : found) {
-    std::sort(list.begin(), list.end(),
+    std::sort(found.begin(), found.end(),
               [](const Index2& a, const Index2& b) { return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1]; });
-    out.insert(out.end(), list.begin(), list.end());
-  }
-  return out;
+  });
+  out_.clear();
+  for (std::size_t b = 0; b < blocks; ++b) out_.insert(out_.end(), found_[b].begin(), found_[b].end());
+  return out_;
+}
+
+std::vector<Index2> crossings(std::span<const Vec3> x, std::span<const Index2> edges,
+                              std::span<const Index3> triangles) {
+  Crossings finder;
+  const std::span<const Index2> found = finder.find(x, edges, triangles);
+  return {found.begin(), found.end()};
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plenum/base/real.h"
+#include "plenum/geometry/bvh.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -17,8 +18,23 @@ int side_of_plane(const Vec3& a, const Vec3& b, const Vec3& c, const Vec3& d);
 /// merely lies in the plane does not pass.
 bool crosses(const Vec3& p, const Vec3& q, const Vec3& a, const Vec3& b, const Vec3& c);
 
-/// Pairs of an edge and a triangle [E' ][2] that share no vertex and cross: the number of the edge in `edges`
-/// and of the triangle. Sorted.
+/// Finds them again and again, without allocations once it has met as many.
+class Crossings {
+ public:
+  /// Pairs of an edge and a triangle that share no vertex and cross: the number of the edge in `edges` and of
+  /// the triangle. Sorted; they stand until the next call.
+  std::span<const Index2> find(std::span<const Vec3> x, std::span<const Index2> edges,
+                               std::span<const Index3> triangles);
+
+ private:
+  std::vector<Aabb> boxes_;  ///< [triangles]
+  Bvh tree_;
+  Bvh::Scratch scratch_;
+  std::vector<std::vector<Index2>> found_;  ///< of blocks of edges
+  std::vector<Index2> out_;
+};
+
+/// Once.
 std::vector<Index2> crossings(std::span<const Vec3> x, std::span<const Index2> edges,
                               std::span<const Index3> triangles);
 

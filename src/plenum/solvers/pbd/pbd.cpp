@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "plenum/base/parallel.h"
-#include "plenum/geometry/crossings.h"
 #include "plenum/solvers/pbd/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -262,7 +261,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     w.contacts.lay_out(model.mass.size(), model.surface);
     w.contacts_revision = model.revision;
     // What crosses at the start nothing untangles.
-    if (!crossings(state.particles.x, model.surface_edges, model.surface).empty())
+    if (!w.crossings.find(state.particles.x, model.surface_edges, model.surface).empty())
       report.warn(
           "bodies cross each other or themselves as they begin, and will hang together there: place "
           "them apart, or set contact to none");
@@ -320,7 +319,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     report.measure("contact_searches", double(counts.searches));
     if (params.contact == Contact::fast)
       report.measure("crossings",
-                     double(crossings(state.particles.x, model.surface_edges, model.surface).size()));
+                     double(w.crossings.find(state.particles.x, model.surface_edges, model.surface).size()));
     else
       report.measure("contact_zones", double(counts.zones + counts.frozen));
     if (counts.forced > 0)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "plenum/geometry/adjacency.h"
+#include "plenum/geometry/crossings.h"
 #include "plenum/solvers/pbd/detail/bodies.h"
 #include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/enclosures.h"
@@ -39,8 +40,9 @@ struct PbdWorkspace {
   PbdEnclosures enclosures;
   PbdBodies bodies;
   std::vector<SolidBody> body_solids;  ///< of the bodies, for others
-  std::vector<Pose> body_starts;  ///< [bodies] where the step began
+  std::vector<Pose> body_starts;       ///< [bodies] where the step began
   PbdContacts contacts;
+  Crossings crossings;
   Index contacts_revision = -1;  ///< of the model that these were laid out for
   std::vector<Vec3> struck;      ///< [N] m/s before the substep's sweeps, for what bounces
 };
