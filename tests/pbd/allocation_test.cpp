@@ -43,7 +43,8 @@ TEST_P(TouchingBodies, AllocateNothing) {
       Pbd::State state = start;
       for (int k = 0; k < 60; ++k) {
         const long made = plenum_test::count_allocations([&] {
-          most = std::max(most, Pbd::step(model, state, params, workspace, Real(1) / 60).value("contact_pairs"));
+          most =
+              std::max(most, Pbd::step(model, state, params, workspace, Real(1) / 60).value("contact_pairs"));
         });
         if (round == 2) {
           ASSERT_EQ(made, 0) << "in step " << k;
