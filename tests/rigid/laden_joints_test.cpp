@@ -79,8 +79,9 @@ Rigid::Spec hanging_bridge(double load, double drop) {
   return spec;
 }
 
-/// Ten seconds of a scene; its loads rest within a tenth of a box of 40 cm, and stand still in the end.
-void rests(const Rigid::Spec& spec, double place, const std::string& name) {
+/// Ten seconds of a scene; its loads rest within a tenth of a box of 40 cm, what falls 1.5 m within 15 % of
+/// it, and stand still in the end.
+void rests(const Rigid::Spec& spec, double place, bool falls, const std::string& name) {
   RigidScene scene(spec);
   const double start = energy(scene);
   double gained = 0, sunk = 0, speed = 0;
@@ -96,7 +97,7 @@ void rests(const Rigid::Spec& spec, double place, const std::string& name) {
   }
   // Rounding of the sum, in Real.
   EXPECT_LE(gained, 1e-6 * std::abs(start)) << name;
-  EXPECT_LE(sunk, 0.04) << name;
+  EXPECT_LE(sunk, falls ? 0.06 : 0.04) << name;
   EXPECT_LE(speed, 0.02) << name;
 }
 
@@ -104,8 +105,8 @@ TEST(RigidLadenJoints, BearAHeavyLoad) {
   for (const double load : {20.0, 50.0, 100.0, 1000.0})
     for (const double drop : {0.0, 1.5}) {
       const std::string name = std::to_string(load) + " kg from " + std::to_string(drop) + " m";
-      rests(column(load, drop), 1, "column, " + name);
-      rests(table(1, load, drop), 1.3, "table, " + name);
+      rests(column(load, drop), 1, drop > 0, "column, " + name);
+      rests(table(1, load, drop), 1.3, drop > 0, "table, " + name);
     }
 }
 
@@ -114,7 +115,7 @@ TEST(RigidLadenJoints, StandOnLightFeet) {
     for (const double drop : {0.0, 1.5}) {
       Rigid::Spec spec = table(top, 0, drop);
       std::swap(spec.bodies[1], spec.bodies.back());
-      rests(spec, 1, std::to_string(top) + " kg from " + std::to_string(drop) + " m");
+      rests(spec, 1, drop > 0, std::to_string(top) + " kg from " + std::to_string(drop) + " m");
     }
 }
 

@@ -21,6 +21,10 @@ constexpr double regularization = 1e-6;
 /// Of friction and pushes in a sweep. A box on a slope of 20 degrees creeps by 2.4, 0.8 and 0.3 mm/s with 1,
 /// 2 and 3, at ten substeps.
 constexpr int friction_rounds = 3;
+/// [rad] by which a push turns a body at most: its linearization says nothing of more (section 3.3).
+constexpr double most_turned = 0.5;
+/// [rad] by which a body turns by itself in a substep at most, as far as rotate_freely() follows it.
+constexpr double most_led = 8;
 
 /// [r x]
 M3 cross_of(const D3& r) {
@@ -89,6 +93,8 @@ void PbdBodies::predict(const Pbd::Model& model, const Pbd::Params& params, cons
     } else {
       body.v = kept * body.v + double(h) * params.gravity.cast<double>();
       body.w *= kept;
+      const double turn = double(h) * body.w.norm();
+      if (turn > most_led) body.w *= most_led / turn;
       body.x += double(h) * body.v;
       rotate_freely<double>(body.q, body.moments, body.w, double(h));
       body.inverse_inertia = world_inertia<double>(body.q, D3(body.moments.cwiseInverse()));
@@ -144,11 +150,14 @@ double PbdBodies::response_of(const Anchor& a, const PbdParticles& p, const D3& 
 
 void PbdBodies::turn(Index body, const D3& by) {
   Body& b = bodies_[std::size_t(body)];
-  b.q = turned<double>(b.q, by);
+  const double angle = by.norm();
+  if (!std::isfinite(angle)) return;
+  b.q = turned<double>(b.q, angle > most_turned ? D3((most_turned / angle) * by) : by);
 }
 
 /// impulse: [kg m]
 void PbdBodies::push(const Anchor& a, const PbdParticles& p, const D3& impulse) {
+  if (!impulse.allFinite()) return;
   if (a.body >= 0) {
     Body& body = bodies_[std::size_t(a.body)];
     if (body.inverse_mass == 0) return;
@@ -376,6 +385,11 @@ void PbdBodies::keep(const PbdParticles& p, Real h) {
     if (body.inverse_mass == 0) continue;
     body.v += (body.x - body.led_x) / double(h);
     body.w += rotation_vector(body.q * body.led_q.conjugate()) / double(h);
+    // What no projection could find right stays where it was.
+    if (!(body.x.allFinite() && body.q.coeffs().allFinite() && body.v.allFinite() && body.w.allFinite())) {
+      body.x = body.x0, body.q = body.q0;
+      body.v = body.w = D3::Zero();
+    }
     body.inverse_inertia = world_inertia<double>(body.q, D3(body.moments.cwiseInverse()));
   }
   for (std::size_t k = patches_.size(); k-- > 0;) slow(patches_[k], p, h);
