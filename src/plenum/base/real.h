@@ -41,6 +41,11 @@ using Index2 = Eigen::Matrix<Index, 2, 1, Eigen::DontAlign>;
 using Index3 = Eigen::Matrix<Index, 3, 1, Eigen::DontAlign>;
 using Index4 = Eigen::Matrix<Index, 4, 1, Eigen::DontAlign>;
 
+/// The order of pairs.
+inline bool is_before(const Index2& a, const Index2& b) {
+  return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
+}
+
 static_assert(sizeof(Vec3) == 3 * sizeof(Real) && alignof(Vec3) == alignof(Real));
 
 }  // namespace plenum::inline PLENUM_ABI

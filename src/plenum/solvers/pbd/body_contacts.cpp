@@ -20,9 +20,6 @@ constexpr Real sped_up = 1;
 /// Cosine between a normal and the one of the substep before, below which it points to the other side.
 constexpr double turned_over = -0.3;
 
-bool is_before(const Index2& a, const Index2& b) {
-  return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
-}
 bool holds(const std::vector<Index2>& sorted, Index a, Index b) {
   return std::binary_search(sorted.begin(), sorted.end(), Index2(a, b), is_before);
 }

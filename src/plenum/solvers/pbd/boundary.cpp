@@ -1,7 +1,7 @@
 // Position-based bodies as others meet them.
 #include <algorithm>
 
-#include "plenum/integrate/free_rotation.h"
+#include "plenum/integrate/body_impulse.h"
 #include "plenum/solvers/pbd/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -62,18 +62,7 @@ std::span<const SolidBody> Pbd::bodies(const Model& model, const State& state, c
 }
 
 void Pbd::absorb(const Model&, State& state, std::span<const BodyImpulse> impulses) {
-  Frames& f = state.frames;
-  for (const BodyImpulse& j : impulses) {
-    const auto i = std::size_t(j.body);
-    if (f.inverse_mass[i] == 0) continue;
-    const Vec3 dv = f.inverse_mass[i] * j.impulse;
-    const Vec3 dw = world_inertia<Real>(f.rotation(i), f.inverse_inertia[i]) *
-                    ((j.point - f.x[i]).cross(j.impulse) + j.couple);
-    f.v[i] += dv, f.w[i] += dw;
-    if (!(j.lead > 0)) continue;
-    f.x[i] += j.lead * dv;
-    f.q[i] = turned(f.rotation(i), Vec3(j.lead * dw)).coeffs();
-  }
+  for (const BodyImpulse& j : impulses) take_impulse(state.frames, std::size_t(j.body), j);
 }
 
 bool Pbd::meet(Model& model, State&, std::span<const SolidBody> solids, Real) {

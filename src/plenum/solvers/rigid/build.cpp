@@ -212,7 +212,7 @@ void Rigid::check(const Model& model, const State& s) {
   for (std::size_t k = 0; k < s.near.pair.size(); ++k) {
     const Index2& pair = s.near.pair[k];
     require(pair[0] >= 0 && pair[0] < pair[1] && pair[1] < colliders &&
-                (k == 0 || detail::is_before(s.near.pair[k - 1], pair)),
+                (k == 0 || is_before(s.near.pair[k - 1], pair)),
             "near_pair", "names no pair of colliders, or is out of order", k, s.near.pair.size());
   }
   for (const std::vector<Index2>* pairs : {&s.touch.pairs, &s.touch.begun, &s.touch.ended, &s.touch.asleep})

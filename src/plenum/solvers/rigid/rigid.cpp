@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "plenum/base/parallel.h"
+#include "plenum/integrate/body_impulse.h"
 #include "plenum/integrate/free_rotation.h"
 #include "plenum/solvers/rigid/detail/broad.h"
 #include "plenum/solvers/rigid/detail/guests.h"
@@ -200,7 +201,7 @@ void keep_apart(const Rigid::Model& model, std::vector<Index2>& pairs) {
   std::erase_if(pairs, [&](const Index2& pair) {
     const Index a = model.colliders[pair[0]].body, b = model.colliders[pair[1]].body;
     return std::binary_search(model.apart.begin(), model.apart.end(), Index2(std::min(a, b), std::max(a, b)),
-                              detail::is_before);
+                              is_before);
   });
 }
 
@@ -272,7 +273,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     if (softly) {
       w.joints.start(scene, w.bodies);
       w.solver.prepare(w.contacts, w.bodies, settings, w.joints.groups().of);
-      w.joints.mark_strained([&](Index group) { return w.solver.strains_joints(group); });
+      w.joints.mark_strained(w.solver.strained_groups());
     }
   }
   if (!softly) {
@@ -492,14 +493,7 @@ std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state,
 void Rigid::absorb(const Model& model, State& state, std::span<const BodyImpulse> impulses) {
   for (const BodyImpulse& j : impulses) {
     const Index i = model.colliders[model.solids[j.body]].body;
-    const Vec3 dv = state.frames.inverse_mass[i] * j.impulse;
-    const Vec3 dw = world_inertia<Real>(state.frames.rotation(i), state.frames.inverse_inertia[i]) *
-                    ((j.point - state.frames.x[i]).cross(j.impulse) + j.couple);
-    state.frames.v[i] += dv;
-    state.frames.w[i] += dw;
-    if (!(j.lead > 0) || state.frames.inverse_mass[i] == 0) continue;
-    state.frames.x[i] += j.lead * dv;
-    state.frames.q[i] = turned(state.frames.rotation(i), Vec3(j.lead * dw)).coeffs();
+    take_impulse(state.frames, std::size_t(i), j);
   }
 }
 

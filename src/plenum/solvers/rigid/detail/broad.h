@@ -33,11 +33,6 @@ inline Real way_between(const RigidWorkspace& w, Index i, Index j) {
   return way_towards(w, i, j) + way_towards(w, j, i);
 }
 
-/// The order of pairs.
-inline bool is_before(const Index2& a, const Index2& b) {
-  return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1];
-}
-
 /// Poses, ways, margins and boxes of the colliders for a step of dt [s], and the sorted pairs (first <
 /// second) of those that belong to different bodies, one of which moves, and whose layers want each other.
 void find_pairs(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,

@@ -138,7 +138,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         batch.hard |= contacts[i].hard;
         turns |= kind_of(contacts[i]) > 4;
         for (const Index body : {contacts[i].body_a, contacts[i].body_b}) {
-          const bool in_joints = group_of(body) >= 0 && strains_joints(group_of(body));
+          const bool in_joints = group_of(body) >= 0 && strained_groups_[group_of(body)];
           batch.rounds = std::max(batch.rounds, in_joints         ? joint_rounds
                                                 : load_[body] > 1 ? strained_rounds
                                                                   : 1);

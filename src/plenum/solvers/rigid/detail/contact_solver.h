@@ -93,8 +93,8 @@ struct ContactSettings {
 /// Contacts of one step. Memory is kept from step to step.
 class ContactSolver {
  public:
-  /// Whether bodies of the group that body i is the least of (JointSolver::Groups) carry what is heavy.
-  bool strains_joints(Index i) const { return strained_groups_[std::size_t(i)] != 0; }
+  /// [N + 1] Groups, by their least bodies (JointSolver::Groups), of which a body carries what is heavy.
+  std::span<const std::uint8_t> strained_groups() const { return strained_groups_; }
   /// Colours the contacts and takes them in. The order of the contacts decides the result, the number of
   /// threads does not.
   void prepare(std::span<const ContactInput> contacts, const SolverBodies& bodies,
@@ -302,8 +302,8 @@ class ContactSolver {
   std::vector<Index> visited_, groups_met_;  ///< by behind()
   std::vector<Colour> colours_;
   std::vector<std::uint64_t> used_;  ///< [N + 1] colours of each body
-  std::vector<Real> load_;           ///< [N + 1] mass of the heaviest body that one touches, over its own
-  std::vector<std::uint8_t> strained_groups_;  ///< [N + 1] by their least bodies: see strains_joints()
+  std::vector<Real> load_;  ///< [N + 1] what presses a body, over its own weight, by masses or impulses
+  std::vector<std::uint8_t> strained_groups_;  ///< [N + 1] see strained_groups()
   std::vector<std::uint8_t> meets_;            ///< [N + 1] whether a body touches one that moves as well
   std::vector<std::uint8_t> colour_of_;        ///< [C]
   std::vector<Index> order_;                   ///< contacts by colour and number of points

@@ -16,29 +16,27 @@ std::uint8_t rows_of(const Rigid::Joint& joint) {
 }  // namespace
 
 template <class F>
+void JointSolver::on_island(std::size_t i, F&& f) {
+  if (i < balls_.size())
+    f(balls_[i]);
+  else
+    f(general_[i - balls_.size()]);
+}
+
+template <class F>
 void JointSolver::each_island(F&& f) {
   parallel_for(balls_.size() + general_.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto run = [&](auto& island) {
-        if (!island.sleeps()) f(island);
-      };
-      if (i < balls_.size())
-        run(balls_[i]);
-      else
-        run(general_[i - balls_.size()]);
-    }
+    for (std::size_t i = begin; i < end; ++i)
+      on_island(i, [&](auto& island) {
+        if (!island.sleeps()) f(island, i);
+      });
   });
 }
 
 template <class F>
 void JointSolver::each_reached(F&& f) {
-  for (std::size_t i = 0; i < reached_.size(); ++i) {
-    if (!reached_[i]) continue;
-    if (i < balls_.size())
-      f(balls_[i]);
-    else
-      f(general_[i - balls_.size()]);
-  }
+  for (std::size_t i = 0; i < reached_.size(); ++i)
+    if (reached_[i]) on_island(i, f);
 }
 
 template <class RootOf>
@@ -119,12 +117,8 @@ void JointSolver::start(const JointScene& scene, SolverBodies& bodies) {
     find_islands(scene);
   }
   parallel_for(balls_.size() + general_.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      if (i < balls_.size())
-        balls_[i].start(scene, bodies);
-      else
-        general_[i - balls_.size()].start(scene, bodies);
-    }
+    for (std::size_t i = begin; i < end; ++i)
+      on_island(i, [&](auto& island) { island.start(scene, bodies); });
   });
   const auto is_awake = [](const auto& island) { return !island.sleeps(); };
   any_awake_ = std::any_of(balls_.begin(), balls_.end(), is_awake) ||
@@ -132,16 +126,16 @@ void JointSolver::start(const JointScene& scene, SolverBodies& bodies) {
 }
 
 void JointSolver::begin(const JointScene& scene, SolverBodies& bodies, bool contacts) {
-  each_island([&](auto& island) { island.begin(scene, bodies, contacts); });
+  each_island([&](auto& island, std::size_t) { island.begin(scene, bodies, contacts); });
 }
 void JointSolver::solve(const JointScene& scene, SolverBodies& bodies) {
-  each_island([&](auto& island) { island.solve(scene, bodies); });
+  each_island([&](auto& island, std::size_t) { island.solve(scene, bodies); });
 }
 void JointSolver::update(const JointScene& scene, SolverBodies& bodies) {
-  each_island([&](auto& island) { island.update(scene, bodies); });
+  each_island([&](auto& island, std::size_t) { island.update(scene, bodies); });
 }
 void JointSolver::relax(const JointScene& scene, SolverBodies& bodies, bool all) {
-  each_island([&](auto& island) {
+  each_island([&](auto& island, std::size_t) {
     if (all || island.has_bounds() || island.may_conflict()) island.relax(scene, bodies);
   });
 }
@@ -151,20 +145,21 @@ bool JointSolver::changed_inertia() const {
          std::any_of(general_.begin(), general_.end(), changed);
 }
 void JointSolver::collect() {
-  each_island([](auto& island) { island.collect(); });
+  each_island([](auto& island, std::size_t) { island.collect(); });
+}
+
+void JointSolver::mark_strained(std::span<const std::uint8_t> groups) {
+  strained_.assign(balls_.size() + general_.size(), 0);
+  for (std::size_t i = 0; i < strained_.size(); ++i)
+    on_island(i, [&](const auto& island) {
+      const Index body = island.a_body();
+      strained_[i] = body >= 0 && groups[std::size_t(groups_.of[std::size_t(body)])];
+    });
 }
 
 void JointSolver::keep_strained(const JointScene& scene, SolverBodies& bodies) {
-  parallel_for(strained_.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto run = [&](auto& island) {
-        if (strained_[i] && !island.sleeps()) island.relax(scene, bodies);
-      };
-      if (i < balls_.size())
-        run(balls_[i]);
-      else
-        run(general_[i - balls_.size()]);
-    }
+  each_island([&](auto& island, std::size_t i) {
+    if (strained_[i]) island.relax(scene, bodies);
   });
 }
 
@@ -173,18 +168,10 @@ void JointSolver::begin_blow() {
 }
 void JointSolver::absorb(const JointScene& scene, SolverBodies& bodies, Real least, std::span<Real> moved) {
   // Of no body do two islands ask: what moves is in one.
-  parallel_for(reached_.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto run = [&](auto& island) {
-        if (island.sleeps() || !(reached_[i] || island.is_reached(moved))) return;
-        reached_[i] = 1;
-        island.absorb(scene, bodies, least, moved);
-      };
-      if (i < balls_.size())
-        run(balls_[i]);
-      else
-        run(general_[i - balls_.size()]);
-    }
+  each_island([&](auto& island, std::size_t i) {
+    if (!reached_[i] && !island.is_reached(moved)) return;
+    reached_[i] = 1;
+    island.absorb(scene, bodies, least, moved);
   });
 }
 void JointSolver::go_way(Real keep, Real step) {

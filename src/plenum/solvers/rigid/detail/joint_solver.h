@@ -18,15 +18,8 @@ class JointSolver {
   /// Whether moments of inertia are, or were in the sub-step before, others than the bodies' own.
   bool changed_inertia() const;
   void collect();
-  /// Marks islands whose group, by its least body, strains(group): see ContactSolver::strains_joints().
-  template <class Strains>
-  void mark_strained(Strains&& strains) {
-    strained_.assign(balls_.size() + general_.size(), 0);
-    for (std::size_t i = 0; i < strained_.size(); ++i) {
-      const Index body = i < balls_.size() ? balls_[i].a_body() : general_[i - balls_.size()].a_body();
-      strained_[i] = body >= 0 && strains(groups_.of[std::size_t(body)]);
-    }
-  }
+  /// Marks islands of groups, by their least bodies, that are strained (ContactSolver::strained_groups).
+  void mark_strained(std::span<const std::uint8_t> groups);
   /// Takes from the bodies of these the rates that joints do not allow.
   void keep_strained(const JointScene& scene, SolverBodies& bodies);
 
@@ -54,7 +47,9 @@ class JointSolver {
 
  private:
   template <class F>
-  void each_island(F&& f);  ///< that is awake
+  void on_island(std::size_t i, F&& f);  ///< f(island)
+  template <class F>
+  void each_island(F&& f);  ///< f(island, i) of those that are awake
   void find_islands(const JointScene& scene);
   template <class F>
   void each_reached(F&& f);
