@@ -1,6 +1,8 @@
 #include "plenum/geometry/measures.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "plenum/base/parallel.h"
 
@@ -191,6 +193,18 @@ std::vector<Vec3> vertex_normals(const TriangleMesh& mesh) {
   std::vector<Vec3> area_vectors(mesh.triangles.size()), normals(mesh.x.size());
   vertex_normals(mesh.x, mesh.triangles, incident, area_vectors, normals);
   return normals;
+}
+
+std::vector<Real> least_corner_masses(std::span<const Real> mass, std::span<const Index3> triangles) {
+  std::vector<Real> around(mass.size(), 0), out(triangles.size());
+  for (const Index3& t : triangles)
+    for (const Index i : t) ++around[std::size_t(i)];
+  for (std::size_t t = 0; t < triangles.size(); ++t) {
+    Real least = std::numeric_limits<Real>::infinity();
+    for (const Index i : triangles[t]) least = std::min(least, mass[std::size_t(i)] / around[std::size_t(i)]);
+    out[t] = 3 * least;
+  }
+  return out;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -57,6 +57,10 @@ MassProperties mass_properties(std::span<const Vec3> x, std::span<const Index4> 
 std::vector<Real> lumped_masses(std::span<const Vec3> x, std::span<const Index3> triangles,
                                 double areal_density);
 
+/// Masses [T] kg that may be moved by what pushes on each triangle, three times what its lightest corner has
+/// for it if each corner's mass is divided among the triangles around it. mass [N] kg.
+std::vector<Real> least_corner_masses(std::span<const Real> mass, std::span<const Index3> triangles);
+
 /// Masses [N] kg of the vertices when each tetrahedron's mass goes in equal parts to its corners.
 /// density [kg/m^3].
 std::vector<Real> lumped_masses(std::span<const Vec3> x, std::span<const Index4> tetrahedra, double density);

@@ -103,6 +103,22 @@ void PinMotion::describe(Describer& d) {
   d("released", released, {.doc = "let go"});
 }
 
+std::vector<Index> hold_pinned(const ParticlePin& pin, const std::string& key, Index first,
+                               std::span<const Vec3> x, std::span<Real> inverse_mass,
+                               const PinnedGrid& grid) {
+  std::vector<Index> held;
+  for (const Index i : find_pinned(pin, key, x.subspan(std::size_t(first)), grid)) {
+    Real& w = inverse_mass[std::size_t(first + i)];
+    if (w != 0) held.push_back(first + i);
+    w = 0;
+  }
+  if (held.empty())
+    throw Error(Problem{.key = key,
+                        .what = "holds no particle that pins before it do not hold already",
+                        .remedy = "put it before them, hold other particles, or leave it out"});
+  return held;
+}
+
 const std::vector<Index>& require_particles(const std::vector<Index>& indices, const std::string& key,
                                             std::size_t num_particles) {
   for (std::size_t k = 0; k < indices.size(); ++k)

@@ -56,6 +56,12 @@ struct PinnedGrid {
 std::vector<Index> find_pinned(const ParticlePin& pin, const std::string& key, std::span<const Vec3> x,
                                const PinnedGrid& grid);
 
+/// Holds what a pin holds of the particles from `first` on: their inverse masses are 0 from now on. Returns
+/// the numbers, among all, of those that pins before it do not hold already; throws Error at `key` if there
+/// are none, and as find_pinned() does.
+std::vector<Index> hold_pinned(const ParticlePin& pin, const std::string& key, Index first,
+                               std::span<const Vec3> x, std::span<Real> inverse_mass, const PinnedGrid& grid);
+
 /// Numbers of a part's own N particles as they are; Error that names the first that is not one.
 const std::vector<Index>& require_particles(const std::vector<Index>& indices, const std::string& key,
                                             std::size_t num_particles);

@@ -15,20 +15,11 @@ void PbdBuilder::pin(std::size_t p) {
   const std::string key = fmt::format("{}.pins[{}]", key_, p);
   const PinnedGrid grid =
       part_.type == Type::cloth ? PinnedGrid{Index(part_.cells_x), Index(part_.cells_z)} : PinnedGrid{};
-  bool any = false;
-  for (const Index i : find_pinned(pin, key, std::span(s_.particles.x).subspan(std::size_t(base_)), grid)) {
-    const Index particle = base_ + i;
-    if (s_.particles.inverse_mass[std::size_t(particle)] == 0) continue;  // by an earlier pin
-    any = true;
-    m_.pinned.push_back(particle);
+  for (const Index i : hold_pinned(pin, key, base_, s_.particles.x, s_.particles.inverse_mass, grid)) {
+    m_.pinned.push_back(i);
     m_.pin_group.push_back(Index(pin.group));
-    m_.pin_position.push_back(s_.particles.x[std::size_t(particle)]);
-    s_.particles.inverse_mass[std::size_t(particle)] = 0;
+    m_.pin_position.push_back(s_.particles.x[std::size_t(i)]);
   }
-  if (!any)
-    throw Error(Problem{.key = key,
-                        .what = "holds no particle that pins before it do not hold already",
-                        .remedy = "put it before them, hold other particles, or leave it out"});
 }
 
 /// One tether to the nearest pin of each group that hangs together, at most of the four nearest groups.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numbers>
 
+#include "plenum/geometry/measures.h"
 #include "plenum/solvers/springs/detail/require.h"
 #include "plenum/solvers/springs/springs.h"
 
@@ -112,17 +113,7 @@ void Springs::update(Model& model) {
   for (std::size_t e = 0; e < edges; ++e)
     if (model.stiffness[e] > 0) time = std::min(time, double(model.damping[e]) / double(model.stiffness[e]));
   model.damping_time = std::isfinite(time) ? static_cast<Real>(time) : 0;
-  // Each corner's mass, divided among the triangles around it.
-  std::vector<Real> around(n, 0);
-  for (const Index3& t : model.triangles)
-    for (const Index i : t) ++around[std::size_t(i)];
-  model.air_mass.resize(model.triangles.size());
-  for (std::size_t t = 0; t < model.air_mass.size(); ++t) {
-    Real least = std::numeric_limits<Real>::infinity();
-    for (const Index i : model.triangles[t])
-      least = std::min(least, model.mass[std::size_t(i)] / around[std::size_t(i)]);
-    model.air_mass[t] = 3 * least;
-  }
+  model.air_mass = least_corner_masses(model.mass, model.triangles);
   double length = 0;
   std::size_t counted = 0;
   for (std::size_t e = 0; e < edges; ++e)
