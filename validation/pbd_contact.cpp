@@ -21,7 +21,7 @@ class Touching {
   /// Six hundred substeps a second, looked at `fps` times.
   Touching(const std::vector<PbdPart>& parts, const std::vector<Obstacle::Part>& solids, Real thickness,
            int fps = 60)
-      : world_({.fps = double(fps)}), fps_(fps) {
+      : world_({.fps = Real(fps)}), fps_(fps) {
     if (!solids.empty()) {
       Obstacle::Model model;
       Obstacle::State state;

@@ -317,6 +317,25 @@ TEST(PbdBodies, StayFinite) {
     }
 }
 
+TEST(PbdBodies, OfAnotherSceneAreRefused) {
+  Heaped scene(body_heap());
+  for (int k = 0; k < 60; ++k) scene.step();
+  ASSERT_FALSE(scene.state.touching.empty());
+  EXPECT_NO_THROW(Pbd::check(scene.model, scene.state));
+  const auto is_refused = [&](auto&& spoil) {
+    Pbd::State state = scene.state;
+    spoil(state);
+    EXPECT_THROW(Pbd::check(scene.model, state), Error);
+  };
+  is_refused([](Pbd::State& s) { s.frames.resize(s.frames.size() + 1); });
+  is_refused([](Pbd::State& s) { s.frames.w.pop_back(); });
+  is_refused([](Pbd::State& s) { s.frames.q[1].setZero(); });
+  is_refused([](Pbd::State& s) { s.particles.x.pop_back(); });
+  is_refused([](Pbd::State& s) { s.touch_normal.pop_back(); });
+  is_refused([](Pbd::State& s) { s.touching[0][0] = 1000; });
+  is_refused([](Pbd::State& s) { s.touching[0] = Index2(1, 1); });
+}
+
 std::string refusal(const PbdSpec& spec) {
   try {
     Heaped scene(spec);

@@ -87,7 +87,7 @@ void PbdBodies::predict(const Pbd::Model& model, const Pbd::Params& params, cons
   for (Body& body : bodies_) {
     body.x0 = body.x, body.q0 = body.q;
     if (body.inverse_mass == 0) {
-      // Along its way to the last bit, so that errors do not add up.
+      // end_step() puts it where it is led, so that rounding does not add up.
       body.x += double(h) * body.v;
       if (!body.w.isZero(0)) body.q = turned<double>(body.q, D3(double(h) * body.w));
     } else {

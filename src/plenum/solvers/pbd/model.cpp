@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "plenum/geometry/adjacency.h"
+#include "plenum/geometry/measures.h"
 #include "plenum/solvers/pbd/detail/builder.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -85,6 +86,29 @@ void Pbd::check(const Spec& spec, const Params& params) {
                         .value = fmt::format("{}", params.static_friction),
                         .allowed = fmt::format("{} or more, or -1", params.friction),
                         .remedy = "leave it out where rest bears no more than sliding"});
+}
+
+void Pbd::check(const Model& model, const State& state) {
+  const auto require = PbdBuilder::require;
+  const std::size_t n = model.mass.size(), bodies = model.bodies.size();
+  const Particles& p = state.particles;
+  require(p.x.size() == n && p.v.size() == n && p.inverse_mass.size() == n, "position",
+          "and the other arrays of particles must hold one item for each");
+  const Frames& f = state.frames;
+  require(f.x.size() == bodies && f.q.size() == bodies && f.v.size() == bodies && f.w.size() == bodies &&
+              f.inverse_mass.size() == bodies && f.inverse_inertia.size() == bodies,
+          "body_position", "and the other arrays of bodies must hold one item for each");
+  for (const Vec4& q : f.q)
+    require(std::abs(q.norm() - 1) < Real(1e-3), "body_rotation", "must hold unit quaternions");
+  require(state.touching.size() == state.touch_normal.size(), "body_touching",
+          "and body_touch_normal must have one length");
+  // Guests, which are numbered after the bodies, may be others now; what is not found is forgotten.
+  for (std::size_t k = 0; k < state.touching.size(); ++k) {
+    const Index2& pair = state.touching[k];
+    require(pair[0] >= 0 && pair[0] < pair[1] && std::size_t(pair[0]) < bodies &&
+                (k == 0 || is_before(state.touching[k - 1], pair)),
+            "body_touching", "must be pairs of a body and what comes after it, in order");
+  }
 }
 
 std::optional<Problem> Pbd::moves_nothing(const Model& model, std::string_view path) {
@@ -195,22 +219,9 @@ void Pbd::update(Model& model) {
             "must hold particles and bodies by no negative length or compliance");
   for (const Pbd::Alignment& a : model.alignments)
     require(a.a >= 0 && std::max(a.a, a.b) < Index(model.bodies.size()), "alignments", "must be of bodies");
-  const auto sort = [](std::vector<Index2>& pairs) {
-    std::sort(pairs.begin(), pairs.end(),
-              [](const Index2& a, const Index2& b) { return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1]; });
-  };
-  sort(model.apart), sort(model.bodies_apart);
-  // The air gives each triangle the mass that its lightest corner has for it, three times.
-  std::vector<Real> around(n, 0);
-  for (const Index3& t : model.triangles)
-    for (const Index i : t) ++around[std::size_t(i)];
-  model.air_mass.resize(model.triangles.size());
-  for (std::size_t t = 0; t < model.air_mass.size(); ++t) {
-    Real least = std::numeric_limits<Real>::infinity();
-    for (const Index i : model.triangles[t])
-      least = std::min(least, model.mass[std::size_t(i)] / around[std::size_t(i)]);
-    model.air_mass[t] = 3 * least;
-  }
+  std::sort(model.apart.begin(), model.apart.end(), is_before);
+  std::sort(model.bodies_apart.begin(), model.bodies_apart.end(), is_before);
+  model.air_mass = least_corner_masses(model.mass, model.triangles);
   find_surface(model);
   ++model.revision;
 }

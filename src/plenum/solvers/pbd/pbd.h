@@ -217,6 +217,8 @@ struct Pbd {
   static void update(Model& model);
   /// Throws Error if params move pins of a group that none is of.
   static void check(const Spec& spec, const Params& params);
+  /// Throws Error if arrays of the state do not fit together, as those of a checkpoint of another scene.
+  static void check(const Model& model, const State& state);
   static std::optional<Problem> moves_nothing(const Model& model, std::string_view path);
 
   static Real max_dt(const Model& model, const State& state, const Params& params);

@@ -31,7 +31,6 @@ class PbdBodies {
   using Qd = Quaternion<double>;
   using Anchor = Pbd::Anchor;
 
-  bool empty() const { return bodies_.empty(); }
   const std::vector<BodyImpulse>& pushes() const { return pushes_; }
 
   /// At the start of a step of dt [s].
