@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "rigid/joints.h"
 #include "rigid/scene_laws.h"
 
 namespace plenum { namespace {
@@ -50,6 +51,28 @@ TEST(RigidRolling, WheelsAndCoinsKeepTheirSpeed) {
 }
 
 // Where all is known of a small body's friction but for rounding, no speed is made of that.
+// One end in a shoulder, the other rolls on the floor about it: by symmetry at a constant rate.
+TEST(RigidRolling, ALimbAboutItsShoulderKeepsItsSpeed) {
+  const double radius = 0.05, half = 0.25, lean = 0.6;  // [m], [m] of the line between its ends' middles, rad
+  const Vector3<double> along(std::cos(lean), std::sin(lean), 0), hand(0, radius, 0),
+      shoulder = hand + 2 * half * along;
+  for (const double spin : {0.2, 1.0}) {
+    BodySpec limb;
+    limb.shapes[0].shape = Form::capsule;
+    limb.shapes[0].radius = Real(radius), limb.shapes[0].half_height = Real(half);
+    limb.position = (hand + half * along).cast<Real>();
+    limb.orientation =
+        Quaternion<double>::FromTwoVectors(Vector3<double>::UnitY(), along).coeffs().cast<Real>();
+    RigidScene scene({.bodies = {validation::floor_box(), limb},
+                      .joints = {test::joint(rigid::JointType::ball, "", "1", shoulder.cast<Real>())}});
+    // About the line from where it touches to the shoulder.
+    scene.state.frames.w[1] = (spin * shoulder.normalized()).cast<Real>();
+    scene.state.frames.v[1] = scene.state.frames.w[1].cross(Vec3((hand + half * along).cast<Real>()));
+    for (int k = 0; k < 1200; ++k) scene.step();
+    EXPECT_NEAR(scene.state.frames.w[1].norm(), spin, 0.02 * spin);
+  }
+}
+
 TEST(RigidOverlap, OfSmallBodiesDeepInLargeOnesIsNoExplosion) {
   for (const rigid::Motion motion : {rigid::Motion::dynamic, rigid::Motion::fixed})
     for (const double ratio : {20.0, 50.0, 200.0, 1000.0})

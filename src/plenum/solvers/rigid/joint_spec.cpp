@@ -116,6 +116,11 @@ void JointSpec::describe(Describer& d) {
     d("turn_y", turn_y, {.doc = "second; must stay within 80 degrees unless all three are free"});
     d("turn_z", turn_z, {.doc = "third"});
   }
+  const bool turns = type == JointType::ball || type == JointType::hinge || type == JointType::universal ||
+                     type == JointType::six_axes;
+  if (d.when("type", "ball, hinge, universal or six_axes", turns))
+    d("turn_damping", turn_damping,
+      {.unit = "N m s/rad", .min = 0, .max = 1e12, .doc = "against all turning of its bodies to each other"});
   d("collide", collide, {.doc = "whether its two bodies touch each other"});
   d("break_force", break_force,
     {.unit = "N", .min = 0, .max = 1e12, .doc = "beyond which it breaks; 0: never"});

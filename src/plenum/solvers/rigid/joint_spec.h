@@ -45,6 +45,7 @@ struct JointSpec {
   AxisSpec motion = {};
   AxisSpec x = {}, y = {}, z = {}, turn_x = {}, turn_y = {}, turn_z = {};
   Real cone = 180, twist = 180;
+  Real turn_damping = 0;
   Real length = 0;
   Real stiffness = 0, damping = 0;
   Vec3 target = Vec3::Zero();

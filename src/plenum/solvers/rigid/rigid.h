@@ -63,6 +63,7 @@ struct Rigid {
     Index a, b;       ///< bodies; -1: the world
     Pose in_a, in_b;  ///< its frame in the bodies' principal frames, or the world
     std::array<JointAxis, 6> axes;
+    Real turn_damping;               ///< [N m s/rad] against the bodies' turning to each other
     Real break_force, break_torque;  ///< [N], [N m]; 0: never
   };
   struct Model {

@@ -233,6 +233,7 @@ void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& st
       case JointType::fixed:
         break;
     }
+    joint.turn_damping = s.turn_damping;
     joint.break_force = s.break_force, joint.break_torque = s.break_torque;
     model.joints.push_back(joint);
     if (!s.collide && joint.a >= 0 && joint.b >= 0)

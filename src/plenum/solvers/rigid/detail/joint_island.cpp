@@ -213,6 +213,7 @@ void JointIsland<D>::start(const JointScene& scene, SolverBodies& bodies) {
     joint.most = gap_part * (arm(of.a, of.in_a) + arm(of.b, of.in_b)) + gap_speed * scene.h;
     joint.pull = last.pull[k].template cast<double>();
     for (int r = joint.winds; r < 6; ++r) joint.turn[r - 4] = double(last.turn[k][r - 4]);
+    joint.turn_damping = double(of.turn_damping);
     for (std::size_t r = 0; r < 6; ++r) {
       const JointAxis& axis = scene.model.joints[k].axes[r];
       joint.status[r] = static_cast<RowStatus>(last.status[k][Eigen::Index(r)]);

@@ -150,7 +150,8 @@ class JointIsland {
     double turn[2] = {};  ///< [rad] what rows 4 and 5 are to be near, of those that wind
     bool has_bounds = false;
     bool is_mouse = false, is_span = false, slides = false;
-    double size = 0;  ///< [m] reach of the smaller of its bodies
+    double size = 0;          ///< [m] reach of the smaller of its bodies
+    double turn_damping = 0;  ///< [N m s/rad]
     bool has_springs = false, is_spring[6] = {};
     bool is_locked = false;  ///< a body of it has locked axes
   };
@@ -172,6 +173,7 @@ class JointIsland {
   void take_inertia(Body& body, SolverBodies& bodies);
   void give_inertia(SolverBodies& bodies) const;
   void damp(double h);
+  void damp_turning(Joint& joint, double h);
   void limit(double h);
   void keep();
   void bound_work(double part_of_energy);

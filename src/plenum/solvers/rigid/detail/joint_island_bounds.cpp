@@ -80,13 +80,26 @@ void JointIsland<D>::give_inertia(SolverBodies& bodies) const {
   }
 }
 
-/// Takes relative turning from bodies whose joints pull so hard that a sub-step is long for the vibration.
-/// Impulses are equal and opposite, and at most halve what they act on.
+/// What the joint's own damping takes of its bodies' turning to each other, by backward Euler: the couple p
+/// [N m s] after which p = -h c w for the rate w that is left.
+template <int D>
+void JointIsland<D>::damp_turning(Joint& joint, double h) {
+  Body &a = bodies_[std::size_t(joint.a)], &b = bodies_[std::size_t(joint.b)];
+  Eigen::Matrix3d response = a.inverse_inertia + b.inverse_inertia;
+  response.diagonal().array() += 1 / (h * joint.turn_damping);
+  const D3 couple = inverse_of<3>(response) * (a.w - b.w);
+  a.w -= a.inverse_inertia * couple, b.w += b.inverse_inertia * couple;
+  joint.torque += couple;
+}
+
+/// Takes relative turning from bodies whose joints damp it, or pull so hard that a sub-step is long for the
+/// vibration: of this, impulses are equal and opposite, and at most halve what they act on.
 template <int D>
 void JointIsland<D>::damp(double h) {
-  for (const Joint& j : joints_) {
+  for (Joint& j : joints_) {
     Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
     if (a.w == b.w) continue;
+    if (j.turn_damping > 0) damp_turning(j, h);
     const double stiffness = std::max(a.stiffness, b.stiffness);
     double part = damping_rate * (stiffness - damping_from);
     if (stiffness > turn_stiffness) part = std::max(part, h * (b.w - a.w).norm() - turn_damped);
@@ -244,6 +257,7 @@ void JointIsland<D>::bound_energy(double before) {
 template void JointIsland<3>::find_stiffness(double);
 template void JointIsland<3>::take_inertia(Body&, SolverBodies&);
 template void JointIsland<3>::give_inertia(SolverBodies&) const;
+template void JointIsland<3>::damp_turning(Joint&, double);
 template void JointIsland<3>::damp(double);
 template void JointIsland<3>::limit(double);
 template double JointIsland<3>::kinetic_energy() const;
@@ -255,6 +269,7 @@ template void JointIsland<3>::bound_energy(double);
 template void JointIsland<6>::find_stiffness(double);
 template void JointIsland<6>::take_inertia(Body&, SolverBodies&);
 template void JointIsland<6>::give_inertia(SolverBodies&) const;
+template void JointIsland<6>::damp_turning(Joint&, double);
 template void JointIsland<6>::damp(double);
 template void JointIsland<6>::limit(double);
 template double JointIsland<6>::kinetic_energy() const;

@@ -66,6 +66,19 @@ void add_joint(const JointScene& scene, Index k, double h, VelocityProblem& prob
     }
     problem.rows.push_back(row);
   }
+  if (!(joint.turn_damping > 0)) return;
+  for (int c = 0; c < 3; ++c) {
+    VelocityRow row{.a = joint.a < 0 ? world : joint.a,
+                    .b = joint.b < 0 ? world : joint.b,
+                    .n = D3::Zero(),
+                    .on_a = D3::Unit(c),
+                    .on_b = D3::Unit(c),
+                    .lower = -infinity,
+                    .upper = infinity};
+    row.joint = k, row.freedom = 3 + c;
+    row.softness = 1 / (h * double(joint.turn_damping));
+    problem.rows.push_back(row);
+  }
 }
 
 }  // namespace
