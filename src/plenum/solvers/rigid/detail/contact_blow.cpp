@@ -79,8 +79,8 @@ void ContactSolver::absorb(SolverBodies& bodies, bool first, const JointScene& s
     if (std::max(changed, gain) <= through * through * largest) break;
     const Real k = Real(keep);
     each_reached([&](std::size_t b) { turn_way(b, k); });
-    // Not so far that a point would pull.
-    double step = gain > 0 ? -slope / bend : 0;
+    // Not so far that a point would pull, nor a joint's bound.
+    double step = std::min(gain > 0 ? -slope / bend : 0, joints.turn_way(double(k)));
     for (const std::uint32_t b : reached_) step = std::min(step, double(rubs_[b].limit));
     // A direction in which a point would pull at once is left: kept, it would grow from round to round, and
     // its rounding with it.
@@ -91,7 +91,7 @@ void ContactSolver::absorb(SolverBodies& bodies, bool first, const JointScene& s
       before_[i] = bodies.velocity[i] = moved_along(bodies.velocity[i], s, way_[i]);
     }
     each_reached([&](std::size_t b) { go_way(b, s); });
-    joints.go_way(k, s);
+    joints.go_way(double(s));
   }
   // What friction's bound and rounding leave undone must not give energy: then all is left to the passes.
   const auto restore = [&](const AlignedVector<BodyVelocity>& from) {

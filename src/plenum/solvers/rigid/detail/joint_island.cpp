@@ -54,6 +54,11 @@ bool has_drive(const JointAxis& axis) {
 double limit_after(double limit, bool is_lower, double value, double most) {
   return is_lower ? std::min(limit, value + most) : std::max(limit, value - most);
 }
+/// Whether a limit or a lock is passed; a way that is free up to a limit is no error.
+bool is_error(RowStatus status, const JointAxis& axis, double value) {
+  return status == RowStatus::held || (status == RowStatus::at_lower && value < double(axis.lower)) ||
+         (status == RowStatus::at_upper && value > double(axis.upper));
+}
 /// [N s] or [N m s] that the drive gives in h [s] where a limit leads the value to `end`, at this rate.
 double drive_at(const JointAxis& axis, double end, double rate, double h) {
   const double most = h * double(axis.strength);
@@ -194,7 +199,10 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
   const auto is_led = [](const Body& b) { return !b.moves && !b.fixed; };
   may_conflict_ = std::any_of(joints_.begin(), joints_.end(), is_locked) &&
                   std::any_of(bodies_.begin(), bodies_.end(), is_led);
-  has_loops_ = n > std::count_if(bodies_.begin(), bodies_.end(), [](const Body& b) { return b.moves; });
+  const auto num_moving =
+      std::count_if(bodies_.begin(), bodies_.end(), [](const Body& b) { return b.moves; });
+  const bool is_held = num_moving < std::ptrdiff_t(bodies_.size());
+  has_loops_ = n > num_moving - (is_held ? 0 : 1);
   if constexpr (general) full_ = joints_;
 }
 
@@ -226,6 +234,7 @@ void JointIsland<D>::start(const JointScene& scene, SolverBodies& bodies) {
     }
   }
   for (Body& body : bodies_) body.is_heavier = false;
+  borrowed_ = 0;
   update(scene, bodies);
 }
 
@@ -528,7 +537,7 @@ void JointIsland<D>::solve_rows(const JointScene& scene, bool springs) {
         }
         for (int r = 0; r < 6; ++r) {
           const JointAxis& axis = of.axes[std::size_t(r)];
-          double wrong = 0;
+          double wrong = 0, closing = 0;
           switch (j.status[r]) {
             case RowStatus::held:
             case RowStatus::at_lower:
@@ -543,6 +552,7 @@ void JointIsland<D>::solve_rows(const JointScene& scene, bool springs) {
                 else
                   end = limit_after(double(axis.upper), false, j.value[r], most);
                 wrong = (value_[k][r] - end) / h;
+                closing = is_error(j.status[r], axis, j.value[r]) ? j.value[r] - end : 0;
               } else {
                 wrong = rate_[k][r];
               }
@@ -560,6 +570,7 @@ void JointIsland<D>::solve_rows(const JointScene& scene, bool springs) {
               break;
           }
           change_[k][r] = -wrong;
+          if (with_bias) joints_[k].closing[r] = closing;
         }
       }
     }
@@ -589,8 +600,9 @@ void JointIsland<D>::solve_rows(const JointScene& scene, bool springs) {
 template <int D>
 void JointIsland<D>::project(const JointScene& scene, bool springs) {
   const double before = is_heavier_ ? kinetic_energy() : 0;
+  const Common common = is_heavier_ ? motion_in_common() : Common{};
   solve_rows<false>(scene, springs);
-  if (is_heavier_) slow_down(before);
+  if (is_heavier_) slow_down(common, before);
 }
 
 template <int D>
@@ -681,6 +693,7 @@ void JointIsland<D>::change_one() {
 /// Takes over what revise() found; impulses that no longer act are taken back.
 template <int D>
 void JointIsland<D>::adopt(const JointScene& scene) {
+  has_changed_ = true;
   for (std::size_t k = 0; k < joints_.size(); ++k) {
     Joint& j = joints_[k];
     if (!j.has_bounds) continue;
@@ -709,8 +722,10 @@ template <int D>
 void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   const double h = scene.h, fast = fast_turn * fast_turn;
   load(bodies);
-  const bool may_work = is_heavier_ || has_drives_;
+  const bool may_work = general || is_heavier_ || has_loops_;
+  has_changed_ = false;
   const double before = may_work ? kinetic_energy() : 0;
+  const Common common = may_work ? motion_in_common() : Common{};
   if (may_work)
     for (std::size_t k = 0; k < joints_.size(); ++k)
       before_[k] = rate(general ? full_[k] : joints_[k]), given_[k] = joints_[k].impulse;
@@ -731,9 +746,12 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   if (more > 0) limit(h);
   // What has not been projected still holds rates that the joints take away.
   bound_work(far ? work_most : 1 + work_most);
-  // Bodies that turn faster than a sub-step can follow are where joints would do work of their own, and rows
-  // that no round has found right.
-  if (is_heavier_ || has_drives_) bound_energy(before);
+  // Joints would do work of their own where bodies turn faster than a sub-step can follow, where rods stand
+  // normal to what slides, ropes become taut and limits are met: an error that is closed over a small lever
+  // is a large speed. What hangs in a tree and turns slowly keeps its energy by itself.
+  const bool is_rough =
+      is_heavier_ || has_drives_ || has_loops_ || has_changed_ || turns_far || rods > span_faster;
+  if (may_work && is_rough) bound_energy(common, before, h);
   if constexpr (general)
     for (std::size_t k = 0; k < joints_.size(); ++k) {
       Joint& j = joints_[k];
@@ -745,6 +763,7 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
 }
 template <int D>
 void JointIsland<D>::relax(const JointScene& scene, SolverBodies& bodies) {
+  borrowed_ = 0;
   load(bodies);
   project(scene, false);
   save(bodies);

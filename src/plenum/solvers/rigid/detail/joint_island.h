@@ -86,8 +86,11 @@ class JointIsland {
   /// what thereby changes by more than `least` [m/s] anywhere. A blow's impulses are no load of the next
   /// sub-step.
   void absorb(const JointScene& scene, SolverBodies& bodies, Real least, std::span<Real> moved);
-  /// The search along what the last round has changed plus `keep` times the last direction, by `step` of it.
-  void go_way(Real keep, Real step);
+  /// The search's next direction: what the last round has changed plus `keep` times the last one. Returns how
+  /// far it may go at most: limits and ropes only push, or only pull, and what was given beyond would be
+  /// taken back at once.
+  double turn_way(double keep);
+  void go_way(double step);
   void forget_blow();
   /// Marks the bodies that move.
   void mark(std::span<std::uint8_t> out) const;
@@ -136,6 +139,7 @@ class JointIsland {
     D3 arm_a, arm_b;                  ///< [m] to the joint
     D3 gap;                           ///< [m] of balls
     double value[6] = {};             ///< of others, where the bodies are
+    double closing[6] = {};           ///< of their errors, what this sub-step takes back
     double most = 0;                  ///< [m] of an error that a sub-step closes
     double closes = 1;                ///< part of it that a sub-step closes
     D3 pull;                          ///< [N s] on b in the last sub-step
@@ -177,8 +181,14 @@ class JointIsland {
   void limit(double h);
   void keep();
   void bound_work(double part_of_energy);
-  void slow_down(double most, double more = 0);
-  void bound_energy(double before);
+  struct Common {
+    D3 centre = D3::Zero(), v = D3::Zero(), w = D3::Zero();
+    double energy = 0;
+  };
+  Common motion_in_common() const;
+  void slow_down(const Common& common, double most, double more = 0);
+  double energy_of_closing(double h) const;
+  void bound_energy(const Common& common, double before, double h);
   double kinetic_energy() const;
   double work_of_springs();
   // In joint_island_blow.cpp: the public ones of blows. The rest in joint_island.cpp.
@@ -217,10 +227,12 @@ class JointIsland {
   bool is_heavier_ = false, was_heavier_ = false;  ///< a body, by find_stiffness(), and in the last sub-step
   bool may_conflict_ = false;
   bool sleeps_ = false;
-  bool has_blow_ = false;    ///< whether absorb() has been here since collect()
-  bool has_spans_ = false;   ///< rods or ropes
-  bool has_pushed_ = false;  ///< push_drives(), in this sub-step
-  bool has_loops_ = false;   ///< perhaps through the world
+  bool has_blow_ = false;     ///< whether absorb() has been here since collect()
+  bool has_spans_ = false;    ///< rods or ropes
+  bool has_pushed_ = false;   ///< push_drives(), in this sub-step
+  bool has_changed_ = false;  ///< a row, in this solve()
+  double borrowed_ = 0;       ///< [J] of bound_energy(), to close gaps
+  bool has_loops_ = false;    ///< perhaps through the world
 };
 
 extern template class JointIsland<3>;

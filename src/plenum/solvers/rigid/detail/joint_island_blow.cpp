@@ -5,6 +5,7 @@
 // between two results; the search for the least energy goes along such directions only, and their impulses go
 // along with it.
 #include <algorithm>
+#include <limits>
 
 #include "plenum/solvers/rigid/detail/joint_island.h"
 
@@ -44,11 +45,23 @@ void JointIsland<D>::absorb(const JointScene& scene, SolverBodies& bodies, Real 
 }
 
 template <int D>
-void JointIsland<D>::go_way(Real keep, Real step) {
+double JointIsland<D>::turn_way(double keep) {
+  double most = std::numeric_limits<double>::max();
   for (Joint& j : joints_) {
-    j.blow_way = j.blow_change + double(keep) * j.blow_way;
-    j.blow += double(step) * j.blow_way;
+    j.blow_way = j.blow_change + keep * j.blow_way;
+    for (int r = 0; r < D; ++r) {
+      const double sign = j.status[r] == RowStatus::at_lower   ? 1
+                          : j.status[r] == RowStatus::at_upper ? -1
+                                                               : 0;
+      if (sign * j.blow_way[r] < 0) most = std::min(most, std::max(0.0, -j.blow[r] / j.blow_way[r]));
+    }
   }
+  return most;
+}
+
+template <int D>
+void JointIsland<D>::go_way(double step) {
+  for (Joint& j : joints_) j.blow += step * j.blow_way;
 }
 
 template <int D>
@@ -67,8 +80,10 @@ template bool JointIsland<3>::is_reached(std::span<const Real>) const;
 template bool JointIsland<6>::is_reached(std::span<const Real>) const;
 template void JointIsland<3>::absorb(const JointScene&, SolverBodies&, Real, std::span<Real>);
 template void JointIsland<6>::absorb(const JointScene&, SolverBodies&, Real, std::span<Real>);
-template void JointIsland<3>::go_way(Real, Real);
-template void JointIsland<6>::go_way(Real, Real);
+template double JointIsland<3>::turn_way(double);
+template double JointIsland<6>::turn_way(double);
+template void JointIsland<3>::go_way(double);
+template void JointIsland<6>::go_way(double);
 template void JointIsland<3>::forget_blow();
 template void JointIsland<6>::forget_blow();
 template void JointIsland<3>::mark(std::span<std::uint8_t>) const;

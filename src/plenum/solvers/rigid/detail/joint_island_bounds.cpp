@@ -197,41 +197,79 @@ void JointIsland<D>::bound_work(double part_of_energy) {
   for (Joint& joint : joints_) joint.impulse = joint.kept + part * (joint.impulse - joint.kept);
 }
 
-/// Slows the bodies, about what they have in common if they are free, to this energy if they have more;
-/// `more` comes on top, and falls with their speed as the work of an impulse does.
+/// Slows the bodies to this energy if they have more, about what free ones had in `common` before, which
+/// joints do not change: impulses of wild size, a gap apart, would. `more` comes on top, and falls with their
+/// speed as the work of an impulse does.
 template <int D>
-void JointIsland<D>::slow_down(double most, double more) {
-  const double now = kinetic_energy();
-  if (!(now > most + more)) return;
-  bool held = false;
-  double mass = 0;
-  D3 momentum = D3::Zero();
-  for (const Body& body : bodies_) {
-    held |= !body.moves || body.locks != 0;
-    if (!body.moves) continue;
-    mass += 1 / body.inverse_mass;
-    momentum += body.v / body.inverse_mass;
-  }
-  const D3 mean = held ? D3(D3::Zero()) : D3(momentum / mass);
-  const double common = mass * mean.squaredNorm() / 2;
-  // part^2 (now - common) = most - common + part more
-  const double rest = now - common;
-  if (!(rest > 0)) return;
-  const double half = more / (2 * rest);
-  const double part = half + std::sqrt(half * half + std::max(most - common, 0.0) / rest);
-  if (!(part < 1)) return;
+void JointIsland<D>::slow_down(const Common& common, double most, double more) {
+  if (!(kinetic_energy() > most + more)) return;
+  const Common now = motion_in_common();
+  const double rest = kinetic_energy() - now.energy;
+  // part^2 rest = most - common + part more
+  const double half = rest > 0 ? more / (2 * rest) : 0;
+  const double part =
+      rest > 0 ? half + std::sqrt(half * half + std::max(most - common.energy, 0.0) / rest) : 0;
+  const double kept = std::min(part, 1.0);
   for (Body& body : bodies_) {
     if (!body.moves) continue;
-    body.v = mean + part * (body.v - mean), body.w *= part;
+    const D3 r = body.pose.x - now.centre;
+    body.v = common.v + common.w.cross(r) + kept * (body.v - now.v - now.w.cross(r));
+    body.w = common.w + kept * (body.w - now.w);
   }
 }
 
-/// Leaves the bodies no more energy than this and what drives, and bodies that are led, have given since
-/// before_: an impulse's work is that along the mean of the rates before and after it, at most strength times
-/// way. Locked rows and limits give none. Cf. passivity control by the energy observed at a port (Hannaford &
-/// Ryu 2002, "Time-domain passivity control of haptic interfaces").
+/// The motion as one rigid body that has the momentum and angular momentum of free bodies: what they do
+/// besides has neither, and its energy adds to that. Of bodies that are held none.
 template <int D>
-void JointIsland<D>::bound_energy(double before) {
+auto JointIsland<D>::motion_in_common() const -> Common {
+  Common out;
+  double mass = 0;
+  D3 momentum = D3::Zero(), spin = D3::Zero();
+  for (const Body& body : bodies_) {
+    if (!body.moves || body.locks != 0) return {};
+    const double m = 1 / body.inverse_mass;
+    mass += m, momentum += m * body.v, out.centre += m * body.pose.x;
+  }
+  out.centre /= mass, out.v = momentum / mass;
+  Eigen::Matrix3d inertia = Eigen::Matrix3d::Zero();
+  for (const Body& body : bodies_) {
+    const double m = 1 / body.inverse_mass;
+    const D3 r = body.pose.x - out.centre;
+    const Eigen::Matrix3d own = body.rotation * body.inertia.asDiagonal() * body.rotation.transpose();
+    spin += m * r.cross(body.v) + own * body.w;
+    inertia += own + m * (r.squaredNorm() * Eigen::Matrix3d::Identity() - r * r.transpose());
+  }
+  out.w = inverse_of<3>(inertia) * spin;
+  out.energy = (mass * out.v.squaredNorm() + spin.dot(out.w)) / 2;
+  return out;
+}
+
+/// [J] of all bodies at the speed at which the widest gap is closed in the sub-step, at most gap_speed.
+template <int D>
+double JointIsland<D>::energy_of_closing(double h) const {
+  double speed = 0, mass = 0;
+  for (const Joint& j : joints_) {
+    if constexpr (general) {
+      for (int r = 0; r < D; ++r) speed = std::max(speed, std::abs(j.closing[r]) * (r < 3 ? 1 : j.size) / h);
+    } else {
+      speed = std::max(speed, j.closes * j.gap.norm() / h);
+    }
+  }
+  for (const Body& body : bodies_)
+    if (body.moves) mass += 1 / body.inverse_mass;
+  return mass * std::pow(std::min(speed, gap_speed), 2) / 2;
+}
+
+/// Leaves the bodies no more energy than this, than closing gaps takes, which is to be given back when they
+/// are closed, and what drives, and bodies that are led, have given since before_: an impulse's work is that
+/// along the mean of the rates before and after it, at most strength times way. Locked rows and limits give
+/// none. Cf. passivity control by the energy observed at a port (Hannaford & Ryu 2002, "Time-domain passivity
+/// control of haptic interfaces").
+template <int D>
+void JointIsland<D>::bound_energy(const Common& common, double before, double h) {
+  const double own = std::max(before - borrowed_, 0.0);
+  borrowed_ = 0;
+  if (!(kinetic_energy() > own)) return;
   double first = 0, last = 0, led = 0;
   for (std::size_t k = 0; k < joints_.size(); ++k) {
     const Joint& j = joints_[k];
@@ -251,7 +289,10 @@ void JointIsland<D>::bound_energy(double before) {
       if (!b.moves) led -= impulse.dot(b.v + b.w.cross(j.arm_b));
     }
   }
-  slow_down(before + std::max(first, 0.0) + std::max(led, 0.0), std::max(last, 0.0));
+  const double closing = energy_of_closing(h), driven = std::max(first, 0.0) + std::max(led, 0.0),
+               most = std::max(last, 0.0);
+  slow_down(common, own + closing + driven, most);
+  borrowed_ = std::clamp(kinetic_energy() - own - driven - most, 0.0, closing);
 }
 
 template void JointIsland<3>::find_stiffness(double);
@@ -264,8 +305,10 @@ template double JointIsland<3>::kinetic_energy() const;
 template void JointIsland<3>::keep();
 template double JointIsland<3>::work_of_springs();
 template void JointIsland<3>::bound_work(double);
-template void JointIsland<3>::slow_down(double, double);
-template void JointIsland<3>::bound_energy(double);
+template void JointIsland<3>::slow_down(const Common&, double, double);
+template auto JointIsland<3>::motion_in_common() const -> Common;
+template double JointIsland<3>::energy_of_closing(double) const;
+template void JointIsland<3>::bound_energy(const Common&, double, double);
 template void JointIsland<6>::find_stiffness(double);
 template void JointIsland<6>::take_inertia(Body&, SolverBodies&);
 template void JointIsland<6>::give_inertia(SolverBodies&) const;
@@ -276,7 +319,9 @@ template double JointIsland<6>::kinetic_energy() const;
 template void JointIsland<6>::keep();
 template double JointIsland<6>::work_of_springs();
 template void JointIsland<6>::bound_work(double);
-template void JointIsland<6>::slow_down(double, double);
-template void JointIsland<6>::bound_energy(double);
+template void JointIsland<6>::slow_down(const Common&, double, double);
+template auto JointIsland<6>::motion_in_common() const -> Common;
+template double JointIsland<6>::energy_of_closing(double) const;
+template void JointIsland<6>::bound_energy(const Common&, double, double);
 
 }}  // namespace plenum::PLENUM_ABI::detail

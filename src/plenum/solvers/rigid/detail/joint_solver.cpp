@@ -174,8 +174,13 @@ void JointSolver::absorb(const JointScene& scene, SolverBodies& bodies, Real lea
     island.absorb(scene, bodies, least, moved);
   });
 }
-void JointSolver::go_way(Real keep, Real step) {
-  each_reached([&](auto& island) { island.go_way(keep, step); });
+double JointSolver::turn_way(double keep) {
+  double most = std::numeric_limits<double>::max();
+  each_reached([&](auto& island) { most = std::min(most, island.turn_way(keep)); });
+  return most;
+}
+void JointSolver::go_way(double step) {
+  each_reached([&](auto& island) { island.go_way(step); });
 }
 void JointSolver::mark_reached(std::span<std::uint8_t> out) {
   each_reached([&](auto& island) { island.mark(out); });

@@ -32,7 +32,8 @@ class JointSolver {
   const Groups& groups() const { return groups_; }
   /// A round of absorb(): islands that hold a body marked, which mark more.
   void absorb(const JointScene& scene, SolverBodies& bodies, Real least, std::span<Real> moved);
-  void go_way(Real keep, Real step);
+  double turn_way(double keep);
+  void go_way(double step);
   /// Marks the bodies of islands that absorb() has reached since begin_blow().
   void mark_reached(std::span<std::uint8_t> out);
   std::size_t num_reached();  ///< joints of these

@@ -1,0 +1,149 @@
+// Random assemblies that nothing drives: they gain no energy where they pass singular poses, where ropes snap
+// taut, and where they fall on a floor.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "../../validation/rigid_scenes.h"
+#include "rigid/joints.h"
+
+namespace plenum { namespace {
+
+using rigid::JointSpec;
+using rigid::JointType;
+using validation::RigidScene;
+
+struct Energy {
+  double kinetic = 0, total = 0;
+};
+Energy energy_of(const RigidScene& scene) {
+  Energy e;
+  const Frames& f = scene.state.frames;
+  for (std::size_t i = 0; i < f.size(); ++i) {
+    if (!(f.inverse_mass[i] > 0)) continue;
+    const double mass = 1 / double(f.inverse_mass[i]);
+    const Vector3<double> spin = scene.body_spin(i);
+    e.kinetic += (mass * f.v[i].cast<double>().squaredNorm() +
+                  spin.dot(scene.model.inertia[i].cast<double>().cwiseProduct(spin))) /
+                 2;
+    e.total -= mass * double(scene.params.gravity.dot(f.x[i]));
+  }
+  e.total += e.kinetic;
+  return e;
+}
+
+/// Part of the largest kinetic energy by which the energy of 10 s exceeds that after the first step, which
+/// fits velocities to the joints, or the least since.
+double gain(RigidScene& scene) {
+  scene.step();
+  const Energy first = energy_of(scene);
+  double mass = 0;
+  for (const Real inverse : scene.state.frames.inverse_mass) mass += inverse > 0 ? 1 / double(inverse) : 0;
+  double least = first.total, most = 0, kinetic = std::max(first.kinetic, mass * 9.81 * 0.01);
+  for (int k = 0; k < 600; ++k) {
+    scene.step();
+    const Energy e = energy_of(scene);
+    if (!std::isfinite(e.total)) return e.total;
+    kinetic = std::max(kinetic, e.kinetic);
+    most = std::max(most, e.total - least), least = std::min(least, e.total);
+  }
+  return most / kinetic;
+}
+
+/// Random numbers that are the same with every library.
+class Random {
+ public:
+  explicit Random(unsigned seed) : engine_(seed) {}
+  double operator()(double low, double high) {
+    return low + (high - low) * double(engine_()) / double(std::mt19937::max());
+  }
+  unsigned below(unsigned n) { return unsigned(engine_() % n); }
+  Vec3 vector(double low, double high) {
+    const double x = (*this)(low, high), y = (*this)(low, high), z = (*this)(low, high);
+    return Vector3<double>(x, y, z).cast<Real>();
+  }
+
+ private:
+  std::mt19937 engine_;
+};
+
+void set_going(RigidScene& scene, std::size_t bodies, Random& random) {
+  for (std::size_t i = 0; i < bodies; ++i)
+    scene.state.frames.v[i] = random.vector(-2, 2), scene.state.frames.w[i] = random.vector(-4, 4);
+}
+
+/// What energies swing by about their mean: positions and speeds are half a sub-step apart, which is h w / 2
+/// of the energy that goes to and fro, at up to 20 rad/s.
+constexpr double to_and_fro = 20.0 / 480 / 2;
+
+// A body slides along an axis of another, and a rod or a taut rope, at first normal to that axis, ties it
+// too: it could not move but for the curvature of the rod's way.
+TEST(RigidPassiveJoints, GainNothingAtDeadPoints) {
+  for (unsigned seed = 0; seed < 96; ++seed) {
+    Random random(seed);
+    const unsigned hold = seed % 4;  // the first body: on a hinge, on a ball, free; or none
+    rigid::Spec spec;
+    const Vec3 at(Real(random(-0.5, 0.5)), Real(random(0.5, 1)), Real(random(-0.5, 0.5)));
+    for (const Vec3& x : {Vec3(Vec3::Zero()), at}) {
+      spec.bodies.push_back(validation::box(random.vector(0.05, 0.3), x));
+      spec.bodies.back().density = Real(random(200, 3000));
+      spec.bodies.back().passes = {0};
+    }
+    const Vec3 axis = random.vector(-1, 1).normalized();
+    Vec3 normal = random.vector(-1, 1);
+    normal = (normal - normal.dot(axis) * axis).normalized();
+    if (hold < 2)
+      spec.joints.push_back(test::joint(hold == 0 ? JointType::hinge : JointType::ball, "", "0",
+                                        random.vector(-0.3, 0.3), random.vector(-1, 1)));
+    spec.joints.push_back(test::joint(JointType::slider, hold == 3 ? "" : "0", "1", at, axis));
+    JointSpec tie = test::joint(seed / 4 % 2 ? JointType::rope : JointType::distance, "1",
+                                seed / 8 % 2 && hold != 3 ? "0" : "", at + random.vector(-0.2, 0.2));
+    tie.anchor_b = tie.anchor + Real(random(0.2, 1)) * normal;
+    spec.joints.push_back(tie);
+    RigidScene scene(spec);
+    if (seed / 16 % 2) scene.params.gravity.setZero();
+    set_going(scene, 2, random);
+    EXPECT_LT(gain(scene), to_and_fro) << seed;
+  }
+}
+
+// Two to five boxes of 1 to 30 kg in joints of any type, some in loops, some held, that fall on a floor.
+TEST(RigidPassiveJoints, GainNothingAsTheyFall) {
+  constexpr JointType types[] = {JointType::ball,     JointType::hinge, JointType::slider,   JointType::fixed,
+                                 JointType::distance, JointType::rope,  JointType::universal};
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    Random random(seed);
+    const unsigned n = 2 + random.below(4);
+    rigid::Spec spec;
+    for (unsigned i = 0; i < n; ++i) {
+      const Vec3 half = random.vector(0.05, 0.3);
+      spec.bodies.push_back(validation::box(half, random.vector(-1, 1) + Vec3(0, 2, 0)));
+      rigid::BodySpec& body = spec.bodies.back();
+      body.density = Real(std::pow(30, random(0, 1)) / double(8 * half.prod()));
+      body.rotation = random.vector(-90, 90);
+      body.passes = {0};  // each other: some begin in each other
+    }
+    const auto add = [&](int a, unsigned b) {
+      const Vec3 to = spec.bodies[b].position,
+                 from = a < 0 ? Vec3(to + random.vector(-0.5, 0.5)) : spec.bodies[std::size_t(a)].position;
+      JointSpec joint = test::joint(types[random.below(7)], a < 0 ? "" : std::to_string(a), std::to_string(b),
+                                    (from + to) / 2, random.vector(-1, 1));
+      joint.second_axis = random.vector(-1, 1);
+      if (joint.type == JointType::distance || joint.type == JointType::rope)
+        joint.anchor = from, joint.anchor_b = to;
+      spec.joints.push_back(joint);
+    };
+    for (unsigned i = 1; i < n; ++i) add(int(random.below(i)), i);
+    if (seed % 3 == 0) add(-1, random.below(n));
+    if (seed % 4 == 0) add(int(random.below(n - 1)), n - 1);
+    spec.bodies.push_back(validation::floor_box());
+    spec.bodies.back().layer = 1;
+    RigidScene scene(spec);
+    set_going(scene, n, random);
+    EXPECT_LT(gain(scene), to_and_fro) << seed;
+  }
+}
+
+}}  // namespace plenum
