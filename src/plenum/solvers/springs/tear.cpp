@@ -1,16 +1,12 @@
-// Tearing: springs that are stretched too far break, and cloth opens there.
-//
-// A spring of cloth that is stretched too far opens the cloth at one of its ends, a: the triangles around a
-// beyond the plane through a across the spring get a vertex of their own, and the springs go where their
-// triangles go. The spring itself stays, relieved of what pulled at it: triangles never lose what holds them
-// together, or they would be drawn out to threads.
-// Wherever the triangles around a vertex then hang together by the vertex alone, it is divided too, so that a
-// tear that reaches the border, or another tear, comes apart. The plane of separation is that of O'Brien &
-// Hodgins 1999, "Graphical modeling and animation of brittle fracture", section 4; triangles are never cut.
+// Tearing: springs that are stretched too far break, and cloth opens there (surface_tear.h): the triangles
+// beyond the break get a vertex of their own, and the springs go where their triangles go. The spring itself
+// stays, relieved of what pulled at it: triangles never lose what holds them together, or they would be drawn
+// out to threads.
 #include <algorithm>
 #include <vector>
 
 #include "plenum/base/parallel.h"
+#include "plenum/geometry/surface_tear.h"
 #include "plenum/solvers/springs/springs.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -29,15 +25,15 @@ bool overstretched(const Model& model, const State& state, std::size_t edge, Rea
 
 class Tear {
  public:
-  Tear(Model& model, State& state) : m_(model), s_(state), first_new_(Index(model.edges.size())) {
-    const std::size_t n = m_.mass.size();
-    triangles_at_.resize(n);
-    edges_at_.resize(n);
-    is_pinned_.resize(n, false);
-    touched_.resize(n, false);
-    for (const Index i : m_.pinned) is_pinned_[std::size_t(i)] = true;
-    for (std::size_t t = 0; t < m_.triangles.size(); ++t)
-      for (const Index i : m_.triangles[t]) triangles_at_[std::size_t(i)].push_back(Index(t));
+  Tear(Model& model, State& state)
+      : m_(model),
+        s_(state),
+        first_new_(Index(model.edges.size())),
+        surface_(state.particles.x, model.triangles, model.pinned,
+                 [this](Index a, Index b, std::span<const Index> kept, std::span<const Index> moved) {
+                   divided(a, b, kept, moved);
+                 }) {
+    edges_at_.resize(m_.mass.size());
     for (std::size_t e = 0; e < m_.edges.size(); ++e)
       for (const Index i : m_.edges[e]) edges_at_[std::size_t(i)].push_back(Index(e));
     removed_.resize(m_.edges.size(), false);
@@ -49,16 +45,17 @@ class Tear {
   /// Lets go of a spring, unless cloth has just opened at one of its ends: the cloth there has changed.
   void break_edge(Index edge) {
     const Index2 e = m_.edges[std::size_t(edge)];
-    if (touched_[std::size_t(e[0])] || touched_[std::size_t(e[1])]) return;
+    if (surface_.is_touched(e[0]) || surface_.is_touched(e[1])) return;
     if (m_.kind[std::size_t(edge)] == Springs::bend) return remove(edge);
-    // The end with more triangles opens first, because the other may be a corner.
-    const auto triangles = [&](int end) { return triangles_at_[std::size_t(e[end])].size(); };
-    const int end = triangles(1) > triangles(0) ? 1 : 0;
-    if (open(e[end], e[1 - end]) || open(e[1 - end], e[end])) return;
+    if (surface_.open_edge(e[0], e[1])) {
+      any_ = true;
+      return;
+    }
     // A side of a piece that has come away on all sides only has to find back to its length.
-    const std::vector<Index>& here = triangles_at_[std::size_t(e[0])];
-    const bool is_side = std::any_of(here.begin(), here.end(), [&](Index t) { return has(t, e[1]); });
-    const bool held = is_pinned_[std::size_t(e[0])] && is_pinned_[std::size_t(e[1])];
+    const std::span<const Index> here = surface_.triangles_at(e[0]);
+    const bool is_side =
+        std::any_of(here.begin(), here.end(), [&](Index t) { return surface_.has(t, e[1]); });
+    const bool held = surface_.is_held(e[0]) && surface_.is_held(e[1]);
     if (!is_side || held) remove(edge);
   }
 
@@ -102,54 +99,21 @@ class Tear {
     any_ = true;
   }
 
-  /// Opens cloth at `a`, across the spring that pulls it towards `other`: the triangles beyond get a vertex
-  /// of their own. False if a is held or has none there.
-  bool open(Index a, Index other) {
-    if (is_pinned_[std::size_t(a)]) return false;
-    const Vec3 normal = position(other) - position(a);
-    std::vector<Index> far_side;
-    for (const Index t : triangles_at_[std::size_t(a)])
-      if (!has(t, other) && (centroid(t) - position(a)).dot(normal) < 0) far_side.push_back(t);
-    if (far_side.empty() || far_side.size() == triangles_at_[std::size_t(a)].size()) return false;
-    const std::vector<Index> around = neighbours(a);
-    const Index b = divide(a, far_side);
-    separate_fans(a);
-    separate_fans(b);
-    for (const Index i : around) separate_fans(i);
-    return any_ = true;
-  }
-
   const Vec3& position(Index i) const { return s_.particles.x[std::size_t(i)]; }
-  Vec3 centroid(Index t) const {
-    const Index3& c = m_.triangles[std::size_t(t)];
-    return (position(c[0]) + position(c[1]) + position(c[2])) / 3;
-  }
-  bool has(Index t, Index i) const { return (m_.triangles[std::size_t(t)].array() == i).any(); }
   Index other_end(Index edge, Index i) const {
     const Index2& e = m_.edges[std::size_t(edge)];
     return e[0] == i ? e[1] : e[0];
-  }
-  static bool holds(const std::vector<Index>& list, Index value) {
-    return std::find(list.begin(), list.end(), value) != list.end();
   }
   static void replace(Index2& ends, Index a, Index b) {
     for (Index& i : ends)
       if (i == a) i = b;
   }
-  std::vector<Index> neighbours(Index i) const {
-    std::vector<Index> found;
-    for (const Index t : triangles_at_[std::size_t(i)])
-      for (const Index j : m_.triangles[std::size_t(t)])
-        if (j != i && !holds(found, j)) found.push_back(j);
-    return found;
-  }
 
-  /// Gives some of the triangles around `a` a vertex of their own, b, and the springs that belong to them. A
-  /// spring along the opening belongs to both sides: each keeps half of it. Returns b.
-  Index divide(const Index a, const std::vector<Index>& moved) {
-    const auto at = static_cast<std::size_t>(a), made = m_.mass.size();
-    const Index b = Index(made);
-    const Real share = m_.mass[at] * Real(moved.size()) / Real(triangles_at_[at].size());
+  /// Gives b what its triangles bring: their mass, and the springs that belong to them. A spring along the
+  /// opening belongs to both sides: each keeps half of it.
+  void divided(Index a, Index b, std::span<const Index> kept, std::span<const Index> moved) {
+    const auto at = static_cast<std::size_t>(a), made = static_cast<std::size_t>(b);
+    const Real share = m_.mass[at] * Real(moved.size()) / Real(kept.size() + moved.size());
     m_.mass.push_back(share);
     m_.mass[at] -= share;
     s_.particles.x.push_back(Vec3(s_.particles.x[at]));
@@ -158,21 +122,12 @@ class Tear {
     s_.pressed.push_back(Real(s_.pressed[at]));
     s_.particles.inverse_mass.push_back(1 / share);
     if (s_.particles.inverse_mass[at] > 0) s_.particles.inverse_mass[at] = 1 / m_.mass[at];
-    is_pinned_.push_back(false);
-    touched_.push_back(true);
-    touched_[at] = true;
-    triangles_at_.push_back(moved);
-    std::erase_if(triangles_at_[at], [&](Index t) { return holds(moved, t); });
-    const std::vector<Index>& kept = triangles_at_[at];
-    for (const Index t : moved)
-      for (Index& i : m_.triangles[std::size_t(t)])
-        if (i == a) i = b;
 
     Vec3 apart = Vec3::Zero();  // from the side that stays to the one that goes
-    for (const Index t : moved) apart += (centroid(t) - position(a)) / Real(moved.size());
-    for (const Index t : kept) apart -= (centroid(t) - position(a)) / Real(kept.size());
-    const auto touches = [&](const std::vector<Index>& triangles, Index o) {
-      return std::any_of(triangles.begin(), triangles.end(), [&](Index t) { return has(t, o); });
+    for (const Index t : moved) apart += (surface_.centroid(t) - position(a)) / Real(moved.size());
+    for (const Index t : kept) apart -= (surface_.centroid(t) - position(a)) / Real(kept.size());
+    const auto touches = [&](std::span<const Index> triangles, Index o) {
+      return std::any_of(triangles.begin(), triangles.end(), [&](Index t) { return surface_.has(t, o); });
     };
     const std::vector<Index> springs = edges_at_[at];
     edges_at_[at].clear();
@@ -190,7 +145,6 @@ class Tear {
         edges_at_[at].push_back(e);
       }
     }
-    return b;
   }
 
   /// Takes half of spring e from a to b.
@@ -210,34 +164,13 @@ class Tear {
     part_of_.push_back(Index(part_of_[k]));
   }
 
-  /// Divides a vertex whose triangles do not all hang together by their sides.
-  void separate_fans(Index i) {
-    for (;;) {
-      const std::vector<Index>& here = triangles_at_[std::size_t(i)];
-      if (here.size() < 2) return;
-      std::vector<Index> fan = {here[0]};
-      for (std::size_t k = 0; k < fan.size(); ++k)
-        for (const Index t : here)
-          if (!holds(fan, t) && share_side(fan[k], t)) fan.push_back(t);
-      if (fan.size() == here.size()) return;
-      std::vector<Index> rest;
-      for (const Index t : here)
-        if (!holds(fan, t)) rest.push_back(t);
-      i = divide(i, rest);  // and look at what went in turn
-    }
-  }
-  bool share_side(Index t, Index u) const {
-    int shared = 0;
-    for (const Index i : m_.triangles[std::size_t(t)]) shared += has(u, i);
-    return shared >= 2;
-  }
-
   Model& m_;
   State& s_;
   const Index first_new_;  // springs from here on are halves
   bool any_ = false;
-  std::vector<std::vector<Index>> triangles_at_, edges_at_;
-  std::vector<bool> is_pinned_, touched_, removed_;
+  SurfaceTear surface_;
+  std::vector<std::vector<Index>> edges_at_;
+  std::vector<bool> removed_;
   std::vector<Index> part_of_;
   std::vector<Index3> new_parts_;
 };
