@@ -92,7 +92,8 @@ concept HasDebugDraw = requires(const typename S::Model& model, const typename S
 
 /// Changes of the model between steps (tearing, cutting, emitting shapes), and the parts of the model they
 /// change, which checkpoints then hold. Edits take place after the contacts of a substep; true if something
-/// changed.
+/// changed. What follows from these parts, and is not stored, resume(model) makes anew after they were put
+/// back.
 template <class S>
 concept HasEdits = requires(typename S::Model& model, typename S::State& state,
                             const typename S::Params& params, typename S::Workspace& workspace,

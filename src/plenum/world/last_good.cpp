@@ -149,6 +149,7 @@ void LastGood::recall(std::span<const std::unique_ptr<System>> systems) const {
     if (field.bytes() > 0) std::memcpy(field.data_of(field.owner), copy.bytes() + at * line, field.bytes());
     at += (field.bytes() + line - 1) / line;
   });
+  for (const auto& system : systems) system->resume();
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -259,8 +259,10 @@ std::vector<std::string> World::restore(std::span<const std::byte> bytes, const 
     }
   } catch (...) {
     load(read_checkpoint(before, name));
+    for (const auto& system : systems_) system->resume();
     throw;
   }
+  for (const auto& system : systems_) system->resume();
   failed_ = false;
   // What is in another place now than it was may be inside of something.
   looked_inside_ = frame_ > 0 && changed.empty();

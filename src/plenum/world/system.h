@@ -33,6 +33,8 @@ class System {
   virtual bool edit() { return false; }        ///< changes the model between steps
   virtual void fields(FieldVisitor&) = 0;      ///< of the state
   virtual void model_fields(FieldVisitor&) {}  ///< what edits change in the model
+  /// Makes what follows from stored fields of the model, after these were put back.
+  virtual void resume() {}
   virtual void geometry(DrawableSink&) const = 0;
   /// Marks over the picture, of those that are wanted and that the solver has.
   virtual void debug(const DebugDraw& wanted, DrawableSink& sink) const {
@@ -104,6 +106,9 @@ class SystemOf final : public System, private Boundary {
   void fields(FieldVisitor& visit) override { S::fields(std::as_const(model), state, visit); }
   void model_fields(FieldVisitor& visit) override {
     if constexpr (HasEdits<S>) S::model_fields(model, visit);
+  }
+  void resume() override {
+    if constexpr (requires { S::resume(model); }) S::resume(model);
   }
   void geometry(DrawableSink& sink) const override { S::geometry(model, state, sink); }
   void debug(const DebugDraw& wanted, DrawableSink& sink) const override {

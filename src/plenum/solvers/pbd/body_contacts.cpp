@@ -192,12 +192,19 @@ void PbdBodies::find_near(const Pbd::Model& model, const Pbd::State& state, cons
   for (std::size_t p = 0; p < model.parts.size(); ++p) {
     const Pbd::Part& part = model.parts[p];
     const auto first = std::size_t(part.first_particle), end = first + std::size_t(part.num_particles);
+    const auto each_particle = [&](auto&& visit) {
+      for (std::size_t i = first; i < end; ++i) visit(i);
+      // And what tearing has made of them.
+      const std::size_t made = model.torn_from.size(), whole = x.size() - made;
+      for (std::size_t k = 0; k < made; ++k)
+        if (const auto from = std::size_t(model.torn_from[k]); from >= first && from < end) visit(whole + k);
+    };
     Aabb box;
     Real fastest = 0;
-    for (std::size_t i = first; i < end; ++i) {
+    each_particle([&](std::size_t i) {
       box.extend(x[i]);
       fastest = std::max(fastest, v[i].squaredNorm());
-    }
+    });
     fastest = std::sqrt(fastest);
     for (std::size_t b = 0; b < own_; ++b) {
       if (holds(model.apart, Index(p), Index(b))) continue;
@@ -209,12 +216,12 @@ void PbdBodies::find_near(const Pbd::Model& model, const Pbd::State& state, cons
       };
       const Real most = within(fastest);
       if (box.squared_distance(centre) > most * most) continue;
-      for (std::size_t i = first; i < end; ++i) {
+      each_particle([&](std::size_t i) {
         const Real apart2 = (x[i] - centre).squaredNorm();
-        if (apart2 > most * most) continue;
+        if (apart2 > most * most) return;
         const Real near = within(v[i].norm());
         if (apart2 <= near * near) near_.push_back({Index(i), Index(b)});
-      }
+      });
     }
   }
 }

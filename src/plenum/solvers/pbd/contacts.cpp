@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/planes.h"
@@ -25,8 +26,14 @@ constexpr Real floor_part = Real(0.01);
 
 }  // namespace
 
-void PbdContacts::lay_out(std::size_t num_particles, std::span<const Index3> surface) {
+void PbdContacts::lay_out(std::size_t num_particles, std::span<const Index3> surface,
+                          std::span<const Index> torn_from) {
   features_.build(num_particles, surface);
+  torn_from_.resize(torn_from.empty() ? 0 : num_particles);
+  if (!torn_from.empty()) {
+    std::iota(torn_from_.begin(), torn_from_.end(), Index(0));
+    std::copy(torn_from.begin(), torn_from.end(), torn_from_.end() - std::ptrdiff_t(torn_from.size()));
+  }
   boxes_.resize(num_particles), start_.resize(num_particles), at_start_.resize(num_particles);
   tube_radius_.resize(num_particles), tube_from_.resize(num_particles), tube_by_.resize(num_particles);
   tube_at_.resize(num_particles), tube_way_.resize(num_particles), strays_.resize(num_particles);
@@ -149,7 +156,8 @@ void PbdContacts::search(const PbdContactSettings& settings) {
                              : radius[0] + detail::max(radius[1], detail::max(radius[2], radius[3]));
       const auto meets = (planes.gap + shrinks - off < detail::fill(near)) & (inverse_mass > Wide{});
       for (std::size_t l = 0; l < lanes; ++l)
-        if (meets[l] && (age_ == 0 || has_stray(pairs[first + l]))) pairs[kept++] = pairs[first + l];
+        if (meets[l] && (age_ == 0 || has_stray(pairs[first + l])) && !hung_together(pairs[first + l], edges))
+          pairs[kept++] = pairs[first + l];
     }
     pairs.resize(kept);
   };
@@ -170,6 +178,16 @@ void PbdContacts::search(const PbdContactSettings& settings) {
 bool PbdContacts::has_stray(const Index4& pair) const {
   return strays_[std::size_t(pair[0])] | strays_[std::size_t(pair[1])] | strays_[std::size_t(pair[2])] |
          strays_[std::size_t(pair[3])];
+}
+
+/// Whether the features of a pair shared a vertex before anything tore.
+bool PbdContacts::hung_together(const Index4& pair, bool edges) const {
+  if (torn_from_.empty()) return false;
+  const int first = edges ? 2 : 1;  // of the second one's
+  for (int i = 0; i < first; ++i)
+    for (int j = first; j < 4; ++j)
+      if (torn_from_[std::size_t(pair[i])] == torn_from_[std::size_t(pair[j])]) return true;
+  return false;
 }
 
 void PbdContacts::fill_packs() {

@@ -71,6 +71,34 @@ void find_surface(Pbd::Model& model) {
   model.shortest_edge = std::isfinite(shortest) ? shortest : 0;
 }
 
+/// That tears of a checkpoint can be of this model.
+void check_tears(const Pbd::Model& whole, const std::vector<Index>& from,
+                 const std::vector<Index2>& corners) {
+  const auto require = PbdBuilder::require;
+  const auto size = Index(whole.mass.size());
+  require(from.empty() || whole.rest_position.size() == whole.mass.size(), "torn_from",
+          "must be empty, as nothing of the model tears");
+  std::vector<Index> left(from.empty() ? 0 : std::size_t(size), 0);  // triangles of each particle
+  if (!from.empty())
+    for (const Index3& t : whole.triangles)
+      for (const Index i : t) ++left[std::size_t(i)];
+  for (const Index i : from) require(i >= 0 && i < size, "torn_from", "must be particles of the whole");
+  std::vector<std::uint8_t> has_any(from.size(), 0);
+  for (std::size_t k = 0; k < corners.size(); ++k) {
+    const Index corner = corners[k][0], now = corners[k][1];
+    require((k == 0 || corners[k - 1][0] < corner) && corner >= 0 &&
+                std::size_t(corner) < 3 * whole.triangles.size(),
+            "torn_corners", "must be corners of triangles, in order");
+    require(now >= size && std::size_t(now - size) < from.size(), "torn_corners",
+            "must be at particles that tearing made");
+    const Index was = whole.triangles[std::size_t(corner / 3)][corner % 3];
+    require(from[std::size_t(now - size)] == was, "torn_corners", "must be at copies of what they were at");
+    has_any[std::size_t(now - size)] = 1;
+    require(--left[std::size_t(was)] > 0, "torn_corners", "must leave each particle a triangle");
+  }
+  for (const std::uint8_t any : has_any) require(any, "torn_from", "must each have a triangle");
+}
+
 }  // namespace
 
 void Pbd::check(const Spec& spec, const Params& params) {
@@ -90,7 +118,9 @@ void Pbd::check(const Spec& spec, const Params& params) {
 
 void Pbd::check(const Model& model, const State& state) {
   const auto require = PbdBuilder::require;
-  const std::size_t n = model.mass.size(), bodies = model.bodies.size();
+  const Model& whole = model.whole ? *model.whole : model;
+  const std::size_t size = whole.mass.size(), n = size + model.torn_from.size(), bodies = model.bodies.size();
+  check_tears(whole, model.torn_from, model.torn_corners);
   const Particles& p = state.particles;
   require(p.x.size() == n && p.v.size() == n && p.inverse_mass.size() == n, "position",
           "and the other arrays of particles must hold one item for each");

@@ -258,10 +258,11 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       .conservative = params.contact == Contact::conservative};
   const bool touches = params.contact != Contact::none && touch.distance > 0 && !model.surface.empty();
   if (touches && w.contacts_revision != model.revision) {
-    w.contacts.lay_out(model.mass.size(), model.surface);
+    w.contacts.lay_out(model.mass.size(), model.surface, model.torn_from);
     w.contacts_revision = model.revision;
-    // What crosses at the start nothing untangles.
-    if (!w.crossings.find(state.particles.x, model.surface_edges, model.surface).empty())
+    // What crosses at the start nothing untangles. Rims of a tear lie on each other.
+    if (model.torn_from.empty() &&
+        !w.crossings.find(state.particles.x, model.surface_edges, model.surface).empty())
       report.warn(
           "bodies cross each other or themselves as they begin, and will hang together there: place "
           "them apart, or set contact to none");

@@ -117,7 +117,7 @@ struct Pbd {
     std::vector<Real> volume_compliance;     ///< [K] m^6/J, >= 0, of their volumes; < 0: they are solids
     std::vector<Mat3> rest_inverse;          ///< [K] 1/m, of (x1 - x0, x2 - x0, x3 - x0) at rest, of solids
     std::vector<Vec2> lame;                  ///< [K] Pa, mu and lambda of the solids' energy, > 0
-    std::vector<Vec3> rest_position;         ///< [N] m, of what finds back to its shape
+    std::vector<Vec3> rest_position;         ///< [N] m, of what finds back to its shape, or may tear
     Rows cluster_members;                    ///< [C] particles < N of each cluster, at least one
     std::vector<Matching> cluster_matching;  ///< [C]
     std::vector<Index3> strain_triangles;    ///< [S][3] < N, with a warp and a weft
@@ -156,7 +156,12 @@ struct Pbd {
                                   ///< as (a, b, b); see update()
     std::vector<Index2> surface_edges;  ///< of it
     Real shortest_edge = 0;             ///< [m] at rest; see update()
-    Index revision = 0;                 ///< counts updates, so that workspaces notice them
+    /// What tearing has made of cloth, which is the model's own part of checkpoints. All else of a torn model
+    /// follows from these and the whole; see resume(). Changes by hand are of the whole.
+    std::vector<Index> torn_from;      ///< [A] of the whole's N particles, those that N, N + 1, ... are of
+    std::vector<Index2> torn_corners;  ///< [C] corners of triangles, 3 t + c, and the ones >= N they are now
+    std::shared_ptr<const Model> whole;  ///< before anything tore; null: nothing has
+    Index revision = 0;                  ///< counts updates, so that workspaces notice them
   };
 
   struct State {
@@ -195,6 +200,7 @@ struct Pbd {
     Real friction = Real(0.3);
     Real static_friction = -1;  ///< < 0: as friction
     Real restitution = 0;
+    Real tear_strain = 0;
     std::vector<PinMotion> pins =
         {};  ///< of pin groups 0, 1, ...; groups beyond it stay where they were built
 
@@ -233,6 +239,15 @@ struct Pbd {
 
   /// Relative elongation l / l0 - 1 of an edge; zero if it has no rest length.
   static Real strain(const Model& model, const State& state, std::size_t edge);
+
+  /// Opens cloth where a side of its triangles is longer than (1 + params.tear_strain) times what it is at
+  /// rest: vertices are divided between the triangles around them. Mass and momentum stay. True if anything
+  /// tore. Walls of balloons, ropes and soft bodies do not tear.
+  static bool edit(Model& model, State& state, const Params& params, Workspace& workspace);
+  static void model_fields(Model& model, FieldVisitor& visit);
+  /// Makes of a model what its torn_from and torn_corners say: masses, constraints, pins.
+  static void resume(Model& model);
+  static bool tears(const Params& params) { return params.tear_strain > 0; }
 
   static Samples samples(const Model& model, const State& state, const Params& params,
                          const Workspace& workspace);

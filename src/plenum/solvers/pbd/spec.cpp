@@ -221,6 +221,8 @@ void Pbd::Params::describe(Describer& d) {
      .doc = "of what does not slide yet, between bodies; no less than `friction`; -1: as that"});
   d("restitution", restitution,
     {.min = 0, .max = 1, .doc = "part of the speed kept in impacts on obstacles and each other"});
+  d("tear_strain", tear_strain,
+    {.min = 0, .max = 1000, .doc = "relative elongation at which cloth tears, but for balloons; 0: never"});
   d("pins", pins, {.doc = "motions of pin groups 0, 1, ...", .max_count = 256});
 }
 

@@ -60,7 +60,10 @@ class PbdContacts {
     std::size_t frozen = 0;    ///< and in which nothing was left to move
     std::size_t forced = 0;    ///< pairs that held particles left no way to keep apart, in any substep
   };
-  void lay_out(std::size_t num_particles, std::span<const Index3> surface);
+  /// The last particles, as many as `torn_from`, are what tearing has made of these. Features that hung
+  /// together pass by each other: rims of a tear lie on each other as it opens, and pushes would throw them
+  /// apart.
+  void lay_out(std::size_t num_particles, std::span<const Index3> surface, std::span<const Index> torn_from);
   bool empty() const { return features_.empty(); }
   /// x [N] m where the step begins.
   void begin_step(std::span<const Vec3> x);
@@ -104,6 +107,7 @@ class PbdContacts {
   void press(std::span<detail::Place> places, const PbdContactSettings& settings);
   std::size_t find_strays(std::span<const detail::Place> places, Real part);
   bool has_stray(const Index4& pair) const;
+  bool hung_together(const Index4& pair, bool edges) const;
   void keep_apart(std::span<detail::Place> places);
   Real most_change(Real gap) const;
   Real longest_gone() const;
@@ -116,6 +120,7 @@ class PbdContacts {
   static constexpr std::size_t block_of_touches = 16;  ///< packs, whose touches are in one list
 
   NearFeatures features_;
+  std::vector<Index> torn_from_;           ///< [N] what each particle was before anything tore; or empty
   std::span<const Vec3> x_;                ///< [N] m where the step began
   AlignedVector<detail::Place> start_;     ///< [N] where the substep began
   AlignedVector<detail::Place> at_start_;  ///< [N] the same as positions [m]
