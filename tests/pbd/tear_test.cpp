@@ -194,8 +194,7 @@ TEST(PbdTear, AStripPulledApartComesApart) {
     double longest = 0;
     for (const Index3& t : cloth.model.triangles)
       for (int k = 0; k < 3; ++k)
-        longest = std::max(
-            longest, double((x[std::size_t(t[k])] - x[std::size_t(t[(k + 1) % 3])]).norm()));
+        longest = std::max(longest, double((x[std::size_t(t[k])] - x[std::size_t(t[(k + 1) % 3])]).norm()));
     EXPECT_LT(longest, 0.3);
     if (!cloth.model.edges.empty()) expect_stiffness_kept(cloth);
   }
@@ -226,8 +225,8 @@ TEST(PbdTear, EveryTriangleKeepsItsMass) {
 TEST(PbdTear, RandomTearsLeaveAConsistentModel) {
   std::mt19937 random(4);
   std::uniform_real_distribution<Real> u(-1, 1);
-  for (const PbdPart& part : {torn_strip(), mesh_strip(),
-                              strip_of(PbdPart::Bending::dihedral, PbdPart::Stretching::strain)}) {
+  for (const PbdPart& part :
+       {torn_strip(), mesh_strip(), strip_of(PbdPart::Bending::dihedral, PbdPart::Stretching::strain)}) {
     TearingCloth cloth({part});
     const double mass = cloth.mass();
     for (int round = 0; round < 20; ++round) {
@@ -291,7 +290,8 @@ TEST(PbdTear, TethersThroughATearLetGo) {
     for (const Index3& t : cloth.model.triangles)
       for (const Index i : t)
         for (const Index j : t)
-          low[std::size_t(i)] += double(cloth.model.rest_position[std::size_t(j)].z()) / 3, ++count[std::size_t(i)];
+          low[std::size_t(i)] += double(cloth.model.rest_position[std::size_t(j)].z()) / 3,
+              ++count[std::size_t(i)];
     for (std::size_t i = 0; i < low.size(); ++i)
       if (3 * low[i] / count[i] > 0.02) cloth.state.particles.x[i].z() += Real(0.2);
     if (!cloth.edit()) break;

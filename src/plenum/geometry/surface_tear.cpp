@@ -31,9 +31,8 @@ Vec3 SurfaceTear::centroid(Index t) const {
 bool SurfaceTear::open_edge(Index a, Index b) {
   const auto across = [&](Index at, Index other) {
     const Vec3 normal = x_[std::size_t(other)] - x_[std::size_t(at)];
-    return open(at, [&](Index t) {
-      return !has(t, other) && (centroid(t) - x_[std::size_t(at)]).dot(normal) < 0;
-    });
+    return open(
+        at, [&](Index t) { return !has(t, other) && (centroid(t) - x_[std::size_t(at)]).dot(normal) < 0; });
   };
   // The end with more triangles opens first, because the other may be a corner.
   if (triangles_at(b).size() > triangles_at(a).size()) std::swap(a, b);

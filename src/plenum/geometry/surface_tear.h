@@ -19,7 +19,8 @@ class SurfaceTear {
  public:
   /// Told of each new vertex b, at the place of a, that has taken over the triangles `moved` of a; those that
   /// a has kept hang on it as before. The owner of x appends b's.
-  using Divided = std::function<void(Index a, Index b, std::span<const Index> kept, std::span<const Index> moved)>;
+  using Divided =
+      std::function<void(Index a, Index b, std::span<const Index> kept, std::span<const Index> moved)>;
 
   /// x [N] m and triangles [T][3] < N stay the caller's, who lets them live on; vertices `held` are opened by
   /// no edge, though divided where a tear has come to them.
