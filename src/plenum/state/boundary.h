@@ -95,6 +95,31 @@ struct Pieces {
   }
 };
 
+/// A sample that a hand pulls towards a target on its way through a step, by a critically damped spring.
+struct Grasp {
+  Index sample;
+  Vec3 from, to;  ///< [m] the target as the step begins and ends
+  Real rate;      ///< [1/s] the spring's angular frequency with the mass of the sample
+};
+
+/// Air that moves besides, around a straight line.
+struct Gust {
+  Vec3 point = Vec3::Zero(), along = Vec3::UnitZ();  ///< [m] of the line; unit, its direction
+  Real radius = 1;                                   ///< [m] > 0; beyond it the air stands still
+  Vec3 velocity = Vec3::Zero();                      ///< [m/s] in the middle
+
+  Vec3 at(const Vec3& x) const {
+    const Real off2 = (x - point).cross(along).squaredNorm() / (radius * radius);
+    return off2 < 1 ? Vec3((1 - off2) * (1 - off2) * velocity) : Vec3(Vec3::Zero());
+  }
+};
+
+/// What a ray from `eye` passes over as it turns from one direction into another: a cut.
+struct CutSector {
+  Vec3 eye;       ///< [m]
+  Vec3 from, to;  ///< unit, less than half a turn apart
+};
+
 /// A surface that others touch. A system with neither samples nor bodies touches nothing.
 class Boundary {
  public:
@@ -124,6 +149,19 @@ class Boundary {
   virtual bool tears() const { return false; }
   /// Which of its samples hang together.
   virtual void find_pieces(Pieces& out) const { out.clear(); }
+  /// Grasps, to be held by the next step in the same solve as all else, and then forgotten. False: it does
+  /// not, and is to be pushed instead.
+  virtual bool grasp(std::span<const Grasp> grasps) {
+    static_cast<void>(grasps);
+    return false;
+  }
+  /// Air that moves besides in the next step.
+  virtual void blow(const Gust& gust) { static_cast<void>(gust); }
+  /// Opens the surface where a cut goes, between steps. True if it did.
+  virtual bool open(const CutSector& cut) {
+    static_cast<void>(cut);
+    return false;
+  }
   virtual void absorb(std::span<const SampleImpulse> impulses) { static_cast<void>(impulses); }
   virtual void absorb(std::span<const BodyImpulse> impulses) { static_cast<void>(impulses); }
 };

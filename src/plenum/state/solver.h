@@ -42,7 +42,8 @@ concept Buildable = Solver<S> && Described<typename S::Spec> &&
 // those of exports; find_pieces(model, state, out), which samples hang together; tears(params), whether they
 // come apart where they are drawn out far; place(model, state, params) puts what parameters place (obstacles)
 // where they say before the first step; check(model, state) throws Error if stored fields of a checkpoint do
-// not fit together. Without it no array but those of edges may change its length.
+// not fit together. Without it no array but those of edges may change its length. What a hand does:
+// grasp(workspace, grasps), gust(workspace, gust) and open(model, state, cut), as in boundary.h.
 
 /// Samples of its surface after a step, and what to do with impulses on them.
 template <class S>

@@ -192,6 +192,20 @@ class SystemOf final : public System, private Boundary {
     out.clear();
     if constexpr (requires { S::find_pieces(model, state, out); }) S::find_pieces(model, state, out);
   }
+  bool grasp(std::span<const Grasp> grasps) override {
+    if constexpr (requires { S::grasp(workspace, grasps); }) {
+      S::grasp(workspace, grasps);
+      return true;
+    }
+    return false;
+  }
+  void blow(const Gust& gust) override {
+    if constexpr (requires { S::gust(workspace, gust); }) S::gust(workspace, gust);
+  }
+  bool open(const CutSector& cut) override {
+    if constexpr (requires { S::open(model, state, cut); }) return S::open(model, state, cut);
+    return false;
+  }
   void absorb(std::span<const SampleImpulse> impulses) override {
     if constexpr (HasSamples<S>) S::absorb(model, state, impulses);
   }

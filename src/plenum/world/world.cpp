@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numbers>
 #include <utility>
 
 #include "plenum/base/error.h"
@@ -369,69 +368,6 @@ void World::push_out(System& system, FrameReport& report) {
   }
 }
 
-namespace {
-
-Real angular(Real frequency) {
-  return Real(2 * std::numbers::pi) * frequency;
-}
-
-/// Change of velocity [m/s] by a critically damped spring of the angular frequency w [rad/s] towards what is
-/// `away` [m], taken implicitly so that no frame rate makes it unstable:
-/// dv = (w^2 h (away - h v) - 2 w h v) / (1 + 2 w h + w^2 h^2).
-Vec3 change_by_spring(const Vec3& away, const Vec3& v, Real w, Real h) {
-  return (w * w * h * (away - h * v) - 2 * w * h * v) / (1 + 2 * w * h + w * w * h * h);
-}
-
-}  // namespace
-
-void World::pull(Real h) {
-  if (drag_.system < 0) return;
-  Boundary* const boundary = systems_[static_cast<std::size_t>(drag_.system)]->boundary();
-  if (drag_.body >= 0) return boundary ? pull_body(*boundary, h) : release();
-  const Samples samples = boundary ? boundary->samples() : Samples{};
-  const auto first = static_cast<std::size_t>(drag_.sample);
-  if (first >= samples.x.size() || !(samples.inverse_mass[first] > 0)) return release();
-  drag_.impulses.clear();
-  for (const Drag::Held& held : drag_.held) {
-    const auto i = static_cast<std::size_t>(held.sample);
-    if (i >= samples.x.size() || !(samples.inverse_mass[i] > 0)) continue;
-    const Vec3 away = drag_.target + held.offset - samples.x[i];
-    const Vec3 dv = change_by_spring(away, samples.v[i], angular(drag_.frequency * held.grip), h);
-    drag_.impulses.push_back({held.sample, dv / samples.inverse_mass[i], Vec3::Zero()});
-  }
-  boundary->absorb(drag_.impulses);
-}
-
-void World::pull_body(Boundary& boundary, Real h) {
-  constexpr Real most = 400;  // [m/s^2] of the hand
-  const std::span<const SolidBody> bodies = boundary.bodies();
-  if (std::size_t(drag_.body) >= bodies.size() || !(bodies[std::size_t(drag_.body)].inverse_mass > 0))
-    return release();
-  const SolidBody& b = bodies[std::size_t(drag_.body)];
-  const Vec3 point = b.pose * drag_.place, v = b.velocity_at(point), r = point - b.centre;
-  // The same spring as for samples, of the mass that the body has at this point: K^-1, with K what an
-  // impulse there moves it by.
-  const Real w = angular(drag_.frequency);
-  Vec3 dv = change_by_spring(drag_.target - point, v, w, h);
-  if (dv.norm() > most * h) dv *= most * h / dv.norm();
-  Mat3 cross;
-  cross << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
-  const Mat3 k = b.inverse_mass * Mat3::Identity() - cross * b.inverse_inertia * cross;
-  const Vec3 impulse = k.inverse() * dv;
-  // Turning is damped at the spring's rate; what cannot turn about an axis has nothing to damp.
-  const Real part = 1 - 1 / (1 + h * w);
-  const Vec3 couple = -part *
-                      (b.inverse_inertia + Real(1e-6) * b.inverse_inertia.trace() * Mat3::Identity() +
-                       std::numeric_limits<Real>::min() * Mat3::Identity())
-                          .inverse() *
-                      b.angular_velocity;
-  const BodyImpulse pull = {.body = drag_.body,
-                            .impulse = impulse,
-                            .point = point,
-                            .couple = b.inverse_inertia.isZero() ? Vec3(Vec3::Zero()) : couple};
-  boundary.absorb(std::span<const BodyImpulse>(&pull, 1));
-}
-
 int World::contact_parts(System& system, Real h, Report& report) {
   Boundary* const a = system.boundary();
   if (!a || a->samples().x.empty()) return 1;
@@ -507,7 +443,7 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
 }
 
 void World::substep(Real h, double end, FrameReport& report) {
-  pull(h);
+  hand_.pull(systems_, h);
   for (auto& system : systems_)
     if (Medium* const medium = system->medium())
       for (std::size_t owner = 0; owner < systems_.size(); ++owner)
@@ -626,37 +562,15 @@ int World::advance(double seconds, FrameReport& last) {
   return frames;
 }
 
-void World::drag(std::size_t system, Index sample, const Vec3& target, Real frequency) {
-  const bool taken = drag_.system == static_cast<int>(system) && drag_.body < 0 && drag_.sample == sample;
-  drag_.body = -1;
-  drag_.system = static_cast<int>(system);
-  drag_.sample = sample;
-  drag_.target = target;
-  drag_.frequency = frequency;
-  if (taken) return;
-  drag_.held.clear();
-  Boundary* const boundary = systems_[system]->boundary();
-  const Samples samples = boundary ? boundary->samples() : Samples{};
-  if (sample < 0 || static_cast<std::size_t>(sample) >= samples.x.size()) return release();
-  const Vec3 centre = samples.x[static_cast<std::size_t>(sample)];
-  const Real radius = bounds_of(samples.x).size().norm() / 8;
-  for (std::size_t i = 0; i < samples.x.size(); ++i) {
-    const Vec3 offset = samples.x[i] - centre;
-    const auto is = static_cast<Index>(i);
-    const Real grip = is == sample ? Real(1) : 1 - offset.norm() / radius;
-    if (grip > 0) drag_.held.push_back({is, offset, grip});
-  }
+void World::drag(std::size_t system, Index sample, const Vec3& target, Real frequency, Real radius) {
+  hand_.drag(systems_, system, sample, target, frequency, radius);
 }
-void World::drag_body(std::size_t system, Index body, const Vec3& place, const Vec3& target, Real frequency) {
-  drag_.system = static_cast<int>(system);
-  drag_.body = body;
-  drag_.place = place;
-  drag_.target = target;
-  drag_.frequency = frequency;
-}
-void World::release() {
-  drag_.system = -1;
-  drag_.body = -1;
+
+bool World::open(const CutSector& cut) {
+  bool any = false;
+  for (auto& system : systems_)
+    if (Boundary* const boundary = system->boundary()) any = boundary->open(cut) || any;
+  return any;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -12,6 +12,7 @@
 #include "plenum/coupling/immersion.h"
 #include "plenum/coupling/passage.h"
 #include "plenum/coupling/support.h"
+#include "plenum/world/hand.h"
 #include "plenum/world/last_good.h"
 #include "plenum/world/system.h"
 
@@ -119,17 +120,31 @@ class World {
   /// to dropped_seconds(). Returns the number of frames.
   int advance(double seconds, FrameReport& last);
 
-  /// Pulls a sample of a system towards a target [m] through a spring, as the mouse does, until released. So
-  /// that the pull is felt by a net whose particles are many and light, the samples close by (within an
-  /// eighth of the system's size, less and less towards the edge) are pulled along.
-  void drag(std::size_t system, Index sample, const Vec3& target, Real frequency = Real(8));
+  /// Pulls a sample of a system towards a target [m] through a spring, as the mouse does, until released; the
+  /// samples within `radius` [m] are pulled along, less and less towards the edge: by default those within an
+  /// eighth of the system's size, so that the pull is felt by a net whose particles are many and light. A
+  /// solver that holds grasps itself does so by a spring that would hold all of it, others by the patch's
+  /// mass.
+  void drag(std::size_t system, Index sample, const Vec3& target, Real frequency = Real(8),
+            Real radius = Hand::usual_radius);
   /// Pulls a solid of a system (its place in Boundary::bodies()) towards a target [m] by the point `place`
   /// [m] of its own frame, as a soft joint would that also damps its turning. The hand has a limited
   /// strength: what is pulled rests against what is in its way.
   void drag_body(std::size_t system, Index body, const Vec3& place, const Vec3& target,
-                 Real frequency = Real(5));
-  void release();
-  bool dragging() const { return drag_.system >= 0; }
+                 Real frequency = Real(5)) {
+    hand_.drag_body(system, body, place, target, frequency);
+  }
+  void release() { hand_.release(); }
+  bool dragging() const { return hand_.holds(); }
+  /// Lets go of what is dragged, but for a pin that pulls on where it was dragged to. Dragging something by
+  /// what a pin holds takes that pin up. Pins are no part of checkpoints.
+  void pin() { hand_.pin(); }
+  void unpin() { hand_.unpin(); }  ///< all of them
+  std::size_t num_pins() const { return hand_.num_pins(); }
+  /// Air that moves besides, over what has triangles in the wind, until it is changed.
+  void blow(const std::optional<Gust>& gust) { hand_.blow(gust); }
+  /// Opens cloth where a cut goes through it. True if it did anywhere.
+  bool open(const CutSector& cut);
 
   /// Everything needed to resume: clock, parameters, states, edited models. restore() throws Error, and
   /// leaves the world as it was, if the bytes are damaged, of another scene, or do not fit together.
@@ -179,8 +194,6 @@ class World {
   bool is_moved(std::size_t system, const std::string& path) const;  ///< a parameter, by keyframes
   std::vector<std::uint8_t> moved_numbers(std::size_t system, const std::vector<Leaf>& leaves) const;
   std::vector<std::string> load(std::span<const CheckpointBlock> blocks);
-  void pull(Real h);
-  void pull_body(Boundary& boundary, Real h);
   /// Takes the frame again that has just failed, from the last good state, to see which system went first:
   /// at the frame's end couplings have spread what one system began. `seen` is what that check found, and
   /// the answer if the frame succeeds now, because the state was poked from outside.
@@ -196,21 +209,7 @@ class World {
   std::int64_t frame_ = 0;
   double accumulator_ = 0, dropped_ = 0;
   bool failed_ = false;
-  struct Drag {
-    int system = -1;
-    Index sample = 0;
-    Index body = -1;            // -1: a sample
-    Vec3 place = Vec3::Zero();  // [m] of the body, in its frame
-    Vec3 target = Vec3::Zero();
-    Real frequency = 8;
-    struct Held {
-      Index sample;
-      Vec3 offset;  // [m] from the dragged sample when it was taken
-      Real grip;    // of 0 to 1
-    };
-    std::vector<Held> held;
-    std::vector<SampleImpulse> impulses;
-  } drag_;
+  Hand hand_;
   ContactWorkspace contact_;
   SupportWorkspace support_;
   std::vector<Support> supports_;        // of the system that steps

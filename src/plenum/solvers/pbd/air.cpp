@@ -7,7 +7,7 @@ namespace plenum::inline PLENUM_ABI {
 void blow(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w,
           Real h) {
   each_triangle_in_wind(model.triangles, state.particles.x, state.particles.v, params.wind, w.eddies,
-                        [&](std::size_t t, const Vec3& area, const Vec3& u) {
+                        w.gust ? &*w.gust : nullptr, [&](std::size_t t, const Vec3& area, const Vec3& u) {
                           const Real mass = model.air_mass[t];
                           const AirForce<Real> a = air_force<Real>(area, u, params.air_density, params.drag,
                                                                    params.lift, h / mass);

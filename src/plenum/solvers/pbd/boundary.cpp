@@ -11,6 +11,16 @@ void Pbd::rest_on(Workspace& workspace, std::span<Support> supports) {
   workspace.impl->offered = supports;
 }
 
+void Pbd::grasp(Workspace& workspace, std::span<const Grasp> grasps) {
+  if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
+  workspace.impl->grasps.take(grasps);
+}
+
+void Pbd::gust(Workspace& workspace, const Gust& gust) {
+  if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
+  workspace.impl->gust = gust;
+}
+
 Samples Pbd::samples(const Model&, const State& state, const Params& params, const Workspace& workspace) {
   const bool stepped = workspace.impl && workspace.impl->x0.size() == state.particles.size();
   return {.x0 = stepped ? workspace.impl->x0 : state.particles.x,

@@ -283,8 +283,11 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       const bool bounces = touches && params.restitution > 0;
       if (bounces || !w.supports.empty()) w.struck = state.particles.v;
       if (!w.supports.empty()) w.supports.begin_substep();
+      w.grasps.begin_substep();
       for (int k = 0; k < params.iterations; ++k) {
         sweep(w, how);
+        w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
+                      Real(s + 1) / Real(params.substeps), h);
         w.enclosures.project(w.places, params.inflation, how);
         if (bodies) w.bodies.sweep(model, body_view(state, w), how);
         w.supports.hold(w.places, w.gone, Real(s + 1) * h, h);
@@ -304,6 +307,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     if (bodies) w.bodies.end_step(model, state);
   });
   w.supports.take({});
+  w.grasps.clear(), w.gust.reset();
   report.iterations = params.substeps * params.iterations;
   // Rounding must not let held particles drift from their pins.
   for (std::size_t p = 0; p < model.pinned.size(); ++p) {

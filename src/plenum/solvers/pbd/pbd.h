@@ -259,6 +259,10 @@ struct Pbd {
   static std::span<const BodyImpulse> pushes(const Workspace& workspace);
   static bool takes_supports(const Params&) { return true; }
   static void rest_on(Workspace& workspace, std::span<Support> supports);
+  static void grasp(Workspace& workspace, std::span<const Grasp> grasps);
+  static void gust(Workspace& workspace, const Gust& gust);
+  /// Opens cloth that may tear along edges beside a cut, on the one side of it.
+  static bool open(Model& model, State& state, const CutSector& cut);
 };
 
 constexpr std::array<const char*, 3> names_of(Pbd::Contact) {

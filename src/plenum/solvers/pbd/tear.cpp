@@ -22,7 +22,8 @@ namespace {
 using Model = Pbd::Model;
 using State = Pbd::State;
 
-/// A tether may be this much shorter than the way along the cloth; paths over edges are some percent too long.
+/// A tether may be this much shorter than the way along the cloth; paths over edges are some percent too
+/// long.
 constexpr Real detour = Real(1.1);
 
 bool can_tear(const Model& model, std::size_t part) {
@@ -309,10 +310,10 @@ class Remains {
 
   Model& m_;
   const Model& whole_;
-  const std::size_t size_;  ///< particles of the whole
+  const std::size_t size_;              ///< particles of the whole
   std::vector<std::uint8_t> is_split_;  ///< [size_] particles that there is more than one of now
   std::vector<std::uint8_t> is_near_;   ///< [size_] and those that share a triangle with one
-  Rows incident_;  ///< triangles of the whole
+  Rows incident_;                       ///< triangles of the whole
 };
 
 /// Calls f(a, b) for the sides of triangles that may tear, of triangles from `begin` to `end`; those inside
@@ -412,6 +413,40 @@ bool Pbd::edit(Model& model, State& state, const Params& params, Workspace&) {
     for (const auto& [minus_stretch, side] : torn)
       // Where cloth has just opened, it has changed.
       if (!surface.is_touched(side[0]) && !surface.is_touched(side[1])) surface.open_edge(side[0], side[1]);
+  });
+}
+
+bool Pbd::open(Model& model, State& state, const CutSector& cut) {
+  const Vec3 normal = cut.from.cross(cut.to);
+  if (model.rest_position.size() != model.mass.size() || !(normal.norm() > 0)) return false;
+  const std::vector<Vec3>& x = state.particles.x;
+  const auto side_of = [&](Index i) { return normal.dot(x[std::size_t(i)] - cut.eye); };
+  // Between the directions, and before the eye.
+  const auto is_cut = [&](const Vec3& p) {
+    const Vec3 d = p - cut.eye;
+    return cut.from.cross(d).dot(normal) >= 0 && d.cross(cut.to).dot(normal) >= 0;
+  };
+  std::vector<Index> along;  // particles beyond sides that are crossed
+  for (std::size_t part = 0; part < model.parts.size(); ++part) {
+    if (!can_tear(model, part)) continue;
+    const auto first = std::size_t(model.parts[part].first_triangle),
+               count = std::size_t(model.parts[part].num_triangles);
+    each_side(model, first, first + count, [&](Index a, Index b) {
+      const Real da = side_of(a), db = side_of(b);
+      if ((da >= 0) == (db >= 0)) return;
+      const Vec3& at = x[std::size_t(a)];
+      if (is_cut(at + da / (da - db) * (x[std::size_t(b)] - at))) along.push_back(da >= 0 ? a : b);
+    });
+  }
+  if (along.empty()) return false;
+  std::sort(along.begin(), along.end());
+  along.erase(std::unique(along.begin(), along.end()), along.end());
+  return tear(model, state, [&](SurfaceTear& surface) {
+    for (const Index i : along)
+      surface.open(i, [&](Index t) {
+        const Index3& c = model.triangles[std::size_t(t)];
+        return std::all_of(c.begin(), c.end(), [&](Index j) { return side_of(j) >= 0; });
+      });
   });
 }
 

@@ -8,11 +8,11 @@ namespace plenum::inline PLENUM_ABI {
 
 void blow(const Springs::Model& model, std::span<const Vec3> x, std::span<const Vec3> v,
           const Springs::Params& params, SpringsWorkspace& w, Real h) {
-  each_triangle_in_wind(
-      model.triangles, x, v, params.wind, w.eddies, [&](std::size_t t, const Vec3& area, const Vec3& u) {
-        w.air[t] =
-            air_force<Real>(area, u, params.air_density, params.drag, params.lift, h / model.air_mass[t]);
-      });
+  each_triangle_in_wind(model.triangles, x, v, params.wind, w.eddies, nullptr,
+                        [&](std::size_t t, const Vec3& area, const Vec3& u) {
+                          w.air[t] = air_force<Real>(area, u, params.air_density, params.drag, params.lift,
+                                                     h / model.air_mass[t]);
+                        });
 }
 
 double air_rate(const Springs::Model& model, const Springs::State& state, const Springs::Params& params) {

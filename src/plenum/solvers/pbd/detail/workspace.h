@@ -1,5 +1,6 @@
 #pragma once
 // Scratch memory of position-based steps.
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "plenum/solvers/pbd/detail/bodies.h"
 #include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/enclosures.h"
+#include "plenum/solvers/pbd/detail/grasps.h"
 #include "plenum/solvers/pbd/detail/joint_pack.h"
 #include "plenum/solvers/pbd/detail/packs.h"
 #include "plenum/solvers/pbd/detail/shapes.h"
@@ -37,6 +39,8 @@ struct PbdWorkspace {
   CurlNoise eddies;
   std::span<Support> offered;  ///< to the next step
   PbdSupports supports;
+  PbdGrasps grasps;          ///< of the next step
+  std::optional<Gust> gust;  ///< in the next step
   PbdEnclosures enclosures;
   PbdBodies bodies;
   std::vector<SolidBody> body_solids;  ///< of the bodies, for others

@@ -1,0 +1,29 @@
+#pragma once
+// What a hand holds of position-based bodies: compliant constraints of each sweep.
+#include <span>
+#include <vector>
+
+#include "plenum/solvers/pbd/detail/packs.h"
+#include "plenum/state/boundary.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// A grasp draws its particle to a target by a spring k = m w^2 with the damping 2 m w, as the constraint
+/// C = x - target of compliance 1 / k; target and particle move through the step.
+class PbdGrasps {
+ public:
+  /// For the next step.
+  void take(std::span<const Grasp> grasps) { grasps_.assign(grasps.begin(), grasps.end()); }
+  void clear() { grasps_.clear(); }
+  void begin_substep() { given_.assign(grasps_.size(), Vec3::Zero()); }
+  /// One sweep in the substep of h [s] that goes from part f0 to part f1 of the step. places [N], which began
+  /// it at gone [N]; x0 [N] m where the step began.
+  void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> x0, Real f0,
+            Real f1, Real h);
+
+ private:
+  std::vector<Grasp> grasps_;
+  std::vector<Vec3> given_;  ///< [m] multipliers over masses
+};
+
+}  // namespace plenum::inline PLENUM_ABI

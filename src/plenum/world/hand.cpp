@@ -1,0 +1,155 @@
+#include "plenum/world/hand.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "plenum/geometry/aabb.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+Real angular(Real frequency) {
+  return Real(2 * std::numbers::pi) * frequency;
+}
+
+/// Change of velocity [m/s] by a critically damped spring of the angular frequency w [rad/s] towards what is
+/// `away` [m], taken implicitly so that no frame rate makes it unstable:
+/// dv = (w^2 h (away - h v) - 2 w h v) / (1 + 2 w h + w^2 h^2).
+Vec3 change_by_spring(const Vec3& away, const Vec3& v, Real w, Real h) {
+  return (w * w * h * (away - h * v) - 2 * w * h * v) / (1 + 2 * w * h + w * w * h * h);
+}
+
+}  // namespace
+
+void Hand::drag(std::span<const std::unique_ptr<System>> systems, std::size_t system, Index sample,
+                const Vec3& target, Real frequency, Real radius) {
+  const bool taken = grip_.system == static_cast<int>(system) && grip_.body < 0 && grip_.sample == sample;
+  grip_.system = static_cast<int>(system);
+  grip_.sample = sample, grip_.body = -1;
+  grip_.target = target;
+  grip_.frequency = frequency;
+  if (taken) return;
+  grip_.held.clear();
+  Boundary* const boundary = systems[system]->boundary();
+  const Samples samples = boundary ? boundary->samples() : Samples{};
+  if (sample < 0 || static_cast<std::size_t>(sample) >= samples.x.size()) return release();
+  const Vec3 centre = samples.x[static_cast<std::size_t>(sample)];
+  grip_.target_before = centre;
+  if (radius < 0) radius = bounds_of(samples.x).size().norm() / 8;
+  for (std::size_t i = 0; i < samples.x.size(); ++i) {
+    const Vec3 offset = samples.x[i] - centre;
+    const auto is = static_cast<Index>(i);
+    const Real grip = is == sample ? Real(1) : 1 - offset.norm() / radius;
+    if (grip > 0) grip_.held.push_back({is, offset, grip});
+  }
+  std::erase_if(pins_, [&](const Grip& pin) {
+    return pin.system == grip_.system &&
+           std::any_of(grip_.held.begin(), grip_.held.end(),
+                       [&](const Held& held) { return held.sample == pin.sample; });
+  });
+}
+
+void Hand::drag_body(std::size_t system, Index body, const Vec3& place, const Vec3& target, Real frequency) {
+  grip_.system = static_cast<int>(system);
+  grip_.sample = -1, grip_.body = body;
+  grip_.place = place;
+  grip_.target = target;
+  grip_.frequency = frequency;
+  std::erase_if(pins_, [&](const Grip& pin) { return pin.system == grip_.system && pin.body == body; });
+}
+
+void Hand::pin() {
+  if (!holds()) return;
+  pins_.push_back(grip_);
+  release();
+}
+
+void Hand::pull(std::span<const std::unique_ptr<System>> systems, Real h) {
+  // All of a system's grasps at once: it holds those that it was told of last.
+  for (std::size_t s = 0; s < systems.size(); ++s) {
+    Boundary* const boundary = systems[s]->boundary();
+    if (!boundary) continue;
+    if (gust_) boundary->blow(*gust_);
+    grasps_.clear();
+    const auto pull_by = [&](Grip& grip) {
+      if (grip.system != static_cast<int>(s)) return true;
+      const bool holds = grip.body >= 0 ? pull_body(grip, *boundary, h) : pull_samples(grip, *boundary, h);
+      grip.target_before = grip.target;
+      return holds;
+    };
+    if (!pull_by(grip_)) release();
+    std::erase_if(pins_, [&](Grip& pin) { return !pull_by(pin); });
+    if (!grasps_.empty()) boundary->grasp(grasps_);
+  }
+}
+
+/// Notes grasps for what holds them itself, and pushes what does not. False if there is nothing to pull.
+bool Hand::pull_samples(const Grip& grip, Boundary& boundary, Real h) {
+  const Samples samples = boundary.samples();
+  const auto can_move = [&](Index i) {
+    return std::size_t(i) < samples.x.size() && samples.inverse_mass[std::size_t(i)] > 0;
+  };
+  if (!can_move(grip.sample)) return false;
+  if (boundary.grasp({})) {
+    // So that the hand can hold all of the system: rates whose stiffnesses sum to M w^2.
+    double all = 0, patch = 0;
+    for (const Real inverse_mass : samples.inverse_mass)
+      if (inverse_mass > 0) all += 1 / double(inverse_mass);
+    for (const Held& held : grip.held)
+      if (can_move(held.sample))
+        patch += double(held.grip) * double(held.grip) /
+                 double(samples.inverse_mass[std::size_t(held.sample)]);
+    const Real rate = angular(grip.frequency) * Real(std::sqrt(all / patch));
+    for (const Held& held : grip.held)
+      if (can_move(held.sample))
+        grasps_.push_back({held.sample, grip.target_before + held.offset, grip.target + held.offset,
+                           rate * held.grip});
+    return true;
+  }
+  impulses_.clear();
+  for (const Held& held : grip.held) {
+    if (!can_move(held.sample)) continue;
+    const auto i = static_cast<std::size_t>(held.sample);
+    const Vec3 away = grip.target + held.offset - samples.x[i];
+    const Vec3 dv = change_by_spring(away, samples.v[i], angular(grip.frequency * held.grip), h);
+    impulses_.push_back({held.sample, dv / samples.inverse_mass[i], Vec3::Zero()});
+  }
+  boundary.absorb(impulses_);
+  return true;
+}
+
+/// False if there is no such body to pull.
+bool Hand::pull_body(const Grip& grip, Boundary& boundary, Real h) {
+  constexpr Real most = 400;  // [m/s^2] of the hand
+  const std::span<const SolidBody> bodies = boundary.bodies();
+  if (std::size_t(grip.body) >= bodies.size() || !(bodies[std::size_t(grip.body)].inverse_mass > 0))
+    return false;
+  const SolidBody& b = bodies[std::size_t(grip.body)];
+  const Vec3 point = b.pose * grip.place, v = b.velocity_at(point), r = point - b.centre;
+  // The same spring as for samples, of the mass that the body has at this point: K^-1, with K what an
+  // impulse there moves it by.
+  const Real w = angular(grip.frequency);
+  Vec3 dv = change_by_spring(grip.target - point, v, w, h);
+  if (dv.norm() > most * h) dv *= most * h / dv.norm();
+  Mat3 cross;
+  cross << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
+  const Mat3 k = b.inverse_mass * Mat3::Identity() - cross * b.inverse_inertia * cross;
+  const Vec3 impulse = k.inverse() * dv;
+  // Turning is damped at the spring's rate; what cannot turn about an axis has nothing to damp.
+  const Real part = 1 - 1 / (1 + h * w);
+  const Vec3 couple = -part *
+                      (b.inverse_inertia + Real(1e-6) * b.inverse_inertia.trace() * Mat3::Identity() +
+                       std::numeric_limits<Real>::min() * Mat3::Identity())
+                          .inverse() *
+                      b.angular_velocity;
+  const BodyImpulse pull = {.body = grip.body,
+                            .impulse = impulse,
+                            .point = point,
+                            .couple = b.inverse_inertia.isZero() ? Vec3(Vec3::Zero()) : couple};
+  boundary.absorb(std::span<const BodyImpulse>(&pull, 1));
+  return true;
+}
+
+}  // namespace plenum::inline PLENUM_ABI
