@@ -80,7 +80,7 @@ void leaf_widget(const Leaf& leaf) {
 
 }  // namespace
 
-PanelActions panel(Scene& scene, const PanelState& state) {
+PanelActions panel(Scene& scene, PointerSettings& pointer, const PanelState& state) {
   PanelActions actions;
   World& world = scene.world;
   ImGui::SetNextWindowPos(ImVec2(14, 14), ImGuiCond_Once);
@@ -125,6 +125,12 @@ PanelActions panel(Scene& scene, const PanelState& state) {
     ImGui::PopItemWidth();
     ImGui::PopID();
   }
+  if (ImGui::CollapsingHeader("mouse")) {
+    ImGui::PushItemWidth(ImGui::GetContentRegionAvail().x * 0.48f);
+    for (const Leaf& leaf : leaves_of(pointer)) leaf_widget(leaf);
+    if (world.num_pins() > 0) ImGui::Text("%zu pinned", world.num_pins());
+    ImGui::PopItemWidth();
+  }
   if (ImGui::CollapsingHeader("debug drawing")) {
     ImGui::PushItemWidth(ImGui::GetContentRegionAvail().x * 0.48f);
     for (const Leaf& leaf : leaves_of(scene.settings.debug)) leaf_widget(leaf);
@@ -132,6 +138,7 @@ PanelActions panel(Scene& scene, const PanelState& state) {
   }
   ImGui::TextDisabled("space pause  . step  R reset  F frame  D debug");
   ImGui::TextDisabled("drag: pull or orbit   right: pan   wheel: zoom");
+  ImGui::TextDisabled("1 pull  2 wind  3 cut   P pin what is pulled  U unpin");
   ImGui::End();
   return actions;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // The panel of the window: timings, buttons, and a slider for each parameter.
 #include "plenum/scene/scene.h"
+#include "plenum/world/pointer.h"
 
 namespace plenum::app {
 
@@ -18,7 +19,8 @@ struct PanelActions {
   float covered = 0;  ///< share of the picture's width that the panel hides at its left
 };
 
-/// Lays out the panel for this frame; sliders change the parameters of the world's systems in place.
-PanelActions panel(Scene& scene, const PanelState& state);
+/// Lays out the panel for this frame; sliders change the parameters of the world's systems, and what the
+/// mouse does, in place.
+PanelActions panel(Scene& scene, PointerSettings& pointer, const PanelState& state);
 
 }  // namespace plenum::app

@@ -48,7 +48,7 @@ class Viewer {
       const double elapsed = std::chrono::duration<double>(now - last).count();
       last = now;
       handle_keys();
-      handle_mouse();
+      handle_mouse(elapsed);
       advance(elapsed);
       draw(elapsed);
       if (!options_.screenshot.empty() && frame + 1 >= options_.frames) {
@@ -117,6 +117,11 @@ class Viewer {
     if (window_.pressed(GLFW_KEY_R)) reset();
     if (window_.pressed(GLFW_KEY_F)) frame_camera();
     if (window_.pressed(GLFW_KEY_D)) switch_marks();
+    if (window_.pressed(GLFW_KEY_P)) pointer_.pin(scene_.world);
+    if (window_.pressed(GLFW_KEY_U)) scene_.world.unpin();
+    if (window_.pressed(GLFW_KEY_1)) pointer_.settings.tool = PointerSettings::Tool::pull;
+    if (window_.pressed(GLFW_KEY_2)) pointer_.settings.tool = PointerSettings::Tool::wind;
+    if (window_.pressed(GLFW_KEY_3)) pointer_.settings.tool = PointerSettings::Tool::cut;
     if (window_.pressed(GLFW_KEY_ESCAPE)) window_.close();
   }
 
@@ -131,7 +136,7 @@ class Viewer {
     }
   }
 
-  void handle_mouse() {
+  void handle_mouse(double elapsed) {
     const Window::Mouse mouse = window_.mouse();
     const PointerRay ray{camera_.eye, camera_.ray(mouse.x, mouse.y, window_.aspect()), camera_.forward()};
     if (mouse.captured_by_panel) return;
@@ -139,9 +144,9 @@ class Viewer {
       const Real pixel = camera_.field_of_view / static_cast<Real>(window_.height());
       pointer_.press(scene_.world, ray, 14 * pixel);
     }
-    if (!mouse.left) pointer_.release(scene_.world);
+    if (!mouse.left && pointer_.holds()) pointer_.release(scene_.world);
     if (pointer_.holds()) {
-      pointer_.move(scene_.world, ray);
+      pointer_.move(scene_.world, ray, elapsed);
     } else if (mouse.left) {
       camera_.orbit(-mouse.dx * Real(2.5), mouse.dy * Real(2.5));
       steered_ = true;
@@ -190,14 +195,15 @@ class Viewer {
     const double mean = times_.empty() ? 0
                                        : std::accumulate(times_.begin(), times_.end(), 0.0) /
                                              static_cast<double>(times_.size());
-    PanelActions actions = panel(scene_, {.time = scene_.world.time(),
-                                          .frame = scene_.world.frame(),
-                                          .simulate_milliseconds = mean,
-                                          .frames_per_second = elapsed > 0 ? 1 / elapsed : 0,
-                                          .dropped_seconds = scene_.world.dropped_seconds(),
-                                          .paused = paused_,
-                                          .message = message_,
-                                          .report = last_});
+    PanelActions actions = panel(scene_, pointer_.settings,
+                                 {.time = scene_.world.time(),
+                                  .frame = scene_.world.frame(),
+                                  .simulate_milliseconds = mean,
+                                  .frames_per_second = elapsed > 0 ? 1 / elapsed : 0,
+                                  .dropped_seconds = scene_.world.dropped_seconds(),
+                                  .paused = paused_,
+                                  .message = message_,
+                                  .report = last_});
     if (actions.pause) paused_ = !paused_;
     if (actions.step) paused_ = single_step_ = true;
     if (actions.reset) reset();
