@@ -1,0 +1,72 @@
+// What a hand holds of position-based bodies.
+#include <gtest/gtest.h>
+
+#include "plenum/base/parallel.h"
+#include "plenum/solvers/pbd/pbd.h"
+
+namespace plenum { namespace {
+
+// A free particle takes the steps of implicit Euler for a critically damped spring to a target that moves:
+// v1 = v0 + h g + h (w^2 (x_T - x1) + 2 w (v_T - v1)). Source: Macklin, Mueller & Chentanez 2016, eq. 26.
+TEST(PbdGrasp, AFreeParticleTakesImplicitEulersSteps) {
+  for (const Real rate : {Real(3), Real(60), Real(2000)})
+    for (const int substeps : {1, 10})
+      for (const int iterations : {1, 5}) {
+        PbdPart rope{.type = PbdPart::Type::rope};
+        rope.segments = 1, rope.stretch_compliance = Real(1e9);
+        Pbd::Model model;
+        Pbd::State state;
+        Pbd::build({.parts = {rope}}, model, state);
+        Pbd::Params params;
+        params.substeps = substeps, params.iterations = iterations;
+        Pbd::Workspace workspace;
+        const Real dt = Real(1) / 60;
+        const Vec3 way(Real(0.01), Real(0.02), 0);
+        Vector3<double> x = Vector3<double>::Zero(), v = x, target = Vector3<double>(0, 0.1, 0.3);
+        const Vector3<double> g(0, -9.81, 0), going = way.cast<double>() / double(dt);
+        const double h = double(dt) / substeps, w = double(rate);
+        for (int k = 0; k < 30; ++k) {
+          const Vec3 from = target.cast<Real>();
+          const Grasp grasp{.sample = 0, .from = from, .to = from + way, .rate = rate};
+          Pbd::grasp(workspace, std::span(&grasp, 1));
+          Pbd::step(model, state, params, workspace, dt);
+          for (int s = 0; s < substeps; ++s) {
+            target += h * going;
+            v = (v + h * g + w * w * h * (target - x) + 2 * w * h * going) / (1 + 2 * w * h + w * w * h * h);
+            x += h * v;
+          }
+          // Where rounding leaves it: velocities are differences of places over h.
+          const double rounding = double(std::numeric_limits<Real>::epsilon()) * (k + 1);
+          ASSERT_LT((state.particles.x[0].cast<double>() - x).norm(), 20 * rounding) << rate << " " << k;
+          ASSERT_LT((state.particles.v[0].cast<double>() - v).norm(), 20 * rounding / h) << rate << " " << k;
+        }
+        // Nothing of it is left once it is let go.
+        const Vec3 before = state.particles.v[0];
+        Pbd::step(model, state, params, workspace, dt);
+        EXPECT_LT((state.particles.v[0] - before - dt * params.gravity).norm(), 1e-3);
+      }
+}
+
+// What is pulled against what is held stretches it by compliance, and does not go off.
+TEST(PbdGrasp, ClothThatCannotGiveWayStaysWithinItsTethers) {
+  PbdPart part;
+  part.cells_x = part.cells_z = 10;
+  part.pins.resize(1);
+  part.pins[0].where = ParticlePin::Where::back;
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::build({.parts = {part}}, model, state);
+  Pbd::Params params;
+  Pbd::Workspace workspace;
+  const Index corner = 10 * 11;
+  for (int k = 0; k < 120; ++k) {
+    const Grasp grasp{.sample = corner, .from = Vec3(0, 0, 5), .to = Vec3(0, 0, 5), .rate = 3000};
+    Pbd::grasp(workspace, std::span(&grasp, 1));
+    Pbd::step(model, state, params, workspace, Real(1) / 60);
+    for (const Vec3& x : state.particles.x) ASSERT_TRUE(x.allFinite());
+  }
+  for (std::size_t i = 0; i < state.particles.size(); ++i)
+    if (Index(i) != corner) EXPECT_LT(state.particles.x[i].norm(), 2) << i;
+}
+
+}}  // namespace plenum
