@@ -106,6 +106,12 @@ PanelActions panel(Scene& scene, PointerSettings& pointer, const PanelState& sta
     ImGui::TextWrapped("%s", state.message.c_str());
     ImGui::PopStyleColor();
   }
+  if (ImGui::CollapsingHeader("mouse")) {
+    ImGui::PushItemWidth(ImGui::GetContentRegionAvail().x * 0.48f);
+    for (const Leaf& leaf : leaves_of(pointer)) leaf_widget(leaf);
+    if (world.num_pins() > 0) ImGui::Text("%zu pinned", world.num_pins());
+    ImGui::PopItemWidth();
+  }
   const std::size_t leading = leading_system(world);
   for (std::size_t s = 0; s < world.size(); ++s) {
     System& system = world.system(s);
@@ -124,12 +130,6 @@ PanelActions panel(Scene& scene, PointerSettings& pointer, const PanelState& sta
     for (const Leaf& leaf : leaves_of([&](Describer& d) { system.params(d); })) leaf_widget(leaf);
     ImGui::PopItemWidth();
     ImGui::PopID();
-  }
-  if (ImGui::CollapsingHeader("mouse")) {
-    ImGui::PushItemWidth(ImGui::GetContentRegionAvail().x * 0.48f);
-    for (const Leaf& leaf : leaves_of(pointer)) leaf_widget(leaf);
-    if (world.num_pins() > 0) ImGui::Text("%zu pinned", world.num_pins());
-    ImGui::PopItemWidth();
   }
   if (ImGui::CollapsingHeader("debug drawing")) {
     ImGui::PushItemWidth(ImGui::GetContentRegionAvail().x * 0.48f);
