@@ -99,13 +99,13 @@ bool Hand::pull_samples(const Grip& grip, Boundary& boundary, Real h) {
       if (inverse_mass > 0) all += 1 / double(inverse_mass);
     for (const Held& held : grip.held)
       if (can_move(held.sample))
-        patch += double(held.grip) * double(held.grip) /
-                 double(samples.inverse_mass[std::size_t(held.sample)]);
+        patch +=
+            double(held.grip) * double(held.grip) / double(samples.inverse_mass[std::size_t(held.sample)]);
     const Real rate = angular(grip.frequency) * Real(std::sqrt(all / patch));
     for (const Held& held : grip.held)
       if (can_move(held.sample))
-        grasps_.push_back({held.sample, grip.target_before + held.offset, grip.target + held.offset,
-                           rate * held.grip});
+        grasps_.push_back(
+            {held.sample, grip.target_before + held.offset, grip.target + held.offset, rate * held.grip});
     return true;
   }
   impulses_.clear();

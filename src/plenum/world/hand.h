@@ -34,11 +34,11 @@ class Hand {
   };
   struct Grip {
     int system = -1;
-    Index sample = -1, body = -1;                                    ///< one of them
-    Vec3 place = Vec3::Zero();                                       ///< [m] of the body, in its frame
-    Vec3 target = Vec3::Zero(), target_before = Vec3::Zero();        ///< [m]
-    Real frequency = 8;                                              ///< [Hz]
-    std::vector<Held> held = {};                                     ///< with the sample
+    Index sample = -1, body = -1;                              ///< one of them
+    Vec3 place = Vec3::Zero();                                 ///< [m] of the body, in its frame
+    Vec3 target = Vec3::Zero(), target_before = Vec3::Zero();  ///< [m]
+    Real frequency = 8;                                        ///< [Hz]
+    std::vector<Held> held = {};                               ///< with the sample
   };
   bool pull_samples(const Grip& grip, Boundary& boundary, Real h);
   static bool pull_body(const Grip& grip, Boundary& boundary, Real h);
