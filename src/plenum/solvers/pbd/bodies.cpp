@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "plenum/integrate/free_rotation.h"
 #include "plenum/state/bounce.h"
@@ -103,7 +104,7 @@ void PbdBodies::predict(const Pbd::Model& model, const Pbd::Params& params, cons
   }
   patches_.clear();
   touch_bodies(model);
-  touch_particles(model, params, p);
+  are_touches_found_ = false;
 }
 
 auto PbdBodies::arm_of(const Anchor& a) const -> D3 {
@@ -315,8 +316,9 @@ void PbdBodies::rub(Patch& patch, const PbdParticles& p) {
     return at;
   };
   const Anchor a = centre(false), b = centre(true);
-  D3 slid = place_of(b, p) - start_of(b, p) - (place_of(a, p) - start_of(a, p));
-  const M3 k3 = response_of(a, p) + response_of(b, p);
+  const D3 slid = place_of(b, p) - start_of(b, p) - (place_of(a, p) - start_of(a, p)) -
+                  (patch.carried - patch.yields * patch.rubbed);
+  const M3 k3 = response_of(a, p) + response_of(b, p) + patch.yields * M3::Identity();
   Eigen::Matrix<double, 3, 2> t;
   t.col(0) = patch.n.unitOrthogonal(), t.col(1) = patch.n.cross(t.col(0));
   const Eigen::Matrix2d k = t.transpose() * k3 * t;
@@ -328,8 +330,10 @@ void PbdBodies::rub(Patch& patch, const PbdParticles& p) {
   patch.rubbed = rubbed;
   push(b, p, more);
   push(a, p, D3(-more));
-  if (!patch.is_hard || patch.count < 2) return;
-  const Body &on_a = bodies_[std::size_t(a.body)], &on_b = bodies_[std::size_t(b.body)];
+  if (patch.count < 2) return;
+  Body still;
+  still.q = still.q0 = Qd::Identity();
+  const Body &on_a = a.body < 0 ? still : bodies_[std::size_t(a.body)], &on_b = bodies_[std::size_t(b.body)];
   const double yields = patch.n.dot((on_a.inverse_inertia + on_b.inverse_inertia) * patch.n);
   if (!(yields > 0)) return;
   double lever = 0;
@@ -342,23 +346,42 @@ void PbdBodies::rub(Patch& patch, const PbdParticles& p) {
   const D3 change = (twisted - patch.twisted) * patch.n;
   patch.twisted = twisted;
   turn(b.body, D3(on_b.inverse_inertia * change));
-  turn(a.body, D3(-(on_a.inverse_inertia * change)));
+  if (a.body >= 0) turn(a.body, D3(-(on_a.inverse_inertia * change)));
 }
 
-void PbdBodies::sweep(const Pbd::Model& model, const PbdParticles& p, const detail::Projection& how) {
+void PbdBodies::sweep(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p,
+                      const detail::Projection& how) {
   for (std::size_t k = 0; k < model.holds.size(); ++k)
     hold(model.holds[k], multipliers_[k], p, double(how.compliance_scale));
   for (const Pbd::Alignment& alignment : model.alignments) align(alignment);
   // Pushes, friction, and pushes once more, which have the last word: friction at a face turns a body into
   // what it stands on, from where the next substep would lift it out with all that stands on it, by a push
-  // from nowhere. Boxes on each other rocked by that until they fell. Particles have no face.
+  // from nowhere. Boxes on each other rocked by that until they fell,
+  // and so did candlesticks on a cloth that was drawn from under them.
+  // Particles touch where their constraints have taken them: what is drawn fast, as by a hand, goes farther
+  // by these than by itself. It would be through a table top before its own way shows it, and past the rim of
+  // a plate, pressed by a normal that the rim had where it was.
+  const bool first = !std::exchange(are_touches_found_, true);
+  if (first) touch_particles(model, params, p);
+  hold_on_led(p);
+  if (first) lay_bodies(p);
   for (Patch& patch : patches_) hold_apart(patch, p);
+  // There and back, lest what stands on many particles be turned by those that come first.
+  const auto hold_touches = [&] {
+    for (Touch& touch : touches_) hold_apart(touch, p);
+    for (std::size_t k = touches_.size(); k-- > 0;) hold_apart(touches_[k], p);
+  };
+  hold_touches();
   for (int round = 0; round < friction_rounds; ++round) {
     for (Patch& patch : patches_)
-      if (patch.friction > 0 && (round == 0 || patch.is_hard)) rub(patch, p);
-    for (Patch& patch : patches_)
-      if (patch.is_hard) hold_apart(patch, p);
+      if (patch.friction > 0) rub(patch, p);
+    for (Touch& touch : touches_)
+      if (touch.friction > 0) rub(touch, p);
+    for (Patch& patch : patches_) hold_apart(patch, p);
+    hold_touches();
   }
+  press_laid(p);
+  hold_on_led(p);
 }
 
 auto PbdBodies::velocity_of(const Anchor& a, const PbdParticles& p) const -> D3 {
@@ -393,6 +416,9 @@ void PbdBodies::keep(const PbdParticles& p, Real h) {
     body.inverse_inertia = world_inertia<double>(body.q, D3(body.moments.cwiseInverse()));
   }
   for (std::size_t k = patches_.size(); k-- > 0;) slow(patches_[k], p, h);
+  for (const Touch& touch : led_touches_) slow(touch, p, h);
+  for (const Touch& touch : touches_) slow(touch, p, h);
+  for (std::size_t k = touches_.size(); k-- > 0;) slow(touches_[k], p, h);
 }
 
 /// Section 3.6: what touches parts at what it bounces with; what has pushed overlap apart is no speed.
@@ -401,6 +427,7 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
   if (!(k(0, 0) > 0)) return;
   Eigen::Vector4d change = Eigen::Vector4d::Zero();
   bool any = false;
+  const D3 carried = (patch.carried - patch.yields * patch.rubbed) / double(h);
   for (int i = 0; i < patch.count; ++i) {
     const Point& point = patch.points[i];
     if (!(point.pushed > 0)) {
@@ -408,7 +435,7 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
       continue;
     }
     any = true;
-    const double now = patch.n.dot(velocity_of(point.b, p) - velocity_of(point.a, p));
+    const double now = patch.n.dot(velocity_of(point.b, p) - velocity_of(point.a, p) - carried);
     const bool bounced = bounces(Real(point.approach), Real(patch.restitution), h);
     change[i] = (bounced ? patch.restitution * point.approach : 0) - now;
   }
@@ -437,20 +464,23 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
   D3 rubbed = patch.rubbed / double(h);
   const double left = (patch.friction * pressed - patch.rubbed.norm()) / double(h);
   if (left > 0) {
-    const D3 slip = velocity_of(b, p) - velocity_of(a, p);
+    const D3 slip = velocity_of(b, p) - velocity_of(a, p) - carried;
     Eigen::Matrix<double, 3, 2> t;
     t.col(0) = patch.n.unitOrthogonal(), t.col(1) = patch.n.cross(t.col(0));
-    const Eigen::Matrix2d yields = t.transpose() * (response_of(a, p) + response_of(b, p)) * t;
+    const Eigen::Matrix2d yields =
+        t.transpose() * (response_of(a, p) + response_of(b, p) + patch.yields * M3::Identity()) * t;
     D3 impulse = D3::Zero();
     if (yields.determinant() > 0) impulse = -(t * (yields.inverse() * (t.transpose() * slip)));
     if (impulse.norm() > left) impulse *= left / impulse.norm();
     change_velocity(b, p, impulse);
     change_velocity(a, p, D3(-impulse));
+    for (std::size_t k = 0; k < patch.laid; ++k)
+      p.v[std::size_t(laid_[patch.first + k])] -= (patch.yields * impulse).cast<Real>();
     rubbed += impulse;
   }
   given_to_guest(b, p, rubbed);
-  if (!patch.is_hard || patch.count < 2) return;
-  Body &on_a = bodies_[std::size_t(a.body)], &on_b = bodies_[std::size_t(b.body)];
+  if (patch.count < 2) return;
+  Body still, &on_a = a.body < 0 ? still : bodies_[std::size_t(a.body)], &on_b = bodies_[std::size_t(b.body)];
   const double most = (patch.friction * lever - std::abs(patch.twisted)) / double(h);
   const double yields = patch.n.dot((on_a.inverse_inertia + on_b.inverse_inertia) * patch.n);
   double twisted = patch.twisted / double(h);

@@ -1,4 +1,4 @@
-// What rigid bodies among position-based ones touch: each other, others' solids, and particles.
+// What rigid bodies among position-based ones touch: each other and others' solids.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,19 +12,15 @@ namespace {
 
 using D3 = Vector3<double>;
 
-/// Part of a body's reach within which contacts are looked for, over what it may go in a substep.
-constexpr Real looked_ahead = Real(0.02);
-/// [m/s] by which constraints may speed up what comes near in a step, besides doubling its speed.
-constexpr Real sped_up = 1;
-
 /// Cosine between a normal and the one of the substep before, below which it points to the other side.
 constexpr double turned_over = -0.3;
 
-bool holds(const std::vector<Index2>& sorted, Index a, Index b) {
+}  // namespace
+
+/// Whether the sorted list holds the pair.
+bool PbdBodies::stay_apart(const std::vector<Index2>& sorted, Index a, Index b) {
   return std::binary_search(sorted.begin(), sorted.end(), Index2(a, b), is_before);
 }
-
-}  // namespace
 
 const Shape& PbdBodies::shape_of(const Pbd::Model& model, Index body) const {
   const auto i = std::size_t(body);
@@ -50,7 +46,8 @@ void PbdBodies::find_pairs(const Pbd::Model& model, const Pbd::State& state, con
   for (std::size_t i = 0; i < bodies_.size(); ++i) {
     Aabb box = shape_of(model, Index(i)).bounds(pose_of(model, Index(i)));
     const Body& b = bodies_[i];
-    const Real way = Real(double(dt) * (2 * (b.v.norm() + b.w.norm() * b.reach) + double(sped_up)) + fall);
+    const Real way =
+        Real(double(dt) * (2 * (b.v.norm() + b.w.norm() * b.reach) + double(pbd_sped_up)) + fall);
     if (b.inverse_mass > 0) box = box.grown(way);
     // Others' solids go their way.
     if (b.inverse_mass == 0 && !(b.v.isZero(0) && b.w.isZero(0))) {
@@ -67,7 +64,7 @@ void PbdBodies::find_pairs(const Pbd::Model& model, const Pbd::State& state, con
     for (std::size_t j = i + 1; j < boxes_.size() && boxes_[j].box.low.x() <= boxes_[i].box.high.x(); ++j) {
       const Index a = std::min(boxes_[i].body, boxes_[j].body), b = std::max(boxes_[i].body, boxes_[j].body);
       if (bodies_[std::size_t(a)].inverse_mass == 0 && bodies_[std::size_t(b)].inverse_mass == 0) continue;
-      if (!boxes_[i].box.overlaps(boxes_[j].box) || holds(model.bodies_apart, a, b)) continue;
+      if (!boxes_[i].box.overlaps(boxes_[j].box) || stay_apart(model.bodies_apart, a, b)) continue;
       const auto friction_of = [&](Index k) {
         return std::size_t(k) < own_ ? model.bodies[std::size_t(k)].friction
                                      : model.guests[std::size_t(k) - own_].friction;
@@ -130,7 +127,6 @@ void PbdBodies::touch_pair(const Pair& pair, const Manifold& manifold, const Pos
   patch.count = manifold.count;
   patch.friction = pair.friction, patch.restitution = pair.restitution;
   patch.rubbed.setZero();
-  patch.is_hard = true;
   const auto anchor = [&](Index body, const Vec3& x) {
     const Body& at = bodies_[std::size_t(body)];
     return Anchor{-1, body, Vec3((at.q.conjugate() * (x.cast<double>() - at.x)).cast<Real>())};
@@ -152,7 +148,7 @@ void PbdBodies::touch_bodies(const Pbd::Model& model) {
     const Shape &a = shape_of(model, pair.a), &b = shape_of(model, pair.b);
     const Pose at_a = pose_of(model, pair.a), at_b = pose_of(model, pair.b);
     const Body& body = bodies_[std::size_t(pair.a)];
-    const Real margin = looked_ahead * Real(std::max(body.reach, bodies_[std::size_t(pair.b)].reach));
+    const Real margin = pbd_looked_ahead * Real(std::max(body.reach, bodies_[std::size_t(pair.b)].reach));
     const auto seen_from = [](const Pose& from, const Pose& pose) {
       return Pose{from.to_local(pose.position), from.rotation.conjugate() * pose.rotation};
     };
@@ -180,97 +176,6 @@ void PbdBodies::touch_bodies(const Pbd::Model& model) {
       }
     }
     pair.normal = (body.q.conjugate() * patch.n).cast<Real>();
-  }
-}
-
-/// Particles that may come to bodies within the step.
-void PbdBodies::find_near(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params,
-                          Real dt) {
-  near_.clear();
-  const std::vector<Vec3>&x = state.particles.x, &v = state.particles.v;
-  const Real fall = dt * dt * params.gravity.norm();
-  for (std::size_t p = 0; p < model.parts.size(); ++p) {
-    const Pbd::Part& part = model.parts[p];
-    const auto first = std::size_t(part.first_particle), end = first + std::size_t(part.num_particles);
-    const auto each_particle = [&](auto&& visit) {
-      for (std::size_t i = first; i < end; ++i) visit(i);
-      // And what tearing has made of them.
-      const std::size_t made = model.torn_from.size(), whole = x.size() - made;
-      for (std::size_t k = 0; k < made; ++k)
-        if (const auto from = std::size_t(model.torn_from[k]); from >= first && from < end) visit(whole + k);
-    };
-    Aabb box;
-    Real fastest = 0;
-    each_particle([&](std::size_t i) {
-      box.extend(x[i]);
-      fastest = std::max(fastest, v[i].squaredNorm());
-    });
-    fastest = std::sqrt(fastest);
-    for (std::size_t b = 0; b < own_; ++b) {
-      if (holds(model.apart, Index(p), Index(b))) continue;
-      const Body& body = bodies_[b];
-      const Vec3 centre = body.x.cast<Real>();
-      const Real speed = Real(body.v.norm() + body.w.norm() * body.reach);
-      const auto within = [&](Real particle_speed) {
-        return Real(body.reach) + params.thickness + dt * (2 * (particle_speed + speed) + sped_up) + fall;
-      };
-      const Real most = within(fastest);
-      if (box.squared_distance(centre) > most * most) continue;
-      each_particle([&](std::size_t i) {
-        const Real apart2 = (x[i] - centre).squaredNorm();
-        if (apart2 > most * most) return;
-        const Real near = within(v[i].norm());
-        if (apart2 <= near * near) near_.push_back({Index(i), Index(b)});
-      });
-    }
-  }
-}
-
-void PbdBodies::touch_particles(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p) {
-  for (const Near& near : near_) {
-    const auto i = std::size_t(near.particle);
-    const Body& body = bodies_[std::size_t(near.body)];
-    if (p.places[i].inverse_mass == 0 && body.inverse_mass == 0) continue;
-    const Pbd::Body& of = model.bodies[std::size_t(near.body)];
-    const D3 at = p.x0[i].cast<double>() +
-                  D3(double(p.places[i].x[0]), double(p.places[i].x[1]), double(p.places[i].x[2]));
-    const Pose in = of.shape_in;
-    const Vec3 there = in.to_local(Vec3((body.q.conjugate() * (at - body.x)).cast<Real>()));
-    SignedDistance<Real> d = of.shape.signed_distance(there);
-    Vec3 on = there - d.distance * d.normal;
-    // What would go past a body within a substep stays on the side that it comes from.
-    const D3 start = p.x0[i].cast<double>() + p.gone[i].cast<double>();
-    const Vec3 from = in.to_local(Vec3((body.q0.conjugate() * (start - body.x0)).cast<Real>()));
-    const Vec3 way = there - from;
-    const SignedDistance<Real> d0 = of.shape.signed_distance(from);
-    if (d0.distance > 0 && way.norm() > d0.distance) {
-      Real s = 0, reached = d0.distance;
-      Vec3 place = from;
-      SignedDistance<Real> here = d0;
-      const Real length = way.norm();
-      for (int k = 0; k < 32 && s < 1 && reached > Real(1e-3) * params.thickness; ++k) {
-        s = std::min(Real(1), s + reached / length);
-        place = from + s * way;
-        here = of.shape.signed_distance(place);
-        reached = here.distance;
-      }
-      if (s < 1)
-        d = {here.normal.dot(there - (place - reached * here.normal)), here.normal},
-        on = place - reached * here.normal;
-    }
-    if (d.distance > params.thickness + looked_ahead * Real(body.reach)) continue;
-    Patch patch{};
-    patch.n = (body.q * (in.rotation * d.normal).cast<double>()).normalized();
-    patch.count = 1;
-    patch.friction = std::sqrt(double(params.friction) * double(of.friction));
-    patch.restitution = double(std::max(params.restitution, of.restitution));
-    patch.rubbed.setZero();
-    Point& point = patch.points[0];
-    point.a = {-1, near.body, in * on};
-    point.b = {near.particle, -1, Vec3::Zero()};
-    point.gap = double(params.thickness);
-    point.approach = -patch.n.dot(velocity_of(point.b, p) - velocity_of(point.a, p));
-    patches_.push_back(patch);
   }
 }
 

@@ -180,13 +180,14 @@ void keep(Pbd::State& state, PbdWorkspace& w, Real h) {
 
 /// Particles as bodies see them.
 PbdParticles body_view(Pbd::State& state, PbdWorkspace& w) {
-  return {w.places, w.gone, w.x0, state.particles.v, state.particles.inverse_mass};
+  return {w.places, w.gone, w.x0, state.particles.v, state.particles.inverse_mass, w.rests};
 }
 
 void begin_bodies(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt,
                   PbdWorkspace& w) {
   w.body_starts.resize(model.bodies.size());
   for (std::size_t i = 0; i < model.bodies.size(); ++i) w.body_starts[i] = state.frames.pose(i);
+  w.rests.resize(state.particles.size());
   w.bodies.begin_step(model, state, params, dt);
 }
 
@@ -274,11 +275,16 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     if (touches) w.contacts.begin_step(w.x0);
     const bool bodies = !model.bodies.empty();
     if (bodies) begin_bodies(model, state, params, dt, w);
+    const auto hold_on_solids = [&](int s) {
+      w.supports.hold(w.places, w.gone, Real(s + 1) * h, h,
+                      bodies ? std::span(w.rests) : std::span<PbdRest>());
+    };
     for (int s = 0; s < params.substeps; ++s) {
       predict(model, state, params, w, h);
       w.plates.reset(), w.angles.reset(), w.rods.reset(), w.volumes.reset(), w.distances.reset();
       w.strains.reset(), w.solid_strains.reset(), w.areas.reset();
       w.solids.reset(), w.enclosures.reset(), w.shapes.reset();
+      if (bodies) std::fill(w.rests.begin(), w.rests.end(), PbdRest{});
       if (bodies) w.bodies.predict(model, params, body_view(state, w), h);
       const bool bounces = touches && params.restitution > 0;
       if (bounces || !w.supports.empty()) w.struck = state.particles.v;
@@ -289,15 +295,17 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
                       Real(s + 1) / Real(params.substeps), h);
         w.enclosures.project(w.places, params.inflation, how);
-        if (bodies) w.bodies.sweep(model, body_view(state, w), how);
-        w.supports.hold(w.places, w.gone, Real(s + 1) * h, h);
+        // What lies on particles is to know what these lie on.
+        if (bodies) hold_on_solids(s), w.bodies.sweep(model, params, body_view(state, w), how);
+        hold_on_solids(s);
       }
       if (touches)
         // What is pressed against solids would be pushed into them, and out again after the step, through
         // what is near.
         w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&] {
           w.enclosures.project(w.places, params.inflation, how);
-          w.supports.hold(w.places, w.gone, Real(s + 1) * h, h);
+          hold_on_solids(s);
+          if (bodies) w.bodies.hold_on_led(body_view(state, w));
         });
       keep(state, w, h);
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);

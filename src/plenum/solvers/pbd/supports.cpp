@@ -1,5 +1,6 @@
 // Particles on solids: planes that the world offers before a step, held to in every substep.
 #include <cmath>
+#include <utility>
 
 #include "plenum/solvers/pbd/detail/workspace.h"
 #include "plenum/state/bounce.h"
@@ -34,7 +35,8 @@ void PbdSupports::begin_substep() {
   std::fill(rubbed_.begin(), rubbed_.end(), Vec3::Zero());
 }
 
-void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> gone, Real since, Real h) {
+void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> gone, Real since, Real h,
+                       std::span<PbdRest> rests) {
   each_sample(supports_, [&](std::size_t first, std::size_t last) {
     for (std::size_t s = first; s < last; ++s) {
       const Support& support = supports_[s];
@@ -44,6 +46,8 @@ void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> go
       const Vec3& n = support.normal;
       Vec3 x(place.x[0], place.x[1], place.x[2]);
       const Real open = support.gap + n.dot(x) - since * n.dot(support.velocity);
+      PbdRest* const rest = rests.empty() ? nullptr : &rests[i];
+      if (rest && rest->on == Index(s)) pushed_[s] += std::exchange(rest->load, Real(0));
       // No more is taken back than was given.
       const Real push = std::max(-open, -pushed_[s]);
       if (push == 0 && pushed_[s] == 0) continue;
@@ -59,6 +63,8 @@ void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> go
       x += rub - rubbed_[s];
       rubbed_[s] = rub;
       for (int c = 0; c < 3; ++c) place.x[c] = x[c];
+      if (rest && pushed_[s] > 0 && (rest->on == -1 || rest->on == Index(s)))
+        *rest = {n, Index(s), rest->load};
     }
   });
 }

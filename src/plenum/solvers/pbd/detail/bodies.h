@@ -16,13 +16,26 @@
 
 namespace plenum::inline PLENUM_ABI {
 
+/// What a particle lies on in a substep, and does not yield.
+struct PbdRest {
+  Vec3 normal = Vec3::Zero();  ///< unit, out of it
+  Index on = -1;               ///< -1: nothing; else which of the supports, or -2 - which touch of a led body
+  Real load = 0;  ///< [m] by which others have pressed the particle onto it since it was last held
+};
+
 /// Particles of a substep, as bodies see them.
 struct PbdParticles {
   std::span<detail::Place> places;     ///< [N]
   std::span<const Vec3> gone, x0;      ///< [N] m: where the substep began, since where the step began
   std::span<Vec3> v;                   ///< [N] m/s
   std::span<const Real> inverse_mass;  ///< [N] 1/kg
+  std::span<PbdRest> rests;            ///< [N]
 };
+
+/// Part of a body's reach within which contacts are looked for, over what it may go in a substep.
+inline constexpr Real pbd_looked_ahead = Real(0.02);
+/// [m/s] by which constraints may speed up what comes near in a step, besides doubling its speed.
+inline constexpr Real pbd_sped_up = 1;
 
 class PbdBodies {
  public:
@@ -38,7 +51,10 @@ class PbdBodies {
   /// Predicts bodies through a substep of h [s], and finds what touches. Particles are predicted already.
   void predict(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p, Real h);
   /// One sweep over all that bodies take part in.
-  void sweep(const Pbd::Model& model, const PbdParticles& p, const detail::Projection& how);
+  void sweep(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p,
+             const detail::Projection& how);
+  /// Puts particles that are in led bodies back, with friction.
+  void hold_on_led(const PbdParticles& p);
   /// Velocities from where bodies have gone; those of particles are there already. What touches comes apart
   /// at no more than it bounces with.
   void keep(const PbdParticles& p, Real h);
@@ -66,8 +82,8 @@ class PbdBodies {
     double approach;    ///< [m/s] before the substep's projections
     double pushed = 0;  ///< [kg m]
   };
-  /// Up to four points that two bodies touch at, or a body and a particle, with friction at their centre of
-  /// pressure and about the normal.
+  /// Up to four points that two bodies touch at, with friction at their centre of pressure and about the
+  /// normal.
   struct Patch {
     D3 n;  ///< unit, from a to b
     int count = 0;
@@ -75,7 +91,25 @@ class PbdBodies {
     double friction, restitution;
     D3 rubbed = D3::Zero();  ///< [kg m] on b
     double twisted = 0;      ///< [kg m^2]
-    bool is_hard = false;    ///< two bodies, which also turn about the normal
+    /// Of what a body lies on if that is no body: particles laid_[first, first + laid), the mean way [m] that
+    /// they go in the substep, and by how much an impulse moves them all, [1/kg].
+    std::size_t first = 0, laid = 0;
+    D3 carried = D3::Zero();
+    double yields = 0;
+    D3 given = D3::Zero();  ///< of rubbed, to those particles
+    double pressed = 0;     ///< [kg m] on them
+  };
+  /// A particle on a body.
+  struct Touch {
+    Index particle, body;
+    D3 n;   ///< unit, out of the body
+    D3 on;  ///< [m] of the surface, in the body's frame
+    double gap;
+    double friction, restitution;
+    double approach;         ///< [m/s] before the substep's projections
+    double pushed = 0;       ///< [kg m], of led bodies [m]
+    D3 rubbed = D3::Zero();  ///< the same, on the particle
+    bool is_laid = false;    ///< a patch has its part
   };
   struct Pair {
     Index a, b;  ///< bodies, or a body and a guest
@@ -93,11 +127,22 @@ class PbdBodies {
   };
   void find_pairs(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt);
   void sort_pairs();
+  static bool stay_apart(const std::vector<Index2>& sorted, Index a, Index b);
   void find_near(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt);
   void touch_bodies(const Pbd::Model& model);
   void touch_pair(const Pair& pair, const Manifold& manifold, const Pose& of, bool swapped);
   double overlap_along(const Pbd::Model& model, const Pair& pair, const D3& n) const;
   void touch_particles(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p);
+  void lay_bodies(const PbdParticles& p);
+  void lay_body(std::size_t first, std::size_t last, const PbdParticles& p);
+  void press_laid(const PbdParticles& p);
+  double approach_of(const Touch& touch, const PbdParticles& p) const;
+  static D3 borne(const Touch& touch, const PbdParticles& p);
+  M3 response_of(const Touch& touch, const PbdParticles& p, const D3& m) const;
+  void part(const Touch& touch, const PbdParticles& p, const D3& m, const D3& impulse);
+  void hold_apart(Touch& touch, const PbdParticles& p);
+  void rub(Touch& touch, const PbdParticles& p);
+  void slow(const Touch& touch, const PbdParticles& p, Real h);
   const Shape& shape_of(const Pbd::Model& model, Index body) const;
   Pose pose_of(const Pbd::Model& model, Index body) const;
 
@@ -124,7 +169,10 @@ class PbdBodies {
   std::vector<Pair> pairs_;
   std::vector<Near> near_;
   std::vector<Patch> patches_;
-  std::vector<D3> multipliers_;  ///< [holds]
+  bool are_touches_found_ = false;            ///< in this substep
+  std::vector<Index> laid_;                   ///< particles that patches lie on
+  std::vector<Touch> touches_, led_touches_;  ///< of bodies that forces move, and of those that are led
+  std::vector<D3> multipliers_;               ///< [holds]
   std::vector<Box> boxes_;
   std::vector<D3> given_impulse_, given_moment_;  ///< [guests] over the step, about the world's origin
   std::vector<BodyImpulse> pushes_;

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "plenum/solvers/pbd/detail/bodies.h"
 #include "plenum/solvers/pbd/detail/packs.h"
 #include "plenum/state/boundary.h"
 
@@ -15,8 +16,10 @@ class PbdSupports {
   void take(std::span<Support> offered);
   void begin_substep();
   /// Puts what is beyond its planes back and takes what friction can of what has slid. places [N]; gone [N]
-  /// m: where the substep of h [s] began; since [s]: from the start of the step to the end of the substep.
-  void hold(std::span<detail::Place> places, std::span<const Vec3> gone, Real since, Real h);
+  /// m: where the substep of h [s] began; since [s]: from the start of the step to the end of the substep;
+  /// rests [N], or none: what bears whom, to be filled in, and what others have pressed onto it.
+  void hold(std::span<detail::Place> places, std::span<const Vec3> gone, Real since, Real h,
+            std::span<PbdRest> rests);
   /// At the end of a substep: books its impulses, and gives v [N] m/s back what was `before` it, times the
   /// restitution, where it struck.
   void bounce(std::vector<Vec3>& v, std::span<const Vec3> before, std::span<const Real> inverse_mass, Real h);

@@ -44,6 +44,7 @@ struct PbdWorkspace {
   PbdEnclosures enclosures;
   PbdBodies bodies;
   std::vector<SolidBody> body_solids;  ///< of the bodies, for others
+  std::vector<PbdRest> rests;          ///< [N], if there are bodies
   std::vector<Pose> body_starts;       ///< [bodies] where the step began
   PbdContacts contacts;
   Crossings crossings;

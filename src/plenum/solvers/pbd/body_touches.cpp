@@ -1,0 +1,335 @@
+// Particles on rigid bodies among position-based ones.
+#include <Eigen/LU>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "plenum/solvers/pbd/detail/bodies.h"
+#include "plenum/state/bounce.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+using D3 = Vector3<double>;
+
+/// Particles that may come to bodies within the step.
+void PbdBodies::find_near(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params,
+                          Real dt) {
+  near_.clear();
+  const std::vector<Vec3>&x = state.particles.x, &v = state.particles.v;
+  const Real fall = dt * dt * params.gravity.norm();
+  for (std::size_t p = 0; p < model.parts.size(); ++p) {
+    const Pbd::Part& part = model.parts[p];
+    const auto first = std::size_t(part.first_particle), end = first + std::size_t(part.num_particles);
+    const auto each_particle = [&](auto&& visit) {
+      for (std::size_t i = first; i < end; ++i) visit(i);
+      // And what tearing has made of them.
+      const std::size_t made = model.torn_from.size(), whole = x.size() - made;
+      for (std::size_t k = 0; k < made; ++k)
+        if (const auto from = std::size_t(model.torn_from[k]); from >= first && from < end) visit(whole + k);
+    };
+    Aabb box;
+    Real fastest = 0;
+    each_particle([&](std::size_t i) {
+      box.extend(x[i]);
+      fastest = std::max(fastest, v[i].squaredNorm());
+    });
+    fastest = std::sqrt(fastest);
+    for (std::size_t b = 0; b < own_; ++b) {
+      if (stay_apart(model.apart, Index(p), Index(b))) continue;
+      const Body& body = bodies_[b];
+      const Vec3 centre = body.x.cast<Real>();
+      const Real speed = Real(body.v.norm() + body.w.norm() * body.reach);
+      const auto within = [&](Real particle_speed) {
+        return Real(body.reach) + params.thickness + dt * (2 * (particle_speed + speed) + pbd_sped_up) + fall;
+      };
+      const Real most = within(fastest);
+      if (box.squared_distance(centre) > most * most) continue;
+      each_particle([&](std::size_t i) {
+        const Real apart2 = (x[i] - centre).squaredNorm();
+        if (apart2 > most * most) return;
+        const Real near = within(v[i].norm());
+        if (apart2 <= near * near) near_.push_back({Index(i), Index(b)});
+      });
+    }
+  }
+}
+
+void PbdBodies::touch_particles(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p) {
+  touches_.clear(), led_touches_.clear();
+  for (const Near& near : near_) {
+    const auto i = std::size_t(near.particle);
+    const Body& body = bodies_[std::size_t(near.body)];
+    if (p.places[i].inverse_mass == 0 && body.inverse_mass == 0) continue;
+    const Pbd::Body& of = model.bodies[std::size_t(near.body)];
+    const D3 at = p.x0[i].cast<double>() +
+                  D3(double(p.places[i].x[0]), double(p.places[i].x[1]), double(p.places[i].x[2]));
+    const Pose in = of.shape_in;
+    const Vec3 there = in.to_local(Vec3((body.q.conjugate() * (at - body.x)).cast<Real>()));
+    SignedDistance<Real> d = of.shape.signed_distance(there);
+    Vec3 on = there - d.distance * d.normal;
+    // What would go past a body within a substep stays on the side that it comes from.
+    const D3 start = p.x0[i].cast<double>() + p.gone[i].cast<double>();
+    const Vec3 from = in.to_local(Vec3((body.q0.conjugate() * (start - body.x0)).cast<Real>()));
+    const Vec3 way = there - from;
+    const SignedDistance<Real> d0 = of.shape.signed_distance(from);
+    if (d0.distance > 0 && way.norm() > d0.distance) {
+      Real s = 0, reached = d0.distance;
+      Vec3 place = from;
+      SignedDistance<Real> here = d0;
+      const Real length = way.norm();
+      for (int k = 0; k < 32 && s < 1 && reached > Real(1e-3) * params.thickness; ++k) {
+        s = std::min(Real(1), s + reached / length);
+        place = from + s * way;
+        here = of.shape.signed_distance(place);
+        reached = here.distance;
+      }
+      if (s < 1)
+        d = {here.normal.dot(there - (place - reached * here.normal)), here.normal},
+        on = place - reached * here.normal;
+    }
+    if (d.distance > params.thickness + pbd_looked_ahead * Real(body.reach)) continue;
+    Touch touch{};
+    touch.particle = near.particle, touch.body = near.body;
+    touch.n = (body.q * (in.rotation * d.normal).cast<double>()).normalized();
+    touch.on = (in * on).cast<double>();
+    touch.friction = std::sqrt(double(params.friction) * double(of.friction));
+    touch.restitution = double(std::max(params.restitution, of.restitution));
+    touch.gap = double(params.thickness);
+    touch.approach = -approach_of(touch, p);
+    (body.inverse_mass > 0 ? touches_ : led_touches_).push_back(touch);
+  }
+}
+
+/// [m/s] at which the particle leaves the body along the normal.
+double PbdBodies::approach_of(const Touch& touch, const PbdParticles& p) const {
+  const Body& body = bodies_[std::size_t(touch.body)];
+  return touch.n.dot(p.v[std::size_t(touch.particle)].cast<double>() - body.v -
+                     body.w.cross(body.q * touch.on));
+}
+
+/// What cannot move bears particles as planes bear them (supports.cpp): no more is taken back than was given,
+/// and friction takes what has slid within Coulomb's bound.
+void PbdBodies::hold_on_led(const PbdParticles& p) {
+  for (std::size_t k = 0; k < led_touches_.size(); ++k) {
+    Touch& touch = led_touches_[k];
+    const auto i = std::size_t(touch.particle);
+    detail::Place& place = p.places[i];
+    if (place.inverse_mass == 0) continue;
+    const Body& body = bodies_[std::size_t(touch.body)];
+    const D3 at = body.x + body.q * touch.on, came_from = body.x0 + body.q0 * touch.on;
+    const D3 x0 = p.x0[i].cast<double>();
+    D3 x = x0 + D3(double(place.x[0]), double(place.x[1]), double(place.x[2]));
+    PbdRest& rest = p.rests[i];
+    const Index self = -2 - Index(k);
+    if (rest.on == self) touch.pushed += double(std::exchange(rest.load, Real(0)));
+    const double push = std::max(touch.gap - touch.n.dot(x - at), -touch.pushed);
+    if (push == 0 && touch.pushed == 0) continue;
+    touch.pushed += push;
+    x += push * touch.n;
+    const D3 way = x - x0 - p.gone[i].cast<double>() - (at - came_from);
+    D3 rub = touch.rubbed - (way - touch.n.dot(way) * touch.n);
+    const double bound = touch.friction * touch.pushed, length = rub.norm();
+    if (length > bound) rub *= length > 0 ? bound / length : 0.0;
+    x += rub - touch.rubbed;
+    touch.rubbed = rub;
+    if (!x.allFinite()) continue;
+    const D3 gone = x - x0;
+    for (int c = 0; c < 3; ++c) place.x[c] = Real(gone[c]);
+    if (touch.pushed > 0 && (rest.on == -1 || rest.on == self)) rest = {touch.n.cast<Real>(), self, rest.load};
+  }
+}
+
+/// What bears the particle against a push along n, unit: a normal that it cannot go against, or none.
+auto PbdBodies::borne(const Touch& touch, const PbdParticles& p) -> D3 {
+  const PbdRest& rest = p.rests[std::size_t(touch.particle)];
+  const D3 m = rest.normal.cast<double>();
+  return rest.on != -1 && m.dot(touch.n) < 0 ? m : D3(D3::Zero());
+}
+
+/// [1/kg] by which the two part for an impulse. A particle that lies on what does not yield moves along it
+/// only, so that what lies on the particle is borne by all that is below at once; in turn, a heavy body would
+/// sink through cloth on a table by the ratio of their masses.
+auto PbdBodies::response_of(const Touch& touch, const PbdParticles& p, const D3& m) const -> M3 {
+  const Body& body = bodies_[std::size_t(touch.body)];
+  const double w = double(p.places[std::size_t(touch.particle)].inverse_mass);
+  const D3 r = body.q * touch.on;
+  M3 cross;
+  cross << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
+  return (w + body.inverse_mass) * M3::Identity() - w * m * m.transpose() -
+         cross * body.inverse_inertia * cross;
+}
+
+/// impulse: [kg m] on the particle, and its opposite on the body.
+void PbdBodies::part(const Touch& touch, const PbdParticles& p, const D3& m, const D3& impulse) {
+  if (!impulse.allFinite()) return;
+  detail::Place& place = p.places[std::size_t(touch.particle)];
+  const double w = double(place.inverse_mass), against = m.dot(impulse);
+  for (int c = 0; c < 3; ++c) place.x[c] += Real(w * (impulse[c] - against * m[c]));
+  p.rests[std::size_t(touch.particle)].load -= Real(w * against);
+  push({-1, touch.body, touch.on.cast<Real>()}, p, D3(-impulse));
+}
+
+/// Bodies on particles that lie on what does not yield: where one, or several about a face, bear it as they
+/// would one by one, many do not agree on how in as many sweeps as there are. So the face and they touch at
+/// four points that are far from each other, as faces of two bodies do; what these press and rub is shared
+/// by all.
+void PbdBodies::lay_bodies(const PbdParticles& p) {
+  laid_.clear();
+  for (std::size_t first = 0, last = 0; first < touches_.size(); first = last) {
+    while (last < touches_.size() && touches_[last].body == touches_[first].body) ++last;
+    lay_body(first, last, p);
+  }
+}
+
+void PbdBodies::lay_body(std::size_t first, std::size_t last, const PbdParticles& p) {
+  constexpr double alike = 0.98, level = 0.1;  // cosine of normals; part of the gap
+  const Index on = touches_[first].body;
+  const Body& body = bodies_[std::size_t(on)];
+  const auto at = [&](const Touch& touch) -> D3 {
+    const detail::Place& place = p.places[std::size_t(touch.particle)];
+    return p.x0[std::size_t(touch.particle)].cast<double>() +
+           D3(double(place.x[0]), double(place.x[1]), double(place.x[2]));
+  };
+  const auto open = [&](const Touch& touch) {
+    return touch.n.dot(at(touch) - body.x - body.q * touch.on) - touch.gap;
+  };
+  const Touch* deepest = nullptr;
+  double least = 0;
+  for (std::size_t k = first; k < last; ++k) {
+    const Touch& touch = touches_[k];
+    if (!(borne(touch, p).dot(touch.n) < -alike)) continue;
+    const double depth = open(touch);
+    if (depth < least) least = depth, deepest = &touch;
+  }
+  if (!deepest) return;
+  const D3 n = -deepest->n, u = n.unitOrthogonal(), v = n.cross(u);
+  Patch patch{};
+  patch.n = n;
+  patch.friction = deepest->friction, patch.restitution = deepest->restitution;
+  patch.first = laid_.size();
+  const Touch* corner[4] = {};
+  double farthest[4], mass = 0;
+  for (std::size_t k = first; k < last; ++k) {
+    Touch& touch = touches_[k];
+    if (borne(touch, p).isZero(0) || n.dot(touch.n) > -alike || open(touch) - least > level * touch.gap) continue;
+    const auto i = std::size_t(touch.particle);
+    laid_.push_back(touch.particle);
+    touch.is_laid = true;
+    const double m = 1 / double(p.places[i].inverse_mass);
+    mass += m;
+    const detail::Place& place = p.places[i];
+    patch.carried += m * (D3(double(place.x[0]), double(place.x[1]), double(place.x[2])) - p.gone[i].cast<double>());
+    const D3 x = at(touch) - body.x;
+    // Turned a little, so that no two of a row of a grid are as far as each other.
+    const double along = u.dot(x) + 0.2 * v.dot(x), across = v.dot(x) - 0.2 * u.dot(x);
+    const double far[4] = {along, across, -along, -across};
+    for (int c = 0; c < 4; ++c)
+      if (!corner[c] || far[c] > farthest[c]) corner[c] = &touch, farthest[c] = far[c];
+  }
+  patch.laid = laid_.size() - patch.first;
+  if (patch.laid < 3) {  // they bear it one by one
+    laid_.resize(patch.first);
+    for (std::size_t k = first; k < last; ++k) touches_[k].is_laid = false;
+    return;
+  }
+  patch.carried /= mass, patch.yields = 1 / mass;
+  for (int c = 0; c < 4; ++c) {
+    bool is_new = true;
+    for (int other = 0; other < c; ++other) is_new &= corner[other] != corner[c];
+    if (!is_new) continue;
+    const Touch& touch = *corner[c];
+    Point& point = patch.points[patch.count++];
+    point.a = {-1, -1, at(touch).cast<Real>()};
+    point.b = {-1, on, touch.on.cast<Real>()};
+    point.gap = touch.gap;
+    point.approach = touch.approach;
+  }
+  patches_.push_back(patch);
+}
+
+/// What lies on particles presses and rubs them.
+void PbdBodies::press_laid(const PbdParticles& p) {
+  for (Patch& patch : patches_) {
+    if (patch.laid == 0) continue;
+    double pressed = 0;
+    for (int i = 0; i < patch.count; ++i) pressed += patch.points[i].pushed;
+    const D3 by = -patch.yields * (patch.rubbed - patch.given);
+    for (std::size_t k = 0; k < patch.laid; ++k) {
+      const auto i = std::size_t(laid_[patch.first + k]);
+      for (int c = 0; c < 3; ++c) p.places[i].x[c] += Real(by[c]);
+      p.rests[i].load += Real(patch.yields * (pressed - patch.pressed));
+    }
+    patch.given = patch.rubbed, patch.pressed = pressed;
+  }
+}
+
+void PbdBodies::hold_apart(Touch& touch, const PbdParticles& p) {
+  if (touch.is_laid) return;
+  const auto i = std::size_t(touch.particle);
+  const Body& body = bodies_[std::size_t(touch.body)];
+  const detail::Place& place = p.places[i];
+  const D3 x = p.x0[i].cast<double>() + D3(double(place.x[0]), double(place.x[1]), double(place.x[2]));
+  const double wrong = touch.n.dot(x - body.x - body.q * touch.on) - touch.gap;
+  if (!(wrong < 0) && touch.pushed == 0) return;
+  const D3 m = borne(touch, p), turn = (body.q * touch.on).cross(touch.n);
+  const double answer = double(place.inverse_mass) * (1 - m.dot(touch.n) * m.dot(touch.n)) +
+                        body.inverse_mass + turn.dot(body.inverse_inertia * turn);
+  if (!(answer > 0)) return;
+  const double by = std::max(-wrong / answer, -touch.pushed);
+  if (!std::isfinite(by)) return;
+  touch.pushed += by;
+  part(touch, p, m, D3(by * touch.n));
+}
+
+/// As for faces, about one point.
+void PbdBodies::rub(Touch& touch, const PbdParticles& p) {
+  if (touch.pushed == 0 && touch.rubbed.isZero(0)) return;
+  const auto i = std::size_t(touch.particle);
+  const Body& body = bodies_[std::size_t(touch.body)];
+  const detail::Place& place = p.places[i];
+  const D3 way = D3(double(place.x[0]), double(place.x[1]), double(place.x[2])) - p.gone[i].cast<double>();
+  const D3 slid = way - (body.x + body.q * touch.on - body.x0 - body.q0 * touch.on), m = borne(touch, p);
+  Eigen::Matrix<double, 3, 2> t;
+  t.col(0) = touch.n.unitOrthogonal(), t.col(1) = touch.n.cross(t.col(0));
+  const Eigen::Matrix2d k = t.transpose() * response_of(touch, p, m) * t;
+  D3 rubbed = touch.rubbed;
+  if (k.determinant() > 0) rubbed -= t * (k.inverse() * (t.transpose() * slid));
+  const double bound = touch.friction * touch.pushed, length = rubbed.norm();
+  if (length > bound) rubbed *= bound / length;
+  const D3 more = rubbed - touch.rubbed;
+  touch.rubbed = rubbed;
+  part(touch, p, m, more);
+}
+
+/// Section 3.6, as for faces.
+void PbdBodies::slow(const Touch& touch, const PbdParticles& p, Real h) {
+  if (!(touch.pushed > 0)) return;
+  const auto i = std::size_t(touch.particle);
+  Body& body = bodies_[std::size_t(touch.body)];
+  const D3 m = borne(touch, p), r = body.q * touch.on;
+  const M3 k = response_of(touch, p, m);
+  const double w = double(p.inverse_mass[i]);
+  const auto change = [&](const D3& impulse) {
+    if (!impulse.allFinite()) return;
+    p.v[i] += (w * (impulse - m.dot(impulse) * m)).cast<Real>();
+    body.v -= body.inverse_mass * impulse;
+    body.w -= body.inverse_inertia * r.cross(impulse);
+  };
+  const double answer = touch.n.dot(k * touch.n);
+  if (!(answer > 0)) return;
+  const bool bounced = bounces(Real(touch.approach), Real(touch.restitution), h);
+  change(((bounced ? touch.restitution * touch.approach : 0) - approach_of(touch, p)) / answer * touch.n);
+  const double left = (touch.friction * touch.pushed - touch.rubbed.norm()) / double(h);
+  if (!(left > 0)) return;
+  const D3 slip = p.v[i].cast<double>() - body.v - body.w.cross(r);
+  Eigen::Matrix<double, 3, 2> t;
+  t.col(0) = touch.n.unitOrthogonal(), t.col(1) = touch.n.cross(t.col(0));
+  const Eigen::Matrix2d yields = t.transpose() * k * t;
+  if (!(yields.determinant() > 0)) return;
+  D3 impulse = -(t * (yields.inverse() * (t.transpose() * slip)));
+  if (impulse.norm() > left) impulse *= left / impulse.norm();
+  change(impulse);
+}
+
+}  // namespace plenum::inline PLENUM_ABI
