@@ -190,4 +190,28 @@ TEST(Pbd, StaysFinite) {
     }
 }
 
+TEST(Pbd, RopesLieAlongCurves) {
+  PbdPart rope;
+  rope.type = PbdPart::Type::rope;
+  rope.segments = 40;
+  rope.through = {Vec3(0, 0, 0), Vec3(1, 0, 0), Vec3(1, 1, 0), Vec3(2, 1, 0)};
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::build({.parts = {rope}}, model, state);
+  const std::vector<Vec3>& x = state.particles.x;
+  ASSERT_EQ(x.size(), 41u);
+  EXPECT_LT((x.front() - rope.through.front()).norm(), Real(1e-6));
+  EXPECT_LT((x.back() - rope.through.back()).norm(), Real(1e-5));
+  for (const Vec3& point : rope.through) {
+    Real nearest = 10;
+    for (const Vec3& p : x) nearest = std::min(nearest, (p - point).norm());
+    EXPECT_LT(nearest, model.rest_length[0]);
+  }
+  // A chord is shorter than its arc by a part of (k l)^2 / 24; the curve bends within a fifth of a metre.
+  for (std::size_t e = 0; e < model.edges.size(); ++e)
+    EXPECT_NEAR(double(Pbd::strain(model, state, e)), 0, 0.03);
+  rope.through.resize(1);
+  EXPECT_THROW(Pbd::build({.parts = {rope}}, model, state), Error);
+}
+
 }}  // namespace plenum

@@ -82,7 +82,7 @@ void PbdBodies::begin_step(const Pbd::Model& model, const Pbd::State& state, con
   find_near(model, state, params, dt);
 }
 
-void PbdBodies::predict(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p, Real h) {
+void PbdBodies::predict(const Pbd::Model& model, const Pbd::Params& params, Real h) {
   std::fill(multipliers_.begin(), multipliers_.end(), D3::Zero());
   const double kept = 1 / (1 + double(h) * double(params.damping));
   for (Body& body : bodies_) {

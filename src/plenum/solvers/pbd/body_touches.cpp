@@ -136,7 +136,8 @@ void PbdBodies::hold_on_led(const PbdParticles& p) {
     if (!x.allFinite()) continue;
     const D3 gone = x - x0;
     for (int c = 0; c < 3; ++c) place.x[c] = Real(gone[c]);
-    if (touch.pushed > 0 && (rest.on == -1 || rest.on == self)) rest = {touch.n.cast<Real>(), self, rest.load};
+    if (touch.pushed > 0 && (rest.on == -1 || rest.on == self))
+      rest = {touch.n.cast<Real>(), self, rest.load};
   }
 }
 
@@ -212,14 +213,16 @@ void PbdBodies::lay_body(std::size_t first, std::size_t last, const PbdParticles
   double farthest[4], mass = 0;
   for (std::size_t k = first; k < last; ++k) {
     Touch& touch = touches_[k];
-    if (borne(touch, p).isZero(0) || n.dot(touch.n) > -alike || open(touch) - least > level * touch.gap) continue;
+    if (borne(touch, p).isZero(0) || n.dot(touch.n) > -alike || open(touch) - least > level * touch.gap)
+      continue;
     const auto i = std::size_t(touch.particle);
     laid_.push_back(touch.particle);
     touch.is_laid = true;
     const double m = 1 / double(p.places[i].inverse_mass);
     mass += m;
     const detail::Place& place = p.places[i];
-    patch.carried += m * (D3(double(place.x[0]), double(place.x[1]), double(place.x[2])) - p.gone[i].cast<double>());
+    patch.carried +=
+        m * (D3(double(place.x[0]), double(place.x[1]), double(place.x[2])) - p.gone[i].cast<double>());
     const D3 x = at(touch) - body.x;
     // Turned a little, so that no two of a row of a grid are as far as each other.
     const double along = u.dot(x) + 0.2 * v.dot(x), across = v.dot(x) - 0.2 * u.dot(x);

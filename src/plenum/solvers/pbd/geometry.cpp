@@ -9,6 +9,28 @@ std::span<const T> piece(const std::vector<T>& all, Index first, Index count) {
   return std::span(all).subspan(std::size_t(first), std::size_t(count));
 }
 
+/// A rope of few segments as the smooth thread that it stands for: a curve through its particles (Catmull &
+/// Rom 1974, "A class of local interpolating splines").
+void draw_rope(std::span<const Vec3> x, Real radius, int palette, DrawableSink& sink) {
+  constexpr int finer = 4;
+  const auto n = x.size();
+  std::vector<Vec3> curve;
+  std::vector<Index2> segments;
+  for (std::size_t i = 0; i + 1 < n; ++i) {
+    const Vec3 &p1 = x[i], &p2 = x[i + 1], p0 = i > 0 ? x[i - 1] : Vec3(2 * p1 - p2),
+               p3 = i + 2 < n ? x[i + 2] : Vec3(2 * p2 - p1);
+    const Vec3 a = (p2 - p0) / 2, b = p0 - Real(2.5) * p1 + 2 * p2 - p3 / 2,
+               c = (Real(3) * (p1 - p2) + p3 - p0) / 2;
+    for (int k = 0; k < finer; ++k) {
+      const Real u = Real(k) / finer;
+      segments.push_back(Index2(Index(curve.size()), Index(curve.size()) + 1));
+      curve.push_back(p1 + u * (a + u * (b + u * c)));
+    }
+  }
+  curve.push_back(x[n - 1]);
+  sink.lines({.x = curve, .segments = segments, .radius = radius, .palette = palette});
+}
+
 }  // namespace
 
 void Pbd::geometry(const Model& model, const State& state, DrawableSink& sink) {
@@ -31,6 +53,8 @@ void Pbd::geometry(const Model& model, const State& state, DrawableSink& sink) {
                                   ? Look::cloth
                                   : Look::body,
                       .palette = palette});
+    else if (part.type == PbdPart::Type::rope)
+      draw_rope(piece(x, part.first_particle, part.num_particles), part.line_radius, palette, sink);
     else if (part.num_edges > 0)
       sink.lines({.x = x,
                   .segments = piece(model.edges, part.first_edge, part.num_edges),

@@ -285,7 +285,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       w.strains.reset(), w.solid_strains.reset(), w.areas.reset();
       w.solids.reset(), w.enclosures.reset(), w.shapes.reset();
       if (bodies) std::fill(w.rests.begin(), w.rests.end(), PbdRest{});
-      if (bodies) w.bodies.predict(model, params, body_view(state, w), h);
+      if (bodies) w.bodies.predict(model, params, h);
       const bool bounces = touches && params.restitution > 0;
       if (bounces || !w.supports.empty()) w.struck = state.particles.v;
       if (!w.supports.empty()) w.supports.begin_substep();

@@ -24,6 +24,11 @@ void PbdPart::describe(Describer& d) {
   if (d.when("type", "rope", rope)) {
     d("from", from, {.unit = "m", .min = -far, .max = far, .doc = "one end, before placement"});
     d("to", to, {.unit = "m", .min = -far, .max = far, .doc = "other end, before placement"});
+    d("through", through,
+      {.unit = "m",
+       .min = -far,
+       .max = far,
+       .doc = "points of a smooth curve that it lies along at the start, instead of `from` and `to`"});
     d("segments", segments, {.min = 1, .max = 1000000, .doc = "of the rope"});
     d("slack", slack, {.min = -0.9, .max = 10, .doc = "rest length over distance, less one"});
     d("linear_density", linear_density, {.unit = "kg/m", .min = 1e-6, .max = 1e4, .doc = "of the rope"});

@@ -39,8 +39,9 @@ struct PbdPart {
   Vec3 warp = Vec3(1, 0, 0);  ///< along which threads of meshes run, laid onto each triangle
   Real area_stiffness = 0;    ///< [N/m] of triangles' areas; 0: none
 
-  // Rope: from one point to another.
+  // Rope: from one point to another, or along a smooth curve through points.
   Vec3 from = Vec3::Zero(), to = Vec3(1, 0, 0);  ///< [m]
+  std::vector<Vec3> through = {};                ///< [m] instead of both, if there are any
   int segments = 32;
   Real slack = 0;                   ///< rest length over distance, less one
   Real linear_density = Real(0.1);  ///< [kg/m]

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "plenum/base/error.h"
+#include "plenum/geometry/spline.h"
 #include "plenum/math/pose.h"
 #include "plenum/solvers/rigid/materials.h"
 
@@ -136,23 +137,6 @@ void pyramid(const AssemblySpec& a, Builder& build) {
       build.body(box(e), {pitch * (Real(c) - Real(a.count - r - 1) / 2), e.y() * Real(2 * r + 1), 0});
 }
 
-/// A point of the curve through the points of a path, at t in [0, points - 1] (Catmull & Rom 1974, "A class
-/// of local interpolating splines"), and its direction.
-std::pair<Vec3, Vec3> on_path(const std::vector<Vec3>& path, Real t) {
-  const auto last = Index(path.size()) - 1;
-  const Index k = std::clamp(Index(std::floor(t)), 0, last - 1);
-  const Real u = t - Real(k);
-  const auto at = [&](Index i) -> Vec3 {
-    if (i < 0) return 2 * path[0] - path[1];
-    if (i > last) return 2 * path[std::size_t(last)] - path[std::size_t(last - 1)];
-    return path[std::size_t(i)];
-  };
-  const Vec3 p0 = at(k - 1), p1 = at(k), p2 = at(k + 1), p3 = at(k + 2);
-  const Vec3 a = (p2 - p0) / 2, b = p0 - Real(2.5) * p1 + 2 * p2 - p3 / 2,
-             c = (Real(3) * (p1 - p2) + p3 - p0) / 2;
-  return {p1 + u * (a + u * (b + u * c)), a + u * (2 * b + u * 3 * c)};
-}
-
 /// Evenly along the path, each across it.
 void dominoes(const AssemblySpec& a, const std::string& key, Builder& build) {
   const Vec3& e = a.half_extents;
@@ -161,27 +145,18 @@ void dominoes(const AssemblySpec& a, const std::string& key, Builder& build) {
   // Of one domino, too, a path that leads somewhere.
   const Real half = pitch * Real(std::max(a.count - 1, 1)) / 2, start = a.count > 1 ? -half : 0;
   if (path.empty()) path = {Vec3(start, 0, 0), Vec3(half, 0, 0)};
-  // Lengths along the path, by chords of a small part of it.
-  constexpr int parts = 256;
-  const int steps = parts * (int(path.size()) - 1);
-  std::vector<Real> length(std::size_t(steps) + 1, 0);
-  const auto at = [&](int k) { return on_path(path, Real(k) / parts); };
-  for (int k = 1; k <= steps; ++k)
-    length[std::size_t(k)] = length[std::size_t(k - 1)] + (at(k).first - at(k - 1).first).norm();
+  const Spline curve(path);
   const Real room = 2 * e.x() * Real(a.count - 1);
-  if (!(length.back() > 0) || length.back() < room * Real(1 - 1e-5))
+  if (!(curve.length() > 0) || curve.length() < room * Real(1 - 1e-5))
     throw Error(Problem{.key = key + "path",
-                        .what = length.back() > 0 ? "is too short for its dominoes to stand apart [m]"
-                                                  : "has no length: its points are all the same",
-                        .value = length.back() > 0 ? fmt::format("{:.4g}", length.back()) : "",
+                        .what = curve.length() > 0 ? "is too short for its dominoes to stand apart [m]"
+                                                   : "has no length: its points are all the same",
+                        .value = curve.length() > 0 ? fmt::format("{:.4g}", curve.length()) : "",
                         .allowed = room > 0 ? fmt::format("{:.4g} m or more", room) : "",
                         .remedy = "draw it longer, or lower count"});
   for (int i = 0; i < a.count; ++i) {
-    const Real s = a.count > 1 ? length.back() * Real(i) / Real(a.count - 1) : 0;
-    const auto found = std::upper_bound(length.begin(), length.end() - 1, s);
-    const auto k = std::max<std::ptrdiff_t>(found - length.begin(), 1);
-    const Real low = length[std::size_t(k - 1)], high = length[std::size_t(k)];
-    const auto [x, way] = on_path(path, (Real(k - 1) + (s - low) / std::max(high - low, Real(1e-9))) / parts);
+    const Real s = a.count > 1 ? curve.length() * Real(i) / Real(a.count - 1) : 0;
+    const auto [x, way] = curve.at(s);
     build.body(box(e), x + Vec3(0, e.y(), 0),
                turn(std::atan2(double(-way.z()), double(way.x())), Vec3::UnitY()));
   }

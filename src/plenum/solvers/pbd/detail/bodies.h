@@ -48,8 +48,8 @@ class PbdBodies {
 
   /// At the start of a step of dt [s].
   void begin_step(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt);
-  /// Predicts bodies through a substep of h [s], and finds what touches. Particles are predicted already.
-  void predict(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p, Real h);
+  /// Predicts bodies through a substep of h [s], and finds which of them touch each other.
+  void predict(const Pbd::Model& model, const Pbd::Params& params, Real h);
   /// One sweep over all that bodies take part in.
   void sweep(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p,
              const detail::Projection& how);
