@@ -105,7 +105,6 @@ TEST(PbdStrain, JointProjectionsPushNothing) {
       {{0, 0, 0}, 1}, {{1.5, 0.1, 0}, 2}, {{0.2, 0.7, -0.1}, Real(0.5)}, {{0, 0.3, 1}, 1}};
   batch.begin(places.data());
   for (detail::Place& p : places) p.x[0] = p.x[1] = p.x[2] = 0;
-  batch.reset();
   batch.sweep(places.data(), {});
   Vector3<double> push = Vector3<double>::Zero();
   for (int i = 0; i < 4; ++i) {

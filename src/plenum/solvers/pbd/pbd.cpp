@@ -154,15 +154,17 @@ void sweep(PbdWorkspace& w, const detail::Projection& how) {
 /// Begins a step: where everything is.
 void begin(const Pbd::State& state, PbdWorkspace& w) {
   const Particles& p = state.particles;
-  w.x0 = p.x, w.v0 = p.v;
-  for (std::size_t i = 0; i < p.size(); ++i)
-    w.places[i] = Place{{p.x[i].x(), p.x[i].y(), p.x[i].z()}, p.inverse_mass[i]};
+  parallel_for(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      w.x0[i] = p.x[i], w.v0[i] = p.v[i], w.gone[i].setZero();
+      w.places[i] = Place{{p.x[i].x(), p.x[i].y(), p.x[i].z()}, p.inverse_mass[i]};
+    }
+  });
   const Place* const places = w.places.data();
   w.plates.begin(places), w.angles.begin(places), w.rods.begin(places), w.volumes.begin(places);
   w.solids.begin(places), w.distances.begin(places), w.tethers.begin(places);
   w.strains.begin(places), w.solid_strains.begin(places), w.areas.begin(places);
   w.enclosures.begin(w.x0), w.shapes.begin(w.x0);
-  w.gone.assign(p.size(), Vec3::Zero());
 }
 
 void keep(Pbd::State& state, PbdWorkspace& w, Real h) {
@@ -281,9 +283,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     };
     for (int s = 0; s < params.substeps; ++s) {
       predict(model, state, params, w, h);
-      w.plates.reset(), w.angles.reset(), w.rods.reset(), w.volumes.reset(), w.distances.reset();
-      w.strains.reset(), w.solid_strains.reset(), w.areas.reset();
-      w.solids.reset(), w.enclosures.reset(), w.shapes.reset();
+      w.enclosures.reset(), w.shapes.reset();
       if (bodies) std::fill(w.rests.begin(), w.rests.end(), PbdRest{});
       if (bodies) w.bodies.predict(model, params, h);
       const bool bounces = touches && params.restitution > 0;
@@ -291,6 +291,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       if (!w.supports.empty()) w.supports.begin_substep();
       w.grasps.begin_substep();
       for (int k = 0; k < params.iterations; ++k) {
+        how.is_first = k == 0, how.is_last = k + 1 == params.iterations;
         sweep(w, how);
         w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
                       Real(s + 1) / Real(params.substeps), h);

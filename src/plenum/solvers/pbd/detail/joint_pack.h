@@ -21,9 +21,6 @@ struct alignas(64) JointPack {
   Wide compliance[count], multiplier[count];
   unsigned lanes;
 
-  void reset() {
-    for (Wide& m : multiplier) m = Wide{};
-  }
   void begin(const Place* places) {
     const Wide3 first = gather_place(places, particle[0]).x;
     for (int i = 1; i < points; ++i) from_first[i - 1] = gather_place(places, particle[i]).x - first;
@@ -52,10 +49,10 @@ struct alignas(64) JointPack {
     Wide response{};
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
     const Wide soft = fill(how.compliance_scale) * compliance[k];
-    const Wide change =
-        fill(-how.part) * (error + soft * multiplier[k]) * inverse_or_nothing(response + soft);
+    const Wide before = given_before(multiplier[k], how);
+    const Wide change = fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft);
     const Wide given = (response > Wide{}) & (compliance[k] >= Wide{}) ? change : Wide{};
-    multiplier[k] += given;
+    note_given(multiplier[k], Wide(before + given), how);
     for (int i = 0; i < points; ++i) p[i].x += (p[i].inverse_mass * given) * g[i];
   }
 };

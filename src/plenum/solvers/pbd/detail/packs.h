@@ -22,7 +22,18 @@ struct alignas(4 * sizeof(Real)) Place {
 struct Projection {
   Real compliance_scale = 0;  ///< [1/s^2] 1 / h^2; 0: compliances do not count
   Real part = 1;              ///< in [0, 1], of the error that is taken away: k of classic PBD
+  bool is_first = false;      ///< of the substep: multipliers are 0, whatever they hold
+  bool is_last = false;       ///< of the substep: nothing asks for multipliers any more
 };
+/// Multipliers before a projection and after it. Of one sweep they are neither read nor written.
+template <class M>
+[[gnu::always_inline]] inline M given_before(const M& multiplier, const Projection& how) {
+  return how.is_first ? M{} : multiplier;
+}
+template <class M>
+[[gnu::always_inline]] inline void note_given(M& multiplier, const M& sum, const Projection& how) {
+  if (!how.is_last) multiplier = sum;
+}
 
 struct WidePlace {
   Wide3 x;
@@ -50,7 +61,6 @@ struct alignas(64) ScalarPack {
   Wide multiplier;  ///< lambda, since the substep began
   unsigned lanes;   ///< bits of those that hold a constraint
 
-  void reset() { multiplier = Wide{}; }
   /// At the start of a step; places are positions [m].
   void begin(const Place* places) {
     const Wide3 first = gather_place(places, particle[0]).x;
@@ -68,9 +78,10 @@ struct alignas(64) ScalarPack {
     Wide response{};
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
     const Wide soft = fill(how.compliance_scale) * compliance;
-    const Wide change = fill(-how.part) * (error + soft * multiplier) * inverse_or_nothing(response + soft);
+    const Wide before = given_before(multiplier, how);
+    const Wide change = fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft);
     const Wide given = response > Wide{} ? change : Wide{};
-    multiplier += given;
+    note_given(multiplier, Wide(before + given), how);
     for (int i = 0; i < points; ++i) {
       p[i].x += (p[i].inverse_mass * given) * g[i];
       put(places, i, p[i]);
@@ -99,7 +110,6 @@ struct alignas(64) SolidPack {
   Wide multiplier[2];
   unsigned lanes;
 
-  void reset() { multiplier[0] = multiplier[1] = Wide{}; }
   void begin(const Place* places) {
     const Wide3 first = gather_place(places, particle[0]).x;
     for (int i = 1; i < points; ++i) from_first[i - 1] = gather_place(places, particle[i]).x - first;
@@ -123,11 +133,12 @@ struct alignas(64) SolidPack {
       c += p[i].inverse_mass * dot(h[i], h[i]);
     }
     // Where the two say the same, of a classic method without compliances, the volume's has the say.
-    const Wide e0 = fill(how.part) * (shape + soft0 * multiplier[0]),
-               e1 = fill(how.part) * (volume + soft1 * multiplier[1]);
+    const Wide before0 = given_before(multiplier[0], how), before1 = given_before(multiplier[1], how);
+    const Wide e0 = fill(how.part) * (shape + soft0 * before0),
+               e1 = fill(how.part) * (volume + soft1 * before1);
     const Wide determinant = inverse_or_nothing(a * c - b * b);
     const Wide d0 = determinant * (b * e1 - c * e0), d1 = determinant * (b * e0 - a * e1);
-    multiplier[0] += d0, multiplier[1] += d1;
+    note_given(multiplier[0], Wide(before0 + d0), how), note_given(multiplier[1], Wide(before1 + d1), how);
     for (int i = 0; i < points; ++i) {
       p[i].x += p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
       if (lanes == every_lane)
@@ -149,7 +160,6 @@ struct alignas(64) LinearPack {
   Wide3 multiplier;
   unsigned lanes;
 
-  void reset() { multiplier = Wide3{}; }
   void begin(const Place* places) {
     // Of differences: the weights' sum is zero but for rounding.
     const Wide3 first = gather_place(places, particle[0]).x;
@@ -167,8 +177,8 @@ struct alignas(64) LinearPack {
     }
     const Wide soft = fill(how.compliance_scale) * compliance;
     const Wide scale = response > Wide{} ? fill(-how.part) * inverse_or_nothing(response + soft) : Wide{};
-    const Wide3 change = scale * (error + soft * multiplier);
-    multiplier += change;
+    const Wide3 before = given_before(multiplier, how), change = scale * (error + soft * before);
+    note_given(multiplier, before + change, how);
     for (int i = 0; i < points; ++i) {
       p[i].x += (p[i].inverse_mass * weight[i]) * change;
       if (lanes == every_lane)
@@ -189,7 +199,6 @@ struct alignas(64) TetherPack {
   Wide length;                   ///< [m]
   unsigned lanes;
 
-  void reset() {}
   void begin(const Place* places) {
     from_first = gather_place(places, particle[1]).x - gather_place(places, particle[0]).x;
   }
@@ -244,12 +253,6 @@ class Batch {
   void begin(const Place* places) {
     parallel_for(packs_.size(), 64, [&](std::size_t begin, std::size_t end) {
       for (std::size_t k = begin; k < end; ++k) packs_[k].begin(places);
-    });
-  }
-
-  void reset() {
-    parallel_for(packs_.size(), 64, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t k = begin; k < end; ++k) packs_[k].reset();
     });
   }
 
