@@ -1,5 +1,22 @@
 #include "bullet_peer.h"
 
+#include <cstdio>
+
+namespace plenum::bench {
+
+void say_if_bullet_is_missing() {
+  static const bool said = [] {
+    if (!has_bullet())
+      std::fprintf(stderr,
+                   "bench: Bullet is missing, so rigid and soft bodies have no peer beside them (Debian: "
+                   "libbullet-dev, then build again)\n");
+    return true;
+  }();
+  (void)said;
+}
+
+}  // namespace plenum::bench
+
 #ifdef PLENUM_BULLET
 #include <btBulletDynamicsCommon.h>
 

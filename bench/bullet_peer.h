@@ -9,6 +9,8 @@ namespace plenum::bench {
 
 /// Whether this program was built with Bullet (package libbullet-dev).
 bool has_bullet();
+/// On standard error, once, if it was not.
+void say_if_bullet_is_missing();
 
 struct PeerRun {
   double ms_per_step = 0, worst_ms = 0;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <limits>
 
@@ -72,21 +71,11 @@ struct Task {
   std::string suffix = {};  ///< of the figures' names
 };
 
-void say_that_bullet_is_missing() {
-  static const bool said = [] {
-    std::fprintf(stderr,
-                 "bench: Bullet is missing, so rigid bodies have no peer beside them (Debian: libbullet-dev, "
-                 "then build again)\n");
-    return true;
-  }();
-  (void)said;
-}
-
 /// Reports the least mean [ms] of three runs from the start, and the worst step of the best run; with one
 /// thread beside Bullet, the two in turn. Both are judged by the same referee.
 void run(Session& session, const Task& task) {
   const bool with_peer = session.threads() == 1 && has_bullet();
-  if (!has_bullet()) say_that_bullet_is_missing();
+  say_if_bullet_is_missing();
   double best = 1e30, worst = 0;
   PeerRun peer;
   peer.ms_per_step = 1e30;
