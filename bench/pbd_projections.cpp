@@ -39,7 +39,7 @@ void sweep(Session& session, const std::string& name, double target, Disturbed& 
            Set&& set) {
   detail::Batch<Pack> batch;
   const std::vector<std::uint8_t> still(body.places.size(), 0);
-  batch.lay_out(std::span(items[0].data(), items.size() * std::size_t(Pack::points)), still, set);
+  batch.lay_out(std::span(items[0].data(), items.size() * std::size_t(Pack::points)), still, {}, set);
   body.start(), batch.begin(body.places.data());
   constexpr int sweeps = 10;
   const double seconds = Session::best_of(

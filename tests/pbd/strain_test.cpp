@@ -97,7 +97,7 @@ TEST(PbdStrain, JointProjectionsPushNothing) {
   using Pack = detail::TetrahedronStrainPack;
   detail::Batch<Pack> batch;
   const std::vector<Index> items = {0, 1, 2, 3};
-  batch.lay_out(items, std::vector<std::uint8_t>(4, 0), [](Pack& pack, int l, std::size_t) {
+  batch.lay_out(items, std::vector<std::uint8_t>(4, 0), {}, [](Pack& pack, int l, std::size_t) {
     for (int c = 0; c < 9; ++c) pack.rest[c][l] = Real(c % 4 == 0 ? 1 : 0.2);
     for (int c = 0; c < 6; ++c) pack.compliance[c][l] = 0;
   });

@@ -142,6 +142,7 @@ template <class T>
 /// Gradients: Tamstorf & Grinspun 2013, "Discrete bending forces and their Jacobians", section 3.
 struct DihedralConstraint {
   static constexpr int points = 4, numbers = 1;
+  static constexpr double period = 2 * 3.14159265358979323846;
   /// rest: theta_0 [rad] from -pi to pi. x: a, b, c, d.
   template <class T>
   [[gnu::always_inline]] static T value(const V3<T> (&x)[4], const T (&rest)[1], V3<T> (&gradient)[4]) {

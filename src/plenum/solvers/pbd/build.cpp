@@ -20,6 +20,7 @@ PbdBuilder::PbdBuilder(const PbdPart& part, std::string key, Model& model, State
   made_.first_triangle = Index(m_.triangles.size());
   made_.line_radius = part.line_radius;
   made_.palette = part.palette;
+  made_.damping_time = part.damping_time, made_.bending_damping_time = part.bending_damping_time;
 }
 
 void PbdBuilder::run() {

@@ -224,6 +224,13 @@ void Pbd::update(Model& model) {
     require(m.flexibility >= 0 && m.flexibility <= 1 && m.rate >= 0, "cluster_matching",
             "must have a flexibility from 0 to 1 and a rate of at least 0");
   }
+  for (const Part& part : model.parts) {
+    require(part.first_particle >= 0 && part.num_particles >= 0 &&
+                std::size_t(part.first_particle) + std::size_t(part.num_particles) <= n,
+            "parts", "must be of particles");
+    require(part.damping_time >= 0 && part.bending_damping_time >= 0, "parts",
+            "must have damping times of at least 0");
+  }
   for (const Model::Enclosure& e : model.enclosures) {
     require(e.part >= 0 && std::size_t(e.part) < model.parts.size(), "enclosures", "must be of parts");
     const Part& part = model.parts[std::size_t(e.part)];

@@ -38,7 +38,15 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model) {
   if (w.revision == model.revision && w.places.size() == n) return w;
   // Held particles may be let go: they count as moving.
   const std::vector<std::uint8_t> still(n, 0);
-  w.distances.lay_out(flat(model.edges), still, [&](auto& pack, int l, std::size_t e) {
+  std::vector<Real> damping(n, 0), bending_damping(n, 0);
+  w.is_damped = false;
+  for (const Pbd::Part& part : model.parts) {
+    std::fill_n(damping.begin() + part.first_particle, part.num_particles, part.damping_time);
+    std::fill_n(bending_damping.begin() + part.first_particle, part.num_particles, part.bending_damping_time);
+    w.is_damped = w.is_damped || part.damping_time > 0 || part.bending_damping_time > 0;
+  }
+  w.before.assign(w.is_damped ? n : 0, Place{});
+  w.distances.lay_out(flat(model.edges), still, damping, [&](auto& pack, int l, std::size_t e) {
     pack.rest[0][l] = model.rest_length[e];
     pack.compliance[l] = model.stretch_compliance[e];
   });
@@ -49,43 +57,46 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model) {
     const bool is_solid = model.volume_compliance[k] < 0;
     numbers[is_solid].push_back(Index(k)), of[is_solid].push_back(model.tetrahedra[k]);
   }
-  w.volumes.lay_out(flat(of[0]), still, [&](auto& pack, int l, std::size_t item) {
+  w.volumes.lay_out(flat(of[0]), still, damping, [&](auto& pack, int l, std::size_t item) {
     const auto k = std::size_t(numbers[0][item]);
     pack.rest[0][l] = model.rest_volume[k];
     pack.compliance[l] = model.volume_compliance[k];
   });
-  w.solids.lay_out(flat(of[1]), still, [&](auto& pack, int l, std::size_t item) {
+  w.solids.lay_out(flat(of[1]), still, damping, [&](auto& pack, int l, std::size_t item) {
     const auto k = std::size_t(numbers[1][item]);
     for (int c = 0; c < 9; ++c) pack.rest[c][l] = model.rest_inverse[k](c / 3, c % 3);
     const Vec2 lame = model.lame[k];
     pack.rest[9][l] = 1 + lame[0] / lame[1];
     for (int c = 0; c < 2; ++c) pack.compliance[c][l] = 1 / (lame[c] * model.rest_volume[k]);
   });
-  w.rods.lay_out(flat(model.bends), still, [&](auto& pack, int l, std::size_t b) {
+  w.rods.lay_out(flat(model.bends), still, bending_damping, [&](auto& pack, int l, std::size_t b) {
     for (int i = 0; i < 3; ++i) pack.weight[i][l] = model.bend_weights[b][i];
     pack.compliance[l] = model.rod_compliance[b];
   });
-  w.strains.lay_out(flat(model.strain_triangles), still, [&](auto& pack, int l, std::size_t t) {
+  w.strains.lay_out(flat(model.strain_triangles), still, damping, [&](auto& pack, int l, std::size_t t) {
     for (int c = 0; c < 4; ++c) pack.rest[c][l] = model.strain_inverse[t][c];
     for (int c = 0; c < 3; ++c) pack.compliance[c][l] = model.strain_compliance[t][c];
   });
-  w.solid_strains.lay_out(flat(model.strain_tetrahedra), still, [&](auto& pack, int l, std::size_t t) {
-    for (int c = 0; c < 9; ++c) pack.rest[c][l] = model.strain_tet_inverse[t](c / 3, c % 3);
-    for (int c = 0; c < 6; ++c) pack.compliance[c][l] = model.strain_tet_compliance[t][std::size_t(c)];
-  });
-  w.areas.lay_out(flat(model.area_triangles), still, [&](auto& pack, int l, std::size_t t) {
+  w.solid_strains.lay_out(flat(model.strain_tetrahedra), still, damping,
+                          [&](auto& pack, int l, std::size_t t) {
+                            for (int c = 0; c < 9; ++c)
+                              pack.rest[c][l] = model.strain_tet_inverse[t](c / 3, c % 3);
+                            for (int c = 0; c < 6; ++c)
+                              pack.compliance[c][l] = model.strain_tet_compliance[t][std::size_t(c)];
+                          });
+  w.areas.lay_out(flat(model.area_triangles), still, damping, [&](auto& pack, int l, std::size_t t) {
     pack.rest[0][l] = model.rest_area[t];
     pack.compliance[l] = model.area_compliance[t];
   });
   std::vector<std::uint8_t> anchors(n, 0);
   for (const Index2& t : model.tethers) anchors[std::size_t(t[1])] = 1;
-  w.tethers.lay_out(flat(model.tethers), anchors,
+  w.tethers.lay_out(flat(model.tethers), anchors, {},
                     [&](auto& pack, int l, std::size_t t) { pack.length[l] = model.tether_length[t]; });
-  w.angles.lay_out(flat(model.hinges), still, [&](auto& pack, int l, std::size_t h) {
+  w.angles.lay_out(flat(model.hinges), still, bending_damping, [&](auto& pack, int l, std::size_t h) {
     pack.rest[0][l] = model.rest_angle[h];
     pack.compliance[l] = model.angle_compliance[h];
   });
-  w.plates.lay_out(flat(model.plates), still, [&](auto& pack, int l, std::size_t p) {
+  w.plates.lay_out(flat(model.plates), still, bending_damping, [&](auto& pack, int l, std::size_t p) {
     for (int i = 0; i < 4; ++i) pack.weight[i][l] = model.plate_weights[p][i];
     pack.compliance[l] = model.plate_compliance[p];
   });
@@ -129,8 +140,10 @@ void predict(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& para
         p.v[i] = kept * p.v[i] + (h * params.gravity + (inverse_mass / 3) * push);
         if (!weights.empty()) p.v[i] += inverse_mass * weights[i];
       }
-      const Vec3 x = w.gone[i] + h * p.v[i];
+      const Vec3& gone = w.gone[i];
+      const Vec3 x = gone + h * p.v[i];
       w.places[i] = Place{{x.x(), x.y(), x.z()}, inverse_mass};
+      if (w.is_damped) w.before[i] = Place{{gone.x(), gone.y(), gone.z()}, inverse_mass};
     }
   });
 }
@@ -271,6 +284,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           "them apart, or set contact to none");
   }
   detail::Projection how{.compliance_scale = 1 / (h * h)};
+  if (w.is_damped) how.damping_scale = 1 / h, how.before = w.before.data();
   if (params.method == Method::pbd) how = {.compliance_scale = 0, .part = params.stiffness};
   with_ready_threads([&] {
     begin(state, w);

@@ -174,6 +174,16 @@ void PbdPart::describe(Describer& d) {
        .max = 1e12,
        .doc = "flexural rigidity: of cloth D = E h^3 / (12 (1 - nu^2)) [N m], of ropes E I [N m^2]; 0: none",
        .logarithmic = true});
+  d("damping_time", damping_time,
+    {.unit = "s",
+     .min = 0,
+     .max = 1000,
+     .doc = "damping over stiffness, of stretching, shear, areas and volumes; motion of frequency f fades at "
+            "the rate 2 pi^2 f^2 damping_time [1/s]"});
+  if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope) ||
+      d.when("type", "mesh_cloth", mesh_cloth))
+    d("bending_damping_time", bending_damping_time,
+      {.unit = "s", .min = 0, .max = 1000, .doc = "the same of bending"});
   if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope) ||
       (d.when("type", "mesh_cloth", mesh_cloth) && d.when("inflated", "false", !inflated)))
     d("tethers", tethers,

@@ -89,6 +89,9 @@ struct PbdPart {
   Real stretch_compliance = 0;  ///< [m/N] of distances between neighbours
   Real bending_stiffness = 0;   ///< [N m] flexural rigidity of cloth, [N m^2] of ropes; 0: none
 
+  Real damping_time = 0;          ///< [s] damping over stiffness, of all but bending
+  Real bending_damping_time = 0;  ///< [s] of bending
+
   /// Particles of cloth and ropes get no farther from what is held than they are at rest, if
   /// stretch_compliance is 0.
   bool tethers = true;

@@ -20,34 +20,37 @@ struct alignas(64) JointPack {
   Wide rest[numbers];
   Wide compliance[count], multiplier[count];
   unsigned lanes;
+  Real damping_time;
 
   void begin(const Place* places) {
     const Wide3 first = gather_place(places, particle[0]).x;
     for (int i = 1; i < points; ++i) from_first[i - 1] = gather_place(places, particle[i]).x - first;
   }
-  [[gnu::always_inline]] void project(Place* places, const Projection& how) {
+  template <bool damped>
+  [[gnu::always_inline]] void project_as(Place* places, const Projection& how) {
     WidePlace p[points];
     for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
     int k = 0;
-    (take<C>(p, k++, how), ...);
-    for (int i = 0; i < points; ++i) {
-      if (lanes == every_lane)
-        scatter_place(places, particle[i], every_lane, p[i]);
-      else
-        scatter_place(places, particle[i], lanes, p[i]);
-    }
+    (take<C, damped>(p, k++, how), ...);
+    for (int i = 0; i < points; ++i) put_place(places, particle[i], lanes, p[i]);
   }
 
  private:
-  /// As ScalarPack::project.
-  template <class One>
+  /// As ScalarPack::project_as.
+  template <class One, bool damped>
   [[gnu::always_inline]] void take(WidePlace (&p)[points], int k, const Projection& how) {
     Wide3 x[points], g[points];
     x[0] = Wide3{};
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
-    const Wide error = One::value(x, rest, g);
-    Wide response{};
+    Wide error = One::value(x, rest, g), response{};
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
+    if constexpr (damped) {
+      Wide3 unused[points];
+      places_before<points>(how.before, particle, from_first, x);
+      const Real gamma = damping_time * how.damping_scale;
+      error += fill(gamma) * changed<One>(error, Wide(One::value(x, rest, unused)));
+      response = fill(1 + gamma) * response;
+    }
     const Wide soft = fill(how.compliance_scale) * compliance[k];
     const Wide before = given_before(multiplier[k], how);
     const Wide change = fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft);

@@ -1,5 +1,6 @@
 #pragma once
 // Constraints of one colour, eight or sixteen at a time, and their projections.
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -20,10 +21,12 @@ struct alignas(4 * sizeof(Real)) Place {
 
 /// How a sweep projects. Times and stiffness as its method takes them.
 struct Projection {
-  Real compliance_scale = 0;  ///< [1/s^2] 1 / h^2; 0: compliances do not count
-  Real part = 1;              ///< in [0, 1], of the error that is taken away: k of classic PBD
-  bool is_first = false;      ///< of the substep: multipliers are 0, whatever they hold
-  bool is_last = false;       ///< of the substep: nothing asks for multipliers any more
+  Real compliance_scale = 0;      ///< [1/s^2] 1 / h^2; 0: compliances do not count
+  Real part = 1;                  ///< in [0, 1], of the error that is taken away: k of classic PBD
+  bool is_first = false;          ///< of the substep: multipliers are 0, whatever they hold
+  bool is_last = false;           ///< of the substep: nothing asks for multipliers any more
+  Real damping_scale = 0;         ///< [1/s] 1 / h; 0: nothing is damped
+  const Place* before = nullptr;  ///< [N] where the substep began, if anything is damped
 };
 /// Multipliers before a projection and after it. Of one sweep they are neither read nor written.
 template <class M>
@@ -49,6 +52,42 @@ struct WidePlace {
   scatter_fours(places->x, index, lanes, {a.x.x, a.x.y, a.x.z, a.inverse_mass});
 }
 inline constexpr unsigned every_lane = wide == 32 ? ~0U : (1U << wide) - 1;
+/// Known at once, a full pack has no branches.
+[[gnu::always_inline]] inline void put_place(Place* places, const Index* index, unsigned lanes,
+                                             const WidePlace& a) {
+  if (lanes == every_lane)
+    scatter_place(places, index, every_lane, a);
+  else
+    scatter_place(places, index, lanes, a);
+}
+
+// Damping as part of a constraint: with a damping of tau over stiffness [s], which packs share, forces are
+// -(C
+// + tau dC/dt) / alpha along the gradients. With gamma = tau / h and the change D of C in the substep, a
+// projection is dlambda = -(C + alpha~ lambda + gamma D) / ((1 + gamma) sum w |g|^2 + alpha~). Source:
+// Macklin, Mueller & Chentanez 2016, eq. 26, where tau is alpha beta, of a damping coefficient beta, and D is
+// g . dx, the same to the first order; with D itself, nothing that turns as a whole is damped, however far it
+// turns in a substep.
+
+/// Where the points of a pack were when the substep began, from the first one.
+template <int points>
+[[gnu::always_inline]] inline void places_before(const Place* before, const Index (&particle)[points][wide],
+                                                 const Wide3 (&from_first)[points - 1], Wide3 (&x)[points]) {
+  const Wide3 first = gather_place(before, particle[0]).x;
+  x[0] = Wide3{};
+  for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (gather_place(before, particle[i]).x - first);
+}
+/// The change of a constraint; of angles by the shorter way round.
+template <class C, class T>
+[[gnu::always_inline]] inline T changed(const T& now, const T& before) {
+  const T d = now - before;
+  if constexpr (requires { C::period; }) {
+    const T turn = all_of<T>(C::period), half = all_of<T>(C::period / 2);
+    return d > half ? d - turn : d < -half ? d + turn : d;
+  } else {
+    return d;
+  }
+}
 
 /// Constraints with one multiplier each, C of elements/position_constraints.h.
 template <class C>
@@ -57,9 +96,10 @@ struct alignas(64) ScalarPack {
   Index particle[points][wide];
   Wide3 from_first[points - 1];  ///< [m] from the first particle to the others when the step began
   Wide rest[C::numbers];
-  Wide compliance;  ///< alpha
-  Wide multiplier;  ///< lambda, since the substep began
-  unsigned lanes;   ///< bits of those that hold a constraint
+  Wide compliance;    ///< alpha
+  Wide multiplier;    ///< lambda, since the substep began
+  unsigned lanes;     ///< bits of those that hold a constraint
+  Real damping_time;  ///< [s] >= 0
 
   /// At the start of a step; places are positions [m].
   void begin(const Place* places) {
@@ -68,15 +108,22 @@ struct alignas(64) ScalarPack {
   }
   /// One projection of XPBD: dlambda = -(C + alpha~ lambda) / (sum_i w_i |g_i|^2 + alpha~), dx_i = w_i g_i
   /// dlambda, alpha~ = alpha / h^2. Source: Macklin, Mueller & Chentanez 2016, eqs. 17 and 18.
-  [[gnu::always_inline]] void project(Place* places, const Projection& how) {
+  template <bool damped>
+  [[gnu::always_inline]] void project_as(Place* places, const Projection& how) {
     WidePlace p[points];
     Wide3 x[points], g[points];
     for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
     x[0] = Wide3{};
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
-    const Wide error = C::value(x, rest, g);
-    Wide response{};
+    Wide error = C::value(x, rest, g), response{};
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
+    if constexpr (damped) {
+      Wide3 unused[points];
+      places_before<points>(how.before, particle, from_first, x);
+      const Real gamma = damping_time * how.damping_scale;
+      error += fill(gamma) * changed<C>(error, Wide(C::value(x, rest, unused)));
+      response = fill(1 + gamma) * response;
+    }
     const Wide soft = fill(how.compliance_scale) * compliance;
     const Wide before = given_before(multiplier, how);
     const Wide change = fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft);
@@ -84,17 +131,8 @@ struct alignas(64) ScalarPack {
     note_given(multiplier, Wide(before + given), how);
     for (int i = 0; i < points; ++i) {
       p[i].x += (p[i].inverse_mass * given) * g[i];
-      put(places, i, p[i]);
+      put_place(places, particle[i], lanes, p[i]);
     }
-  }
-
- private:
-  [[gnu::always_inline]] void put(Place* places, int i, const WidePlace& p) const {
-    // Known at once, a full pack has no branches.
-    if (lanes == every_lane)
-      scatter_place(places, particle[i], every_lane, p);
-    else
-      scatter_place(places, particle[i], lanes, p);
   }
 };
 
@@ -109,12 +147,14 @@ struct alignas(64) SolidPack {
   Wide compliance[2];  ///< 1 / (mu V), 1 / (lambda V)
   Wide multiplier[2];
   unsigned lanes;
+  Real damping_time;
 
   void begin(const Place* places) {
     const Wide3 first = gather_place(places, particle[0]).x;
     for (int i = 1; i < points; ++i) from_first[i - 1] = gather_place(places, particle[i]).x - first;
   }
-  [[gnu::always_inline]] void project(Place* places, const Projection& how) {
+  template <bool damped>
+  [[gnu::always_inline]] void project_as(Place* places, const Projection& how) {
     WidePlace p[points];
     Wide3 x[points], g[points], h[points];
     for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
@@ -122,16 +162,25 @@ struct alignas(64) SolidPack {
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
     Wide inverse[9];
     for (int k = 0; k < 9; ++k) inverse[k] = rest[k];
-    const Wide shape = DeviatoricConstraint::value(x, inverse, g),
-               volume = HydrostaticConstraint::value(x, rest, h);
+    Wide shape = DeviatoricConstraint::value(x, inverse, g),
+         volume = HydrostaticConstraint::value(x, rest, h);
     const Wide soft0 = fill(how.compliance_scale) * compliance[0],
                soft1 = fill(how.compliance_scale) * compliance[1];
-    Wide a = soft0, b{}, c = soft1;
+    Wide a{}, b{}, c{};
     for (int i = 0; i < points; ++i) {
       a += p[i].inverse_mass * dot(g[i], g[i]);
       b += p[i].inverse_mass * dot(g[i], h[i]);
       c += p[i].inverse_mass * dot(h[i], h[i]);
     }
+    if constexpr (damped) {
+      Wide3 unused[points];
+      places_before<points>(how.before, particle, from_first, x);
+      const Real gamma = damping_time * how.damping_scale;
+      shape += fill(gamma) * (shape - DeviatoricConstraint::value(x, inverse, unused));
+      volume += fill(gamma) * (volume - HydrostaticConstraint::value(x, rest, unused));
+      for (Wide* const response : {&a, &b, &c}) *response = fill(1 + gamma) * *response;
+    }
+    a += soft0, c += soft1;
     // Where the two say the same, of a classic method without compliances, the volume's has the say.
     const Wide before0 = given_before(multiplier[0], how), before1 = given_before(multiplier[1], how);
     const Wide e0 = fill(how.part) * (shape + soft0 * before0),
@@ -141,10 +190,7 @@ struct alignas(64) SolidPack {
     note_given(multiplier[0], Wide(before0 + d0), how), note_given(multiplier[1], Wide(before1 + d1), how);
     for (int i = 0; i < points; ++i) {
       p[i].x += p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
-      if (lanes == every_lane)
-        scatter_place(places, particle[i], every_lane, p[i]);
-      else
-        scatter_place(places, particle[i], lanes, p[i]);
+      put_place(places, particle[i], lanes, p[i]);
     }
   }
 };
@@ -159,6 +205,7 @@ struct alignas(64) LinearPack {
   Wide compliance;
   Wide3 multiplier;
   unsigned lanes;
+  Real damping_time;
 
   void begin(const Place* places) {
     // Of differences: the weights' sum is zero but for rounding.
@@ -166,7 +213,8 @@ struct alignas(64) LinearPack {
     start = Wide3{};
     for (int i = 1; i < points; ++i) start += weight[i] * (gather_place(places, particle[i]).x - first);
   }
-  [[gnu::always_inline]] void project(Place* places, const Projection& how) {
+  template <bool damped>
+  [[gnu::always_inline]] void project_as(Place* places, const Projection& how) {
     WidePlace p[points];
     Wide3 error = start;
     Wide response{};
@@ -175,16 +223,25 @@ struct alignas(64) LinearPack {
       if (i > 0) error += weight[i] * (p[i].x - p[0].x);
       response += (weight[i] * weight[i]) * p[i].inverse_mass;
     }
+    if constexpr (damped) {
+      // Along C alone, which turns nothing, and by how |C| changes: what is bent may turn as a whole. Where C
+      // has passed zero, its length before counts against it.
+      Wide3 was = start;
+      const Wide3 first = gather_place(how.before, particle[0]).x;
+      for (int i = 1; i < points; ++i) was += weight[i] * (gather_place(how.before, particle[i]).x - first);
+      const Wide size = sqrt(dot(error, error)), length = sqrt(dot(was, was));
+      const Real gamma = damping_time * how.damping_scale;
+      const Wide change = size - (dot(was, error) < Wide{} ? -length : length);
+      error += (fill(gamma) * change * inverse_or_nothing(size)) * error;
+      response = fill(1 + gamma) * response;
+    }
     const Wide soft = fill(how.compliance_scale) * compliance;
     const Wide scale = response > Wide{} ? fill(-how.part) * inverse_or_nothing(response + soft) : Wide{};
     const Wide3 before = given_before(multiplier, how), change = scale * (error + soft * before);
     note_given(multiplier, before + change, how);
     for (int i = 0; i < points; ++i) {
       p[i].x += (p[i].inverse_mass * weight[i]) * change;
-      if (lanes == every_lane)
-        scatter_place(places, particle[i], every_lane, p[i]);
-      else
-        scatter_place(places, particle[i], lanes, p[i]);
+      put_place(places, particle[i], lanes, p[i]);
     }
   }
 };
@@ -198,11 +255,13 @@ struct alignas(64) TetherPack {
   Wide3 from_first;              ///< [m] to the anchor when the step began
   Wide length;                   ///< [m]
   unsigned lanes;
+  Real damping_time;  ///< not damped
 
   void begin(const Place* places) {
     from_first = gather_place(places, particle[1]).x - gather_place(places, particle[0]).x;
   }
-  [[gnu::always_inline]] void project(Place* places, const Projection& how) {
+  template <bool damped>
+  [[gnu::always_inline]] void project_as(Place* places, const Projection& how) {
     WidePlace p = gather_place(places, particle[0]);
     const WidePlace anchor = gather_place(places, particle[1]);
     const Wide3 d = from_first + (anchor.x - p.x);
@@ -224,22 +283,31 @@ class Batch {
   Index num_colours() const { return static_cast<Index>(starts_.empty() ? 0 : starts_.size() - 1); }
 
   /// Lays out `items` [count * points] with fill(pack, lane, item) for what they are besides their particles;
-  /// particles that `still` [N] marks may be shared within a colour.
+  /// particles that `still` [N] marks may be shared within a colour. Those of a pack are damped alike, each
+  /// as its first particle's `damping_time` [N] s says; empty: none is.
   template <class Fill>
-  void lay_out(std::span<const Index> items, std::span<const std::uint8_t> still, Fill&& set) {
+  void lay_out(std::span<const Index> items, std::span<const std::uint8_t> still,
+               std::span<const Real> damping_time, Fill&& set) {
     constexpr auto points = static_cast<std::size_t>(Pack::points);
     const Colouring colours = colour_greedily(items, Pack::points, still.size(), still);
     packs_.clear(), starts_.assign(1, 0);
     for (Index c = 0; c < colours.num_colours(); ++c) {
       const auto first = static_cast<std::size_t>(colours.starts[std::size_t(c)]),
                  last = static_cast<std::size_t>(colours.starts[std::size_t(c) + 1]);
-      for (std::size_t k = first; k < last; k += wide) {
+      const auto item_at = [&](std::size_t k) { return static_cast<std::size_t>(colours.order[k]); };
+      const auto damping_at = [&](std::size_t k) {
+        return damping_time.empty() ? Real(0)
+                                    : damping_time[static_cast<std::size_t>(items[item_at(k) * points])];
+      };
+      for (std::size_t k = first, end; k < last; k = end) {
         Pack& pack = packs_.emplace_back();
         pack = Pack{};
+        pack.damping_time = damping_at(k);
+        for (end = k + 1; end < std::min(last, k + wide) && damping_at(end) == pack.damping_time;) ++end;
         for (std::size_t l = 0; l < std::size_t(wide); ++l) {
           // Lanes left over repeat the last constraint, and write nothing.
-          const bool holds = k + l < last;
-          const auto item = static_cast<std::size_t>(colours.order[holds ? k + l : last - 1]);
+          const bool holds = k + l < end;
+          const std::size_t item = item_at(holds ? k + l : end - 1);
           for (std::size_t i = 0; i < points; ++i) pack.particle[i][l] = items[item * points + i];
           set(pack, int(l), item);
           pack.lanes |= unsigned(holds) << l;
@@ -261,12 +329,23 @@ class Batch {
     for (std::size_t c = 0; c + 1 < starts_.size(); ++c) {
       const std::size_t first = starts_[c];
       parallel_for(starts_[c + 1] - first, packs_per_block, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t k = begin; k < end; ++k) packs_[first + k].project(places, how);
+        for (std::size_t k = begin; k < end; ++k) project(packs_[first + k], places, how);
       });
     }
   }
 
  private:
+  [[gnu::always_inline]] static void project(Pack& pack, Place* places, const Projection& how) {
+    if (pack.damping_time * how.damping_scale > 0) [[unlikely]]
+      project_damped(pack, places, how);
+    else
+      pack.template project_as<false>(places, how);
+  }
+  // Apart, so that what is not damped is as fast as if nothing were.
+  [[gnu::noinline]] static void project_damped(Pack& pack, Place* places, const Projection& how) {
+    pack.template project_as<true>(places, how);
+  }
+
   static constexpr std::size_t packs_per_block = 16;
   AlignedVector<Pack> packs_;
   std::vector<std::size_t> starts_;  ///< [colours + 1]

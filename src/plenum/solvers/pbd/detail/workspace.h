@@ -32,10 +32,12 @@ struct PbdWorkspace {
   detail::TetherBatch tethers;
   PbdShapes shapes;
   AlignedVector<detail::Place> places;  ///< [N]
-  std::vector<Vec3> gone;               ///< [N] m since the step began, where the substep began
-  std::vector<Vec3> x0, v0;             ///< [N] m, m/s where the step began
-  Rows incident;                        ///< triangles of each particle
-  std::vector<Vec3> air;                ///< [T] N s
+  AlignedVector<detail::Place> before;  ///< [N] where the substep began, if anything is damped
+  bool is_damped = false;
+  std::vector<Vec3> gone;    ///< [N] m since the step began, where the substep began
+  std::vector<Vec3> x0, v0;  ///< [N] m, m/s where the step began
+  Rows incident;             ///< triangles of each particle
+  std::vector<Vec3> air;     ///< [T] N s
   CurlNoise eddies;
   std::span<Support> offered;  ///< to the next step
   PbdSupports supports;

@@ -1,0 +1,355 @@
+// Damping as part of constraints: closed forms, the equations of motion that it stands for, rigid motion.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "plenum/elements/position_constraints.h"
+#include "plenum/elements/strain_constraints.h"
+#include "plenum/solvers/pbd/pbd.h"
+
+namespace plenum { namespace {
+
+using D3 = Vector3<double>;
+
+struct Damped {
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::Params params = {};
+  Pbd::Workspace workspace = {};
+
+  Damped() = default;
+  explicit Damped(const PbdPart& part) {
+    Pbd::build({.parts = {part}}, model, state);
+    params.air_density = 0, params.gravity.setZero();
+  }
+  void run(double seconds, int steps, int substeps) {
+    params.substeps = substeps;
+    for (int k = 0; k < steps; ++k)
+      Pbd::step(model, state, params, workspace, static_cast<Real>(seconds / steps));
+  }
+  D3 x(std::size_t i) const { return state.particles.x[i].cast<double>(); }
+};
+
+/// Two particles of 1 kg on a spring of 1000 N/m that is 1 m long.
+PbdPart spring_of_two(double damping_time) {
+  PbdPart rope{.type = PbdPart::Type::rope};
+  rope.segments = 1, rope.linear_density = 2;
+  rope.stretch_compliance = Real(1e-3);
+  rope.damping_time = static_cast<Real>(damping_time);
+  return rope;
+}
+
+// With the reduced mass of 1/2 kg, w^2 = 2000 / s^2, and the extension x is that of x'' + tau w^2 x' + w^2 x =
+// 0. Steps are implicit Euler's, (1 + tau w^2 h + w^2 h^2) v1 = v0 - h w^2 x0, for any number of sweeps.
+TEST(PbdDamping, OfASpringTakesImplicitEulersSteps) {
+  for (const int iterations : {1, 3}) {
+    Damped two(spring_of_two(0.01));
+    two.params.iterations = iterations;
+    two.state.particles.x[1].x() += Real(0.1);
+    double e = 0.1, v = 0;
+    const double h = 1.0 / 240, square = 2000, tau = 0.01;
+    for (int k = 0; k < 40; ++k) {
+      v = (v - h * square * e) / (1 + tau * square * h + square * h * h), e += h * v;
+      two.run(h, 1, 1);
+      EXPECT_NEAR((two.x(1) - two.x(0)).norm() - 1, e, sizeof(Real) == 4 ? 1e-6 : 1e-14) << k;
+    }
+  }
+}
+
+// And of small steps the closed form: a exp(-d t) (cos wd t + d / wd sin wd t) with d = tau w^2 / 2 and wd^2 =
+// w^2 - d^2. Implicit Euler's own damping is w^2 h / 2, and its frequency is off by the order of w (w h)^2 + d
+// w h.
+TEST(PbdDamping, OfASpringDecaysAsTheClosedForm) {
+  const double square = 2000, amplitude = 0.1, tau = 0.01;
+  Damped two(spring_of_two(tau));
+  two.state.particles.x[1].x() += Real(amplitude);
+  const int steps = 12, substeps = 1000;
+  const double seconds = 0.12, h = seconds / steps / substeps, d = tau * square / 2,
+               wd = std::sqrt(square - d * d);
+  for (int k = 1; k <= steps; ++k) {
+    two.run(seconds / steps, 1, substeps);
+    const double t = k * seconds / steps;
+    const double wanted =
+        amplitude * std::exp(-d * t) * (std::cos(wd * t) + d / wd * std::sin(wd * t));
+    const double bound = amplitude * std::exp(-d * t) * (square * h / 2 * t + d * std::sqrt(square) * h * t) +
+                         (sizeof(Real) == 4 ? 2e-5 : 1e-9);
+    EXPECT_NEAR((two.x(1) - two.x(0)).norm() - 1, wanted, 2 * bound) << t;
+  }
+}
+
+/// m x'' = force(x, x') for `seconds` by the classic method of Runge and Kutta. x [n] m, v [n] m/s.
+template <class Force>
+void runge_kutta(std::vector<D3>& x, std::vector<D3>& v, const std::vector<double>& mass, double seconds,
+                 int steps, Force&& force) {
+  const std::size_t n = x.size();
+  const double h = seconds / steps;
+  const auto rate = [&](const std::vector<D3>& at, const std::vector<D3>& with) {
+    std::vector<D3> a = force(at, with);
+    for (std::size_t i = 0; i < n; ++i) a[i] /= mass[i];
+    return a;
+  };
+  const auto moved = [n](const std::vector<D3>& a, double s, const std::vector<D3>& b) {
+    std::vector<D3> out = a;
+    for (std::size_t i = 0; i < n; ++i) out[i] += s * b[i];
+    return out;
+  };
+  for (int k = 0; k < steps; ++k) {
+    const auto a1 = rate(x, v);
+    const auto v2 = moved(v, h / 2, a1), a2 = rate(moved(x, h / 2, v), v2);
+    const auto v3 = moved(v, h / 2, a2), a3 = rate(moved(x, h / 2, v2), v3);
+    const auto v4 = moved(v, h, a3), a4 = rate(moved(x, h, v3), v4);
+    for (std::size_t i = 0; i < n; ++i) {
+      x[i] += h / 6 * (v[i] + 2 * v2[i] + 2 * v3[i] + v4[i]);
+      v[i] += h / 6 * (a1[i] + 2 * a2[i] + 2 * a3[i] + a4[i]);
+    }
+  }
+}
+
+/// -grad C (C + tau dC/dt) / alpha of one constraint of `points` particles.
+template <class C>
+void add_force(const std::vector<D3>& x, const std::vector<D3>& v, const double (&rest)[C::numbers],
+               double compliance, double tau, std::vector<D3>& force) {
+  detail::V3<double> at[C::points], g[C::points];
+  for (int i = 0; i < C::points; ++i) {
+    const D3 p = x[std::size_t(i)] - x[0];
+    at[i] = {p.x(), p.y(), p.z()};
+  }
+  double value = C::value(at, rest, g), speed = 0;
+  for (int i = 0; i < C::points; ++i)
+    speed += D3(g[i].x, g[i].y, g[i].z).dot(v[std::size_t(i)]);
+  for (int i = 0; i < C::points; ++i)
+    force[std::size_t(i)] -= (value + tau * speed) / compliance * D3(g[i].x, g[i].y, g[i].z);
+}
+
+/// Particles of `masses` [kg] at x [m] with velocities v [m/s], all of one part that is damped by tau [s].
+Damped of_particles(const std::vector<double>& masses, const std::vector<D3>& x, const std::vector<D3>& v,
+                    double tau) {
+  Damped body;
+  const std::size_t n = masses.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    body.model.mass.push_back(static_cast<Real>(masses[i]));
+    body.state.particles.x.push_back(x[i].cast<Real>());
+    body.state.particles.v.push_back(v[i].cast<Real>());
+    body.state.particles.inverse_mass.push_back(static_cast<Real>(1 / masses[i]));
+  }
+  Pbd::Part part;
+  part.num_particles = static_cast<Index>(n);
+  part.damping_time = part.bending_damping_time = static_cast<Real>(tau);
+  body.model.parts.push_back(part);
+  body.params.air_density = 0, body.params.gravity.setZero();
+  return body;
+}
+
+/// That the largest distance of any particle from where these equations lead halves with the substep: the
+/// method is of the first order, and nothing is left in the limit. What is not damped must end elsewhere.
+template <class Force>
+void expect_first_order(const Damped& start, double seconds, Force&& force) {
+  const std::size_t n = start.model.mass.size();
+  std::vector<D3> x(n), v(n);
+  std::vector<double> mass(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    x[i] = start.x(i), v[i] = start.state.particles.v[i].cast<double>();
+    mass[i] = double(start.model.mass[i]);
+  }
+  runge_kutta(x, v, mass, seconds, 20000, force);
+  const auto error = [&](double damped, int substeps) {
+    Damped body;
+    body.model = start.model, body.state = start.state, body.params = start.params;
+    for (Pbd::Part& part : body.model.parts)
+      part.damping_time *= static_cast<Real>(damped), part.bending_damping_time *= static_cast<Real>(damped);
+    Pbd::update(body.model);
+    body.run(seconds, 10, substeps);
+    double most = 0;
+    for (std::size_t i = 0; i < n; ++i) most = std::max(most, (body.x(i) - x[i]).norm());
+    return most;
+  };
+  const double errors[3] = {error(1, 20), error(1, 40), error(1, 80)};
+  EXPECT_GT(error(0, 80), 10 * errors[2]);
+  EXPECT_NEAR(errors[0] / errors[1], 2, 0.25);
+  EXPECT_NEAR(errors[1] / errors[2], 2, 0.25);
+}
+
+const std::vector<D3> four = {D3(0, 0, 0), D3(1, 0, 0), D3(0.2, 0.9, 0.1), D3(0.3, -0.7, 0.4)};
+const std::vector<D3> four_ways = {D3(0.3, 0, 0), D3(-0.2, 0.5, 0.1), D3(0, 0.4, 0.9), D3(0.1, -0.2, -0.5)};
+const std::vector<double> four_masses = {1, 2, 0.5, 1.5};
+
+// A spring that turns fast as it swings.
+TEST(PbdDamping, OfDistancesIsThatOfTheEquationsOfMotion) {
+  const double tau = 0.05;
+  Damped two = of_particles({1, 2}, {D3(0, 0, 0), D3(1.2, 0, 0)}, {D3(0, -2, 0), D3(0, 3, 1)}, tau);
+  two.model.edges = {Index2(0, 1)}, two.model.rest_length = {1}, two.model.stretch_compliance = {Real(5e-3)};
+  expect_first_order(two, 0.5, [&](const std::vector<D3>& x, const std::vector<D3>& v) {
+    std::vector<D3> force(2, D3::Zero());
+    add_force<detail::DistanceConstraint>(x, v, {1.0}, 5e-3, tau, force);
+    return force;
+  });
+}
+
+TEST(PbdDamping, OfDihedralAnglesIsThatOfTheEquationsOfMotion) {
+  const double tau = 0.02;
+  Damped two = of_particles(four_masses, four, four_ways, tau);
+  two.model.hinges = {Index4(0, 1, 2, 3)}, two.model.rest_angle = {Real(0.3)};
+  two.model.angle_compliance = {Real(0.05)};
+  expect_first_order(two, 0.4, [&](const std::vector<D3>& x, const std::vector<D3>& v) {
+    std::vector<D3> force(4, D3::Zero());
+    add_force<detail::DihedralConstraint>(x, v, {double(Real(0.3))}, double(Real(0.05)), tau, force);
+    return force;
+  });
+}
+
+TEST(PbdDamping, OfVolumesIsThatOfTheEquationsOfMotion) {
+  const double tau = 0.05;
+  Damped one = of_particles(four_masses, four, four_ways, tau);
+  std::swap(one.state.particles.x[2], one.state.particles.x[3]);  // of positive volume
+  one.model.tetrahedra = {Index4(0, 1, 2, 3)};
+  one.model.rest_volume = {Real(0.05)}, one.model.volume_compliance = {Real(1e-3)};
+  one.model.rest_inverse = {Mat3::Identity()}, one.model.lame = {Vec2(1, 1)};
+  expect_first_order(one, 0.3, [&](const std::vector<D3>& x, const std::vector<D3>& v) {
+    std::vector<D3> force(4, D3::Zero());
+    add_force<detail::VolumeConstraint>(x, v, {double(Real(0.05))}, double(Real(1e-3)), tau, force);
+    return force;
+  });
+}
+
+TEST(PbdDamping, OfSolidsIsThatOfTheEquationsOfMotion) {
+  const double tau = 0.03, mu = 50, lambda = 120, volume = 1.0 / 6;
+  Damped one = of_particles(four_masses, {D3(0, 0, 0), D3(1.2, 0, 0.1), D3(0.2, 0.9, 0.1), D3(0, 0.1, 1.1)},
+                            four_ways, tau);
+  one.model.tetrahedra = {Index4(0, 1, 2, 3)};
+  one.model.rest_volume = {Real(volume)}, one.model.volume_compliance = {-1};
+  one.model.rest_inverse = {Mat3::Identity()}, one.model.lame = {Vec2(Real(mu), Real(lambda))};
+  expect_first_order(one, 0.3, [&](const std::vector<D3>& x, const std::vector<D3>& v) {
+    std::vector<D3> force(4, D3::Zero());
+    add_force<detail::DeviatoricConstraint>(x, v, {1.0, 0, 0, 0, 1, 0, 0, 0, 1}, 1 / (mu * volume), tau, force);
+    add_force<detail::HydrostaticConstraint>(x, v, {1.0, 0, 0, 0, 1, 0, 0, 0, 1, 1 + mu / lambda},
+                                             1 / (lambda * volume), tau, force);
+    return force;
+  });
+}
+
+TEST(PbdDamping, OfStrainsAndAreasIsThatOfTheEquationsOfMotion) {
+  const double tau = 0.02;
+  Damped one = of_particles({1, 2, 0.5}, {D3(0, 0, 0), D3(1.1, 0, 0.1), D3(0.2, 0.9, 0.1)},
+                            {D3(0.3, 0, 0), D3(-0.2, 0.5, 0.1), D3(0, 0.4, 0.9)}, tau);
+  one.model.strain_triangles = {Index3(0, 1, 2)}, one.model.strain_inverse = {Vec4(1, 0, 0, 1)};
+  one.model.strain_compliance = {Vec3(Real(0.0625), Real(0.03125), Real(0.125))};
+  one.model.area_triangles = {Index3(0, 1, 2)}, one.model.rest_area = {Real(0.5)};
+  one.model.area_compliance = {Real(0.0625)};
+  expect_first_order(one, 0.3, [&](const std::vector<D3>& x, const std::vector<D3>& v) {
+    std::vector<D3> force(3, D3::Zero());
+    add_force<detail::TriangleStretchConstraint<0>>(x, v, {1.0, 0, 0, 1}, 0.0625, tau, force);
+    add_force<detail::TriangleStretchConstraint<1>>(x, v, {1.0, 0, 0, 1}, 0.03125, tau, force);
+    add_force<detail::TriangleShearConstraint>(x, v, {1.0, 0, 0, 1}, 0.125, tau, force);
+    add_force<detail::TriangleAreaConstraint>(x, v, {0.5}, 0.0625, tau, force);
+    return force;
+  });
+}
+
+// What is bent and straight at rest has a vector for its constraint, C = sum k_i x_i; its length is what is
+// damped, so that its force is along it: -k_i (C + tau d|C|/dt C / |C|) / alpha.
+TEST(PbdDamping, OfBendingIsThatOfTheEquationsOfMotion) {
+  const double tau = 0.05, alpha = 0.25;
+  Damped three = of_particles({1, 2, 0.5}, {D3(-1, 0.4, 0), D3(0, 0, 0), D3(1, 0.3, 0.1)},
+                              {D3(0, 0, 0.2), D3(0, 0.3, 0), D3(0.1, 0, -0.3)}, tau);
+  const double k[3] = {1, -2, 1};
+  three.model.bends = {Index3(0, 1, 2)}, three.model.bend_weights = {Vec3(1, -2, 1)};
+  three.model.rod_compliance = {Real(alpha)};
+  expect_first_order(three, 0.4, [&](const std::vector<D3>& x, const std::vector<D3>& v) {
+    D3 c = D3::Zero(), speed = D3::Zero();
+    for (std::size_t i = 0; i < 3; ++i) c += k[i] * x[i], speed += k[i] * v[i];
+    const D3 along = c.normalized();
+    std::vector<D3> force;
+    for (const double weight : k) force.push_back(-weight / alpha * (c + tau * along.dot(speed) * along));
+    return force;
+  });
+}
+
+PbdPart flag(bool damped) {
+  PbdPart cloth;
+  cloth.cells_x = cloth.cells_z = 6;
+  cloth.stretch_compliance = cloth.shear_compliance = Real(1e-3);
+  cloth.bending_stiffness = Real(0.01);
+  if (damped) cloth.damping_time = cloth.bending_damping_time = Real(0.01);
+  return cloth;
+}
+D3 angular_momentum(const Damped& body) {
+  D3 sum = D3::Zero();
+  for (std::size_t i = 0; i < body.model.mass.size(); ++i)
+    sum += double(body.model.mass[i]) * body.x(i).cross(body.state.particles.v[i].cast<double>());
+  return sum;
+}
+
+// A sheet at rest that is sent turning in its own plane at w = 2 rad/s, and away, damped or not. It stretches by what half of its mass pulls, m/2 w^2 L/4, on seven threads of three edges each, by 4e-5
+// m to its border, and swings about that if it is not damped: twice that is how far the two may be apart.
+TEST(PbdDamping, LeavesRigidMotionAlone) {
+  const auto run = [](bool damped) {
+    Damped sheet(flag(damped));
+    for (std::size_t i = 0; i < sheet.model.mass.size(); ++i)
+      sheet.state.particles.v[i] = Vec3(0, 2, 0).cross(sheet.state.particles.x[i]) + Vec3(1, 0, 0);
+    sheet.params.iterations = 8;  // a sweep does not carry through the sheet what damping holds
+    sheet.run(1, 60, 20);
+    return sheet;
+  };
+  const Damped damped = run(true), free = run(false);
+  double away = 0;
+  for (std::size_t i = 0; i < damped.model.mass.size(); ++i)
+    away = std::max(away, (damped.x(i) - free.x(i)).norm());
+  const double stretch = 0.1 * 4 * 0.25 / 7 * 1e-3 * 3;
+  EXPECT_LT(away, 2 * stretch);
+}
+
+// Whatever is damped keeps its momentum, and loses no more angular momentum than what is not.
+TEST(PbdDamping, KeepsMomentum) {
+  const auto run = [](bool damped) {
+    Damped sheet(flag(damped));
+    for (std::size_t i = 0; i < sheet.model.mass.size(); ++i) {
+      const double s = double(i);
+      sheet.state.particles.v[i] =
+          Vec3(0, 0, 3).cross(sheet.state.particles.x[i]) +
+          Vec3(Real(std::sin(3 * s)), Real(std::cos(5 * s)), Real(std::sin(7 * s)));
+    }
+    const auto momentum = [&] {
+      D3 sum = D3::Zero();
+      for (std::size_t i = 0; i < sheet.model.mass.size(); ++i)
+        sum += double(sheet.model.mass[i]) * sheet.state.particles.v[i].cast<double>();
+      return sum;
+    };
+    const D3 p = momentum(), l = angular_momentum(sheet);
+    sheet.run(0.5, 30, 20);
+    // Velocities are differences of ways over a substep: rounding of 1e-7 of what they are, each.
+    EXPECT_LT((momentum() - p).norm(), 1e-4 * 0.2);
+    return (angular_momentum(sheet) - l).norm() / l.norm();
+  };
+  EXPECT_LT(run(true), std::max(run(false), 0.01));
+}
+
+// Stiff, soft, without compliance at all, with damping of any strength and any step.
+TEST(PbdDamping, IsFinite) {
+  for (const Real compliance : {Real(0), Real(1e-6), Real(1e3)})
+    for (const Real tau : {Real(1e-4), Real(1), Real(1000)})
+      for (const double dt : {1e-3, 0.05}) {
+        PbdPart part = flag(true);
+        part.stretch_compliance = part.shear_compliance = compliance;
+        part.damping_time = part.bending_damping_time = tau;
+        Damped sheet(part);
+        sheet.params.gravity = Vec3(0, Real(-9.81), 0);
+        for (Vec3& x : sheet.state.particles.x) x = Vec3(-x.z(), x.x() * x.z(), 2 * x.x());
+        sheet.run(60 * dt, 60, 5);
+        for (const Vec3& x : sheet.state.particles.x) ASSERT_TRUE(x.allFinite() && x.norm() < 1000);
+      }
+}
+
+// A resting body's shape does not depend on how it is damped: a weight on a spring hangs as low.
+TEST(PbdDamping, ChangesNoRestingShape) {
+  PbdPart part = spring_of_two(0.05);
+  part.pins.resize(1);
+  part.pins[0].where = ParticlePin::Where::first;
+  Damped weight(part);
+  weight.params.gravity = Vec3(0, Real(-9.81), 0);
+  weight.state.particles.x[1] = Vec3(0, -1, 0);
+  weight.run(4, 240, 10);
+  EXPECT_NEAR(-weight.x(1).y() - 1, 9.81e-3, 1e-5);
+}
+
+}}  // namespace plenum
