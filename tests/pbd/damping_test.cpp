@@ -40,8 +40,8 @@ PbdPart spring_of_two(double damping_time) {
   return rope;
 }
 
-// With the reduced mass of 1/2 kg, w^2 = 2000 / s^2, and the extension x is that of x'' + tau w^2 x' + w^2 x =
-// 0. Steps are implicit Euler's, (1 + tau w^2 h + w^2 h^2) v1 = v0 - h w^2 x0, for any number of sweeps.
+// With the reduced mass of 1/2 kg, w^2 = 2000 / s^2, and the extension x is that of x'' + tau w^2 x' + w^2 x
+// = 0. Steps are implicit Euler's, (1 + tau w^2 h + w^2 h^2) v1 = v0 - h w^2 x0, for any number of sweeps.
 TEST(PbdDamping, OfASpringTakesImplicitEulersSteps) {
   for (const int iterations : {1, 3}) {
     Damped two(spring_of_two(0.01));
@@ -57,9 +57,9 @@ TEST(PbdDamping, OfASpringTakesImplicitEulersSteps) {
   }
 }
 
-// And of small steps the closed form: a exp(-d t) (cos wd t + d / wd sin wd t) with d = tau w^2 / 2 and wd^2 =
-// w^2 - d^2. Implicit Euler's own damping is w^2 h / 2, and its frequency is off by the order of w (w h)^2 + d
-// w h.
+// And of small steps the closed form: a exp(-d t) (cos wd t + d / wd sin wd t) with d = tau w^2 / 2 and wd^2
+// = w^2 - d^2. Implicit Euler's own damping is w^2 h / 2, and its frequency is off by the order of w (w h)^2
+// + d w h.
 TEST(PbdDamping, OfASpringDecaysAsTheClosedForm) {
   const double square = 2000, amplitude = 0.1, tau = 0.01;
   Damped two(spring_of_two(tau));
@@ -70,8 +70,7 @@ TEST(PbdDamping, OfASpringDecaysAsTheClosedForm) {
   for (int k = 1; k <= steps; ++k) {
     two.run(seconds / steps, 1, substeps);
     const double t = k * seconds / steps;
-    const double wanted =
-        amplitude * std::exp(-d * t) * (std::cos(wd * t) + d / wd * std::sin(wd * t));
+    const double wanted = amplitude * std::exp(-d * t) * (std::cos(wd * t) + d / wd * std::sin(wd * t));
     const double bound = amplitude * std::exp(-d * t) * (square * h / 2 * t + d * std::sqrt(square) * h * t) +
                          (sizeof(Real) == 4 ? 2e-5 : 1e-9);
     EXPECT_NEAR((two.x(1) - two.x(0)).norm() - 1, wanted, 2 * bound) << t;
@@ -116,8 +115,7 @@ void add_force(const std::vector<D3>& x, const std::vector<D3>& v, const double 
     at[i] = {p.x(), p.y(), p.z()};
   }
   double value = C::value(at, rest, g), speed = 0;
-  for (int i = 0; i < C::points; ++i)
-    speed += D3(g[i].x, g[i].y, g[i].z).dot(v[std::size_t(i)]);
+  for (int i = 0; i < C::points; ++i) speed += D3(g[i].x, g[i].y, g[i].z).dot(v[std::size_t(i)]);
   for (int i = 0; i < C::points; ++i)
     force[std::size_t(i)] -= (value + tau * speed) / compliance * D3(g[i].x, g[i].y, g[i].z);
 }
@@ -221,7 +219,8 @@ TEST(PbdDamping, OfSolidsIsThatOfTheEquationsOfMotion) {
   one.model.rest_inverse = {Mat3::Identity()}, one.model.lame = {Vec2(Real(mu), Real(lambda))};
   expect_first_order(one, 0.3, [&](const std::vector<D3>& x, const std::vector<D3>& v) {
     std::vector<D3> force(4, D3::Zero());
-    add_force<detail::DeviatoricConstraint>(x, v, {1.0, 0, 0, 0, 1, 0, 0, 0, 1}, 1 / (mu * volume), tau, force);
+    add_force<detail::DeviatoricConstraint>(x, v, {1.0, 0, 0, 0, 1, 0, 0, 0, 1}, 1 / (mu * volume), tau,
+                                            force);
     add_force<detail::HydrostaticConstraint>(x, v, {1.0, 0, 0, 0, 1, 0, 0, 0, 1, 1 + mu / lambda},
                                              1 / (lambda * volume), tau, force);
     return force;
@@ -280,8 +279,9 @@ D3 angular_momentum(const Damped& body) {
   return sum;
 }
 
-// A sheet at rest that is sent turning in its own plane at w = 2 rad/s, and away, damped or not. It stretches by what half of its mass pulls, m/2 w^2 L/4, on seven threads of three edges each, by 4e-5
-// m to its border, and swings about that if it is not damped: twice that is how far the two may be apart.
+// A sheet at rest that is sent turning in its own plane at w = 2 rad/s, and away, damped or not. It stretches
+// by what half of its mass pulls, m/2 w^2 L/4, on seven threads of three edges each, by 4e-5 m to its border,
+// and swings about that if it is not damped: twice that is how far the two may be apart.
 TEST(PbdDamping, LeavesRigidMotionAlone) {
   const auto run = [](bool damped) {
     Damped sheet(flag(damped));
@@ -305,9 +305,8 @@ TEST(PbdDamping, KeepsMomentum) {
     Damped sheet(flag(damped));
     for (std::size_t i = 0; i < sheet.model.mass.size(); ++i) {
       const double s = double(i);
-      sheet.state.particles.v[i] =
-          Vec3(0, 0, 3).cross(sheet.state.particles.x[i]) +
-          Vec3(Real(std::sin(3 * s)), Real(std::cos(5 * s)), Real(std::sin(7 * s)));
+      sheet.state.particles.v[i] = Vec3(0, 0, 3).cross(sheet.state.particles.x[i]) +
+                                   Vec3(Real(std::sin(3 * s)), Real(std::cos(5 * s)), Real(std::sin(7 * s)));
     }
     const auto momentum = [&] {
       D3 sum = D3::Zero();

@@ -101,6 +101,10 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model) {
     pack.compliance[l] = model.plate_compliance[p];
   });
   w.enclosures.lay_out(model), w.shapes.lay_out(model);
+  w.shares.assign(n, 0);
+  w.distances.count(w.shares), w.volumes.count(w.shares), w.solids.count(w.shares);
+  w.rods.count(w.shares), w.strains.count(w.shares), w.solid_strains.count(w.shares);
+  w.areas.count(w.shares), w.angles.count(w.shares), w.plates.count(w.shares);
   w.places.assign(n, Place{});
   w.x0.resize(n), w.v0.resize(n), w.gone.resize(n);
   w.incident = vertex_triangles(n, model.triangles);
@@ -163,6 +167,62 @@ void sweep(PbdWorkspace& w, const detail::Projection& how) {
   w.tethers.sweep(places, how);
   w.distances.sweep(places, how);
 }
+
+/// The same with what has packs projected all at once; the rest follows from where that leads. What the rest
+/// and others move since the last sweep is not accelerated in this one. Returns by how much constraints fail
+/// to hold as it begins.
+double sweep_at_once(PbdWorkspace& w, detail::Projection how) {
+  const std::size_t n = w.places.size();
+  w.shared.resize(n), w.sums.resize(n);
+  how.sums = w.sums.data();
+  parallel_for(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Place& p = w.places[i];
+      const Real* const left = w.shared[i].x;
+      const bool is_moved = !how.is_first && (p.x[0] != left[0] || p.x[1] != left[1] || p.x[2] != left[2]);
+      w.shared[i] = {{p.x[0], p.x[1], p.x[2]}, w.shares[i] * p.inverse_mass};
+      w.sums[i] = {{0, 0, 0}, is_moved ? Real(1) : Real(0)};
+    }
+  });
+  Place* const places = w.shared.data();
+  const auto all = [&](auto&... batches) { return (batches.sweep_at_once(places, how) + ...); };
+  const double residual =
+      all(w.plates, w.angles, w.rods, w.volumes, w.solids, w.solid_strains, w.areas, w.strains, w.distances);
+  parallel_for(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (w.shares[i] == 0) continue;
+      for (int c = 0; c < 3; ++c) w.places[i].x[c] += w.sums[i].x[c] / w.shares[i];
+      for (int c = 0; c < 3; ++c) w.shared[i].x[c] = w.places[i].x[c];
+    }
+  });
+  w.shapes.project(w.places, w.x0, how);
+  w.tethers.sweep(w.places.data(), how);
+  return residual;
+}
+
+/// Chebyshev's factors omega in the sweeps of a substep: 1 in the first ten, while what a substep begins with
+/// makes errors go their own ways (Wang 2015, section 5.1). From then on the residual cannot exceed what it
+/// was if all is linear, as Chebyshev's polynomials are at most 1 where eigenvalues are; where it does, what
+/// is not linear has taken over, and it begins anew.
+class ChebyshevFactors {
+ public:
+  explicit ChebyshevFactors(Real radius) : square_(radius * radius) {}
+  Real factor() const { return factor_; }
+  /// After a sweep that began with this residual.
+  void advance(double residual) {
+    // Until the first accelerated sweep is over, `limit_` is the residual of the sweep before.
+    if (!(residual <= limit_)) sweeps_ = 0;
+    if (sweeps_ <= delay) limit_ = residual;
+    ++sweeps_;
+    factor_ = sweeps_ < delay ? 1 : sweeps_ == delay ? 2 / (2 - square_) : 4 / (4 - square_ * factor_);
+  }
+
+ private:
+  static constexpr int delay = 10;
+  Real square_, factor_ = 1;
+  int sweeps_ = 0;
+  double limit_ = std::numeric_limits<double>::infinity();
+};
 
 /// Begins a step: where everything is.
 void begin(const Pbd::State& state, PbdWorkspace& w) {
@@ -286,6 +346,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   detail::Projection how{.compliance_scale = 1 / (h * h)};
   if (w.is_damped) how.damping_scale = 1 / h, how.before = w.before.data();
   if (params.method == Method::pbd) how = {.compliance_scale = 0, .part = params.stiffness};
+  how.relaxation = params.relaxation;
   with_ready_threads([&] {
     begin(state, w);
     if (touches) w.contacts.begin_step(w.x0);
@@ -304,9 +365,15 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       if (bounces || !w.supports.empty()) w.struck = state.particles.v;
       if (!w.supports.empty()) w.supports.begin_substep();
       w.grasps.begin_substep();
+      ChebyshevFactors chebyshev(params.spectral_radius);
       for (int k = 0; k < params.iterations; ++k) {
         how.is_first = k == 0, how.is_last = k + 1 == params.iterations;
-        sweep(w, how);
+        if (params.solver == Solver::gauss_seidel) {
+          sweep(w, how);
+        } else {
+          if (params.solver == Solver::chebyshev) how.acceleration = chebyshev.factor();
+          chebyshev.advance(sweep_at_once(w, how));
+        }
         w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
                       Real(s + 1) / Real(params.substeps), h);
         w.enclosures.project(w.places, params.inflation, how);

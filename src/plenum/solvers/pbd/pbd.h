@@ -177,6 +177,12 @@ struct Pbd {
     xpbd,  ///< compliances in physical units (Macklin, Mueller & Chentanez 2016)
     pbd,   ///< a stiffness from 0 to 1, whose effect depends on iterations and step (Mueller et al. 2007)
   };
+  /// In which order a sweep projects.
+  enum class Solver : int {
+    gauss_seidel,  ///< one colour after the other, each from where those before have led
+    jacobi,        ///< all from the same places, and particles go to the mean (Macklin et al. 2014)
+    chebyshev,     ///< as jacobi, accelerated by Chebyshev's semi-iterative method (Wang 2015)
+  };
   /// Whether bodies touch each other and themselves.
   enum class Contact : int {
     none,          ///< they pass through
@@ -186,6 +192,9 @@ struct Pbd {
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);
     Method method = Method::xpbd;
+    Solver solver = Solver::gauss_seidel;
+    Real relaxation = Real(1.5);
+    Real spectral_radius = Real(0.99);
     Contact contact = Contact::none;
     int substeps = 10;
     int iterations = 1;
@@ -268,6 +277,9 @@ struct Pbd {
 
 constexpr std::array<const char*, 3> names_of(Pbd::Contact) {
   return {"none", "fast", "conservative"};
+}
+constexpr std::array<const char*, 3> names_of(Pbd::Solver) {
+  return {"gauss_seidel", "jacobi", "chebyshev"};
 }
 constexpr std::array<const char*, 2> names_of(Pbd::Method) {
   return {"xpbd", "pbd"};

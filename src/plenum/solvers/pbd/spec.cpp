@@ -208,6 +208,16 @@ void PbdSpec::describe(Describer& d) {
 void Pbd::Params::describe(Describer& d) {
   d("gravity", gravity, {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "acceleration of free fall"});
   d("method", method, {.doc = "whether compliances count, or one stiffness for all"});
+  d("solver", solver,
+    {.doc = "in which order sweeps project: one colour after the other, all at once, or so and accelerated, "
+            "which takes many iterations to pay"});
+  d("relaxation", relaxation,
+    {.min = 0.1, .max = 1.9, .doc = "of jacobi and chebyshev: part of the mean that particles go"});
+  d("spectral_radius", spectral_radius,
+    {.min = 0,
+     .max = 0.9999,
+     .doc = "of chebyshev: part of an error that jacobi leaves in a sweep at worst; too large is slower, "
+            "never unstable"});
   d("substeps", substeps, {.min = 1, .max = 1000, .doc = "of a step; many of one sweep converge fastest"});
   d("iterations", iterations, {.min = 1, .max = 10000, .doc = "sweeps over the constraints in each substep"});
   d("stiffness", stiffness,

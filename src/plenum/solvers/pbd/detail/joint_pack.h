@@ -2,6 +2,7 @@
 // Several constraints on the same points, projected one after the other between one gathering of their
 // particles and one scattering.
 #include <tuple>
+#include <type_traits>
 
 #include "plenum/elements/strain_constraints.h"
 #include "plenum/solvers/pbd/detail/packs.h"
@@ -26,20 +27,50 @@ struct alignas(64) JointPack {
     const Wide3 first = gather_place(places, particle[0]).x;
     for (int i = 1; i < points; ++i) from_first[i - 1] = gather_place(places, particle[i]).x - first;
   }
-  template <bool damped>
-  [[gnu::always_inline]] void project_as(Place* places, const Projection& how) {
+  struct Multipliers {
+    Wide of[sizeof...(C)];
+  };
+  /// All at once, they are so among themselves too.
+  template <bool damped, bool at_once>
+  [[gnu::always_inline]] Wide project_as(Place* places, const Projection& how,
+                                         [[maybe_unused]] Multipliers* previous) {
     WidePlace p[points];
     for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
     int k = 0;
-    (take<C, damped>(p, k++, how), ...);
-    for (int i = 0; i < points; ++i) put_place(places, particle[i], lanes, p[i]);
+    Wide residual{};
+    if constexpr (at_once) {
+      PlaceSums<points> sums(particle, how);
+      const auto one = [&]<class One>(std::type_identity<One>) {
+        Wide3 g[points];
+        const Wide before = given_before(multiplier[k], how);
+        const Wide given = change<One, damped>(p, k, before, g, how, residual);
+        const Wide whole =
+            accelerated(before, Wide(fill(how.relaxation) * given), previous->of[k], sums.omega, how);
+        note_given(multiplier[k++], Wide(before + whole), how);
+        for (int i = 0; i < points; ++i) sums.sum[i].x += (p[i].inverse_mass * whole) * g[i];
+      };
+      (one(std::type_identity<C>{}), ...);
+      for (int i = 0; i < points; ++i) put_place(how.sums, particle[i], lanes, sums.sum[i]);
+    } else {
+      const auto one = [&]<class One>(std::type_identity<One>) {
+        Wide3 g[points];
+        const Wide before = given_before(multiplier[k], how);
+        const Wide given = change<One, damped>(p, k, before, g, how, residual);
+        note_given(multiplier[k++], Wide(before + given), how);
+        for (int i = 0; i < points; ++i) p[i].x += (p[i].inverse_mass * given) * g[i];
+      };
+      (one(std::type_identity<C>{}), ...);
+      for (int i = 0; i < points; ++i) put_place(places, particle[i], lanes, p[i]);
+    }
+    return residual;
   }
 
  private:
-  /// As ScalarPack::project_as.
+  /// dlambda of one of the constraints and its gradients, as of ScalarPack.
   template <class One, bool damped>
-  [[gnu::always_inline]] void take(WidePlace (&p)[points], int k, const Projection& how) {
-    Wide3 x[points], g[points];
+  [[gnu::always_inline]] Wide change(const WidePlace (&p)[points], int k, const Wide& before,
+                                     Wide3 (&g)[points], const Projection& how, Wide& residual) const {
+    Wide3 x[points];
     x[0] = Wide3{};
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
     Wide error = One::value(x, rest, g), response{};
@@ -52,11 +83,10 @@ struct alignas(64) JointPack {
       response = fill(1 + gamma) * response;
     }
     const Wide soft = fill(how.compliance_scale) * compliance[k];
-    const Wide before = given_before(multiplier[k], how);
-    const Wide change = fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft);
-    const Wide given = (response > Wide{}) & (compliance[k] >= Wide{}) ? change : Wide{};
-    note_given(multiplier[k], Wide(before + given), how);
-    for (int i = 0; i < points; ++i) p[i].x += (p[i].inverse_mass * given) * g[i];
+    const Wide given = fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft);
+    const Wide held = (response > Wide{}) & (compliance[k] >= Wide{}) ? given : Wide{};
+    residual += (response + soft) * held * held;
+    return held;
   }
 };
 

@@ -27,6 +27,11 @@ struct Projection {
   bool is_last = false;           ///< of the substep: nothing asks for multipliers any more
   Real damping_scale = 0;         ///< [1/s] 1 / h; 0: nothing is damped
   const Place* before = nullptr;  ///< [N] where the substep began, if anything is damped
+  // Of what is projected all at once (Jacobi).
+  Place* sums =
+      nullptr;          ///< [N] of particles' ways in this sweep; their fourth number: not to be accelerated
+  Real relaxation = 1;  ///< of each change
+  Real acceleration = 1;  ///< omega of Chebyshev's method
 };
 /// Multipliers before a projection and after it. Of one sweep they are neither read nor written.
 template <class M>
@@ -36,6 +41,29 @@ template <class M>
 template <class M>
 [[gnu::always_inline]] inline void note_given(M& multiplier, const M& sum, const Projection& how) {
   if (!how.is_last) multiplier = sum;
+}
+
+// All at once (Jacobi): every constraint is projected from where particles are as a sweep begins, and what
+// each makes its particles go is summed. A particle in n constraints has a share of 1/n of its mass in each,
+// so that it goes the mean of what they ask of its shares, as Macklin, Mueller, Chentanez & Kim 2014,
+// "Unified particle physics for real-time applications", section 4.2, average, but equally to and fro:
+// momentum is kept. Source of shares: Tonge, Benevolenski & Voroshilov 2012, "Mass splitting for jitter-free
+// parallel rigid body simulation", section 4. With D the responses of shares and A those of all, A <= D: a
+// sweep multiplies errors by I - r D^-1 A, whose eigenvalues are in [1 - r, 1] for a relaxation r, and stays
+// stable for r < 2.
+//
+// Chebyshev's semi-iterative method makes lambda = omega (lambda^ - lambda_-1) + lambda_-1 of what a sweep
+// makes of multipliers, lambda^, and what they were before the last one. Source: Wang 2015, "A Chebyshev
+// semi-iterative approach for accelerating projective and position-based dynamics", eqs. 5 to 8, of
+// positions; of multipliers it moves particles by impulses along gradients alone.
+
+/// The change of multipliers that ends where Chebyshev's method does, instead of `given`.
+template <class M>
+[[gnu::always_inline]] inline M accelerated(const M& before, const M& given, M& previous, const Wide& omega,
+                                            const Projection& how) {
+  const M from = how.is_first ? before : previous;
+  previous = before;
+  return omega * (before - from + given) - (before - from);
 }
 
 struct WidePlace {
@@ -61,9 +89,23 @@ inline constexpr unsigned every_lane = wide == 32 ? ~0U : (1U << wide) - 1;
     scatter_place(places, index, lanes, a);
 }
 
-// Damping as part of a constraint: with a damping of tau over stiffness [s], which packs share, forces are
-// -(C
-// + tau dC/dt) / alpha along the gradients. With gamma = tau / h and the change D of C in the substep, a
+/// The particles' sums in a sweep of all at once.
+template <int points>
+struct PlaceSums {
+  WidePlace sum[points];
+  Wide omega;
+  [[gnu::always_inline]] PlaceSums(const Index (&particle)[points][wide], const Projection& how) {
+    Wide marks{};
+    for (int i = 0; i < points; ++i) {
+      sum[i] = gather_place(how.sums, particle[i]);
+      marks += sum[i].inverse_mass;
+    }
+    omega = marks > Wide{} ? fill(1) : fill(how.acceleration);
+  }
+};
+
+// Damping as part of a constraint: with a damping of tau over stiffness [s], which packs share, the force is
+// -(C + tau dC/dt) / alpha along the gradients. With gamma = tau / h and the change D of C in the substep, a
 // projection is dlambda = -(C + alpha~ lambda + gamma D) / ((1 + gamma) sum w |g|^2 + alpha~). Source:
 // Macklin, Mueller & Chentanez 2016, eq. 26, where tau is alpha beta, of a damping coefficient beta, and D is
 // g . dx, the same to the first order; with D itself, nothing that turns as a whole is damped, however far it
@@ -106,10 +148,13 @@ struct alignas(64) ScalarPack {
     const Wide3 first = gather_place(places, particle[0]).x;
     for (int i = 1; i < points; ++i) from_first[i - 1] = gather_place(places, particle[i]).x - first;
   }
+  using Multipliers = Wide;
+  static constexpr int count = 1;  ///< of constraints
   /// One projection of XPBD: dlambda = -(C + alpha~ lambda) / (sum_i w_i |g_i|^2 + alpha~), dx_i = w_i g_i
   /// dlambda, alpha~ = alpha / h^2. Source: Macklin, Mueller & Chentanez 2016, eqs. 17 and 18.
-  template <bool damped>
-  [[gnu::always_inline]] void project_as(Place* places, const Projection& how) {
+  template <bool damped, bool at_once>
+  [[gnu::always_inline]] Wide project_as(Place* places, const Projection& how,
+                                         [[maybe_unused]] Multipliers* previous) {
     WidePlace p[points];
     Wide3 x[points], g[points];
     for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
@@ -127,12 +172,23 @@ struct alignas(64) ScalarPack {
     const Wide soft = fill(how.compliance_scale) * compliance;
     const Wide before = given_before(multiplier, how);
     const Wide change = fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft);
-    const Wide given = response > Wide{} ? change : Wide{};
-    note_given(multiplier, Wide(before + given), how);
-    for (int i = 0; i < points; ++i) {
-      p[i].x += (p[i].inverse_mass * given) * g[i];
-      put_place(places, particle[i], lanes, p[i]);
+    Wide given = response > Wide{} ? change : Wide{}, residual{};
+    if constexpr (at_once) {
+      PlaceSums<points> sums(particle, how);
+      residual = (response + soft) * given * given;
+      given = accelerated(before, Wide(fill(how.relaxation) * given), *previous, sums.omega, how);
+      for (int i = 0; i < points; ++i) {
+        sums.sum[i].x += (p[i].inverse_mass * given) * g[i];
+        put_place(how.sums, particle[i], lanes, sums.sum[i]);
+      }
+    } else {
+      for (int i = 0; i < points; ++i) {
+        p[i].x += (p[i].inverse_mass * given) * g[i];
+        put_place(places, particle[i], lanes, p[i]);
+      }
     }
+    note_given(multiplier, Wide(before + given), how);
+    return residual;
   }
 };
 
@@ -153,8 +209,13 @@ struct alignas(64) SolidPack {
     const Wide3 first = gather_place(places, particle[0]).x;
     for (int i = 1; i < points; ++i) from_first[i - 1] = gather_place(places, particle[i]).x - first;
   }
-  template <bool damped>
-  [[gnu::always_inline]] void project_as(Place* places, const Projection& how) {
+  struct Multipliers {
+    Wide of[2];
+  };
+  static constexpr int count = 1;
+  template <bool damped, bool at_once>
+  [[gnu::always_inline]] Wide project_as(Place* places, const Projection& how,
+                                         [[maybe_unused]] Multipliers* previous) {
     WidePlace p[points];
     Wide3 x[points], g[points], h[points];
     for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
@@ -186,12 +247,25 @@ struct alignas(64) SolidPack {
     const Wide e0 = fill(how.part) * (shape + soft0 * before0),
                e1 = fill(how.part) * (volume + soft1 * before1);
     const Wide determinant = inverse_or_nothing(a * c - b * b);
-    const Wide d0 = determinant * (b * e1 - c * e0), d1 = determinant * (b * e0 - a * e1);
-    note_given(multiplier[0], Wide(before0 + d0), how), note_given(multiplier[1], Wide(before1 + d1), how);
-    for (int i = 0; i < points; ++i) {
-      p[i].x += p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
-      put_place(places, particle[i], lanes, p[i]);
+    Wide d0 = determinant * (b * e1 - c * e0), d1 = determinant * (b * e0 - a * e1), residual{};
+    if constexpr (at_once) {
+      PlaceSums<points> sums(particle, how);
+      residual = d0 * (a * d0 + b * d1) + d1 * (b * d0 + c * d1);
+      const Wide relaxation = fill(how.relaxation);
+      d0 = accelerated(before0, Wide(relaxation * d0), previous->of[0], sums.omega, how);
+      d1 = accelerated(before1, Wide(relaxation * d1), previous->of[1], sums.omega, how);
+      for (int i = 0; i < points; ++i) {
+        sums.sum[i].x += p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
+        put_place(how.sums, particle[i], lanes, sums.sum[i]);
+      }
+    } else {
+      for (int i = 0; i < points; ++i) {
+        p[i].x += p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
+        put_place(places, particle[i], lanes, p[i]);
+      }
     }
+    note_given(multiplier[0], Wide(before0 + d0), how), note_given(multiplier[1], Wide(before1 + d1), how);
+    return residual;
   }
 };
 
@@ -213,8 +287,11 @@ struct alignas(64) LinearPack {
     start = Wide3{};
     for (int i = 1; i < points; ++i) start += weight[i] * (gather_place(places, particle[i]).x - first);
   }
-  template <bool damped>
-  [[gnu::always_inline]] void project_as(Place* places, const Projection& how) {
+  using Multipliers = Wide3;
+  static constexpr int count = 1;
+  template <bool damped, bool at_once>
+  [[gnu::always_inline]] Wide project_as(Place* places, const Projection& how,
+                                         [[maybe_unused]] Multipliers* previous) {
     WidePlace p[points];
     Wide3 error = start;
     Wide response{};
@@ -237,12 +314,25 @@ struct alignas(64) LinearPack {
     }
     const Wide soft = fill(how.compliance_scale) * compliance;
     const Wide scale = response > Wide{} ? fill(-how.part) * inverse_or_nothing(response + soft) : Wide{};
-    const Wide3 before = given_before(multiplier, how), change = scale * (error + soft * before);
-    note_given(multiplier, before + change, how);
-    for (int i = 0; i < points; ++i) {
-      p[i].x += (p[i].inverse_mass * weight[i]) * change;
-      put_place(places, particle[i], lanes, p[i]);
+    const Wide3 before = given_before(multiplier, how);
+    Wide3 given = scale * (error + soft * before);
+    Wide residual{};
+    if constexpr (at_once) {
+      PlaceSums<points> sums(particle, how);
+      residual = (response + soft) * dot(given, given);
+      given = accelerated(before, fill(how.relaxation) * given, *previous, sums.omega, how);
+      for (int i = 0; i < points; ++i) {
+        sums.sum[i].x += (p[i].inverse_mass * weight[i]) * given;
+        put_place(how.sums, particle[i], lanes, sums.sum[i]);
+      }
+    } else {
+      for (int i = 0; i < points; ++i) {
+        p[i].x += (p[i].inverse_mass * weight[i]) * given;
+        put_place(places, particle[i], lanes, p[i]);
+      }
     }
+    note_given(multiplier, before + given, how);
+    return residual;
   }
 };
 
@@ -260,17 +350,20 @@ struct alignas(64) TetherPack {
   void begin(const Place* places) {
     from_first = gather_place(places, particle[1]).x - gather_place(places, particle[0]).x;
   }
-  template <bool damped>
-  [[gnu::always_inline]] void project_as(Place* places, const Projection& how) {
+  struct Multipliers {};
+  template <bool damped, bool at_once>
+  [[gnu::always_inline]] Wide project_as(Place* places, const Projection& how, Multipliers*) {
+    static_assert(!at_once);
     WidePlace p = gather_place(places, particle[0]);
     const WidePlace anchor = gather_place(places, particle[1]);
     const Wide3 d = from_first + (anchor.x - p.x);
     const Wide far = sqrt(dot(d, d));
     // Those of pins that have let go do not hold.
     const auto pulls = (far > length) & (anchor.inverse_mass == Wide{}) & (p.inverse_mass > Wide{});
-    if (!any(pulls)) return;
+    if (!any(pulls)) return Wide{};
     p.x += (pulls ? fill(how.part) * (far - length) * inverse_or_nothing(far) : Wide{}) * d;
     scatter_place(places, particle[0], lanes, p);
+    return Wide{};
   }
 };
 
@@ -334,21 +427,52 @@ class Batch {
     }
   }
 
+  /// All at once: adds the ways of particles, whose masses in `places` are shares, to how.sums. Returns by
+  /// how much constraints fail to hold, the sum of |C + alpha~ lambda|^2 over their responses.
+  double sweep_at_once(Place* places, const Projection& how) {
+    previous_.resize(packs_.size());
+    double residual = 0;
+    for (std::size_t c = 0; c + 1 < starts_.size(); ++c) {
+      const std::size_t first = starts_[c];
+      residual +=
+          ordered_sum(starts_[c + 1] - first, packs_per_block, [&](std::size_t begin, std::size_t end) {
+            Wide sum{};
+            for (std::size_t k = first + begin; k < first + end; ++k)
+              if (packs_[k].damping_time * how.damping_scale > 0)
+                sum += packs_[k].template project_as<true, true>(places, how, &previous_[k]);
+              else
+                sum += packs_[k].template project_as<false, true>(places, how, &previous_[k]);
+            double of_lanes = 0;
+            for (int l = 0; l < wide; ++l) of_lanes += static_cast<double>(sum[l]);
+            return of_lanes;
+          });
+    }
+    return residual;
+  }
+  /// Adds to those of each particle [N] how many constraints share it.
+  void count(std::span<Real> shares) const {
+    for (const Pack& pack : packs_)
+      for (int l = 0; l < wide; ++l)
+        for (int i = 0; i < Pack::points && (pack.lanes >> l & 1) != 0; ++i)
+          shares[static_cast<std::size_t>(pack.particle[i][l])] += Pack::count;
+  }
+
  private:
   [[gnu::always_inline]] static void project(Pack& pack, Place* places, const Projection& how) {
     if (pack.damping_time * how.damping_scale > 0) [[unlikely]]
       project_damped(pack, places, how);
     else
-      pack.template project_as<false>(places, how);
+      pack.template project_as<false, false>(places, how, nullptr);
   }
   // Apart, so that what is not damped is as fast as if nothing were.
   [[gnu::noinline]] static void project_damped(Pack& pack, Place* places, const Projection& how) {
-    pack.template project_as<true>(places, how);
+    pack.template project_as<true, false>(places, how, nullptr);
   }
 
   static constexpr std::size_t packs_per_block = 16;
   AlignedVector<Pack> packs_;
-  std::vector<std::size_t> starts_;  ///< [colours + 1]
+  AlignedVector<typename Pack::Multipliers> previous_;  ///< of each pack, before the last sweep; once wanted
+  std::vector<std::size_t> starts_;                     ///< [colours + 1]
 };
 
 using DistanceBatch = Batch<ScalarPack<DistanceConstraint>>;

@@ -34,10 +34,13 @@ struct PbdWorkspace {
   AlignedVector<detail::Place> places;  ///< [N]
   AlignedVector<detail::Place> before;  ///< [N] where the substep began, if anything is damped
   bool is_damped = false;
-  std::vector<Vec3> gone;    ///< [N] m since the step began, where the substep began
-  std::vector<Vec3> x0, v0;  ///< [N] m, m/s where the step began
-  Rows incident;             ///< triangles of each particle
-  std::vector<Vec3> air;     ///< [T] N s
+  std::vector<Real> shares;             ///< [N] constraints that a particle is in, of those projected at once
+  AlignedVector<detail::Place> shared;  ///< [N] as places, with the inverse masses of a share
+  AlignedVector<detail::Place> sums;    ///< [N] of ways in a sweep
+  std::vector<Vec3> gone;               ///< [N] m since the step began, where the substep began
+  std::vector<Vec3> x0, v0;             ///< [N] m, m/s where the step began
+  Rows incident;                        ///< triangles of each particle
+  std::vector<Vec3> air;                ///< [T] N s
   CurlNoise eddies;
   std::span<Support> offered;  ///< to the next step
   PbdSupports supports;

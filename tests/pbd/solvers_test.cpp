@@ -1,0 +1,264 @@
+// Sweeps that project all at once, with and without Chebyshev's acceleration, beside those colour by colour.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "plenum/base/parallel.h"
+#include "plenum/solvers/pbd/pbd.h"
+#include "plenum/world/world.h"
+
+namespace plenum { namespace {
+
+using Solver = Pbd::Solver;
+using D3 = Vector3<double>;
+constexpr double rounding = std::numeric_limits<Real>::epsilon();
+
+struct Solved {
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::Params params = {};
+  Pbd::Workspace workspace = {};
+
+  explicit Solved(const std::vector<PbdPart>& parts, Solver solver = Solver::gauss_seidel, int iterations = 1) {
+    Pbd::build({.parts = parts}, model, state);
+    params.air_density = 0;
+    params.solver = solver, params.iterations = iterations;
+  }
+  void run(int steps, Real dt = Real(1) / 60) {
+    for (int k = 0; k < steps; ++k) Pbd::step(model, state, params, workspace, dt);
+  }
+  D3 x(std::size_t i) const { return state.particles.x[i].cast<double>(); }
+  double away_from(const Solved& other) const {
+    double most = 0;
+    for (std::size_t i = 0; i < model.mass.size(); ++i) most = std::max(most, (x(i) - other.x(i)).norm());
+    return most;
+  }
+};
+
+PbdPart chain(int segments) {
+  PbdPart rope{.type = PbdPart::Type::rope};
+  rope.to = Vec3(0, -1, 0);
+  rope.segments = segments;
+  rope.stretch_compliance = Real(1e-3);
+  rope.pins.resize(1);
+  rope.pins[0].where = ParticlePin::Where::first;
+  return rope;
+}
+PbdPart sheet() {
+  PbdPart cloth;
+  cloth.cells_x = cloth.cells_z = 8;
+  cloth.stretch_compliance = cloth.shear_compliance = Real(2e-3);
+  cloth.bending_stiffness = Real(1e-3);
+  cloth.pins.resize(2);
+  cloth.pins[0].where = ParticlePin::Where::back_left;
+  cloth.pins[1].where = ParticlePin::Where::back_right;
+  return cloth;
+}
+/// Every kind of constraint that is projected at once.
+std::vector<PbdPart> one_of_each_kind() {
+  PbdPart dihedral = sheet(), strain = sheet(), bar{.type = PbdPart::Type::bar}, rope = chain(12);
+  for (PbdPart* const part : {&dihedral, &strain, &rope}) part->pins.clear();
+  dihedral.bending = PbdPart::Bending::dihedral;
+  strain.stretching = PbdPart::Stretching::strain, strain.area_stiffness = 100;
+  strain.bending = PbdPart::Bending::isometric;
+  strain.position = Vec3(0, 1, 0);
+  bar.cells_x = 5, bar.cells_y = bar.cells_z = 2;
+  bar.position = Vec3(0, 2, 0);
+  PbdPart lattice = bar, fibres = bar;
+  lattice.material = PbdPart::Material::distances, lattice.position = Vec3(0, 3, 0);
+  fibres.material = PbdPart::Material::strain, fibres.position = Vec3(0, 4, 0);
+  rope.bending_stiffness = Real(0.01), rope.position = Vec3(3, 0, 0);
+  return {dihedral, strain, bar, lattice, fibres, rope};
+}
+void disturb(Solved& body, double speed) {
+  for (std::size_t i = 0; i < body.state.particles.size(); ++i) {
+    const double s = double(i);
+    body.state.particles.v[i] =
+        Vec3(Real(speed * std::sin(12 * s)), Real(speed * std::cos(7 * s)), Real(speed * std::sin(5 * s)));
+  }
+}
+
+// A particle of 2 kg between a fixed one and one of 1 kg, whose distances ask for 0.1 m each way: of shares of 1
+// kg, the fixed one makes one go 0.1 m, and the other one half of 0.1 m. Source of the mean: Macklin et al.
+// 2014, section 4.2; of shares: Tonge et al. 2012, section 4.
+TEST(PbdSolvers, AParticleGoesTheMeanOfWhatItsSharesAre) {
+  for (const double relaxation : {1.0, 1.5}) {
+    PbdPart rope{.type = PbdPart::Type::rope};
+    rope.to = Vec3(Real(1.8), 0, 0), rope.segments = 2;
+    Solved three({rope}, Solver::jacobi);
+    three.model.mass = {1, 2, 1};
+    three.state.particles.inverse_mass = {0, Real(0.5), 1};
+    three.model.rest_length = {1, 1};
+    three.state.particles.x = {Vec3(0, 0, 0), Vec3(Real(0.9), 0, 0), Vec3(Real(1.8), 0, 0)};
+    three.model.pinned = {0}, three.model.pin_group = {0}, three.model.pin_position = {Vec3::Zero()};
+    three.model.tethers.clear(), three.model.tether_length.clear();
+    Pbd::update(three.model);
+    three.params.gravity.setZero(), three.params.substeps = 1;
+    three.params.relaxation = static_cast<Real>(relaxation);
+    three.run(1);
+    EXPECT_NEAR(three.x(1).x(), 0.9 + relaxation * (0.1 - 0.05) / 2, 8 * rounding);
+    EXPECT_NEAR(three.x(2).x(), 1.8 + relaxation * 0.05, 8 * rounding);
+  }
+}
+
+// A chain at rest is as long as its compliances make it, sum_i i m g alpha, whichever way it is solved.
+TEST(PbdSolvers, HangTheSameChain) {
+  const int n = 10;
+  double wanted = 0;
+  for (int i = 1; i <= n; ++i) wanted += (i - 0.5) * (0.1 / n) * 9.81 * 1e-3;
+  for (const Solver solver : {Solver::gauss_seidel, Solver::jacobi, Solver::chebyshev}) {
+    Solved body({chain(n)}, solver, solver == Solver::jacobi ? 200 : 50);
+    body.params.substeps = 2, body.params.damping = 4;
+    body.run(600);
+    EXPECT_NEAR(-body.x(std::size_t(n)).y() - 1, wanted, 1e-3 * wanted + 4 * rounding) << int(solver);
+  }
+}
+
+// And a cloth hangs the same, to a hundredth of its edges: what sweeps leave of the bending of 8 x 8 cells.
+TEST(PbdSolvers, HangTheSameCloth) {
+  const auto hang = [](Solver solver, int iterations) {
+    Solved body({sheet()}, solver, iterations);
+    body.params.substeps = 4, body.params.damping = 3;
+    body.run(240);
+    return body;
+  };
+  const Solved reference = hang(Solver::gauss_seidel, 100);
+  EXPECT_LT(reference.state.particles.x.back().y(), -0.5);
+  EXPECT_LT(hang(Solver::jacobi, 300).away_from(reference), 0.01 / 8);
+  EXPECT_LT(hang(Solver::chebyshev, 100).away_from(reference), 0.01 / 8);
+}
+
+/// Sweeps until one substep is within `part` of how far it is from its end without any, of the chain.
+int sweeps_needed(Solver solver, double part) {
+  const auto after = [](Solver by, int iterations) {
+    Solved body({chain(40)}, by, iterations);
+    body.model.stretch_compliance.assign(40, Real(1e-5));
+    Pbd::update(body.model);
+    body.params.substeps = 1, body.params.relaxation = Real(1.5), body.params.spectral_radius = Real(0.99);
+    body.run(1, Real(0.01));
+    return body;
+  };
+  const Solved end = after(Solver::jacobi, 20000), start = after(Solver::jacobi, 1);
+  for (int k = 1; k < 20000; k += 1 + k / 20)
+    if (after(solver, k).away_from(end) < part * start.away_from(end)) return k;
+  return 20000;
+}
+
+// Jacobi takes ln(1/e) / (1 - rho) sweeps to a part e of its errors, Chebyshev's method ln(2/e) / sqrt(2 (1 -
+// rho)) after the ten of its delay (Golub & Van Loan, Matrix computations, section 11.2.8): of rho = 0.99, 690
+// and 54 + 10 to a thousandth. Even with the radius not quite known, a quarter is enough to be asked for.
+TEST(PbdSolvers, ChebyshevTakesFewerSweeps) {
+  const int plain = sweeps_needed(Solver::jacobi, 1e-3), accelerated = sweeps_needed(Solver::chebyshev, 1e-3);
+  EXPECT_LT(plain, 20000);
+  EXPECT_LT(4 * accelerated, plain);
+}
+
+// Of the first ten sweeps nothing is accelerated.
+TEST(PbdSolvers, ChebyshevBeginsAsJacobi) {
+  for (const int iterations : {10, 30}) {
+    Solved plain({sheet()}, Solver::jacobi, iterations), accelerated({sheet()}, Solver::chebyshev, iterations);
+    plain.run(1), accelerated.run(1);
+    EXPECT_EQ(plain.state.particles.x == accelerated.state.particles.x, iterations == 10);
+  }
+}
+
+// Shares are pushed equally to and fro, and so is what is accelerated; plain means of particles with unlike
+// numbers of constraints would not be. And no sweep turns a body as a whole: x cross m v is lost as by others,
+// to the first order of the substep.
+TEST(PbdSolvers, KeepMomentum) {
+  for (const Solver solver : {Solver::jacobi, Solver::chebyshev})
+    for (const PbdPart& part : one_of_each_kind()) {
+      Solved body({part}, solver, 25);
+      body.params.gravity.setZero(), body.params.substeps = 2;
+      disturb(body, 0.5);
+      const auto momentum = [&] {
+        std::pair<D3, double> sums{D3::Zero(), 0};
+        for (std::size_t i = 0; i < body.model.mass.size(); ++i) {
+          const D3 p = double(body.model.mass[i]) * body.state.particles.v[i].cast<double>();
+          sums.first += p, sums.second += p.norm();
+        }
+        return sums;
+      };
+      const auto before = momentum();
+      body.run(5);
+      double mass = 0;
+      for (const Real m : body.model.mass) mass += double(m);
+      // Velocities are differences of positions [m] over h, of 25 sweeps.
+      EXPECT_LT((momentum().first - before.first).norm(), 8 * rounding * 120 * 25 * mass + 100 * rounding * before.second);
+      EXPECT_GT(before.second, 0.1 * mass);
+    }
+}
+
+TEST(PbdSolvers, AreTheSameForAnyNumberOfThreads) {
+  for (const Solver solver : {Solver::jacobi, Solver::chebyshev}) {
+    const auto run = [&](int threads) {
+      World world;
+      Solved body(one_of_each_kind(), solver, 15);
+      body.params.substeps = 2;
+      world.add<Pbd>("bodies", body.model, body.state, body.params);
+      with_threads(threads, [&] {
+        for (int k = 0; k < 10; ++k) world.step_frame();
+      });
+      return world.hash();
+    };
+    const auto one = run(1);
+    for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(run(threads), one) << threads;
+  }
+}
+
+TEST(PbdSolvers, RememberNothing) {
+  Solved a(one_of_each_kind(), Solver::chebyshev, 15), b = Solved(one_of_each_kind(), Solver::chebyshev, 15);
+  for (int k = 0; k < 10; ++k) {
+    a.run(1), b.run(1);
+    b.workspace = {};
+  }
+  EXPECT_EQ(a.state.particles.x, b.state.particles.x);
+}
+
+// Tethers are held after each sweep, and what they hold is not accelerated. Particles between two pins have two,
+// of which the second has the say: a hundredth of their lengths is left to the first.
+TEST(PbdSolvers, HoldTethers) {
+  PbdPart cloth = sheet();
+  cloth.stretch_compliance = cloth.shear_compliance = 0;
+  const auto farthest = [&](Solver solver, bool holds) {
+    Solved body({cloth}, solver, 15);
+    body.params.substeps = 2;
+    const Pbd::Model held = body.model;
+    EXPECT_FALSE(held.tethers.empty());
+    if (!holds) body.model.tethers.clear(), body.model.tether_length.clear(), Pbd::update(body.model);
+    double most = 0;
+    for (int k = 0; k < 60; ++k) {
+      body.run(1);
+      for (std::size_t t = 0; t < held.tethers.size(); ++t) {
+        const Index2& ends = held.tethers[t];
+        const double d = (body.x(std::size_t(ends[0])) - body.x(std::size_t(ends[1]))).norm();
+        most = std::max(most, d / double(held.tether_length[t]) - 1);
+      }
+    }
+    return most;
+  };
+  for (const Solver solver : {Solver::jacobi, Solver::chebyshev}) {
+    EXPECT_LT(farthest(solver, true), 0.01);
+    EXPECT_GT(farthest(solver, false), 0.02);
+  }
+}
+
+// From inside out, of any stiffness and step, with what accelerates most; in their own size.
+TEST(PbdSolvers, StayFinite) {
+  for (const Solver solver : {Solver::jacobi, Solver::chebyshev})
+    for (const Real dt : {Real(1e-3), Real(0.05)})
+      for (const Real compliance : {Real(0), Real(1e-6), Real(1)}) {
+        std::vector<PbdPart> parts = one_of_each_kind();
+        for (PbdPart& part : parts) part.stretch_compliance = part.volume_compliance = compliance;
+        Solved body(parts, solver, 40);
+        body.params.substeps = 1, body.params.gravity.setZero();
+        body.params.relaxation = Real(1.9), body.params.spectral_radius = Real(0.9999);
+        for (Vec3& x : body.state.particles.x) x = -x;
+        disturb(body, 1);
+        body.run(60, dt);
+        for (const Vec3& x : body.state.particles.x) ASSERT_TRUE(x.allFinite() && x.norm() < 100);
+      }
+}
+
+}}  // namespace plenum
