@@ -20,7 +20,8 @@ struct Solved {
   Pbd::Params params = {};
   Pbd::Workspace workspace = {};
 
-  explicit Solved(const std::vector<PbdPart>& parts, Solver solver = Solver::gauss_seidel, int iterations = 1) {
+  explicit Solved(const std::vector<PbdPart>& parts, Solver solver = Solver::gauss_seidel,
+                  int iterations = 1) {
     Pbd::build({.parts = parts}, model, state);
     params.air_density = 0;
     params.solver = solver, params.iterations = iterations;
@@ -79,9 +80,9 @@ void disturb(Solved& body, double speed) {
   }
 }
 
-// A particle of 2 kg between a fixed one and one of 1 kg, whose distances ask for 0.1 m each way: of shares of 1
-// kg, the fixed one makes one go 0.1 m, and the other one half of 0.1 m. Source of the mean: Macklin et al.
-// 2014, section 4.2; of shares: Tonge et al. 2012, section 4.
+// A particle of 2 kg between a fixed one and one of 1 kg, whose distances ask for 0.1 m each way: of shares
+// of 1 kg, the fixed one makes one go 0.1 m, and the other one half of 0.1 m. Source of the mean: Macklin et
+// al. 2014, section 4.2; of shares: Tonge et al. 2012, section 4.
 TEST(PbdSolvers, AParticleGoesTheMeanOfWhatItsSharesAre) {
   for (const double relaxation : {1.0, 1.5}) {
     PbdPart rope{.type = PbdPart::Type::rope};
@@ -146,8 +147,8 @@ int sweeps_needed(Solver solver, double part) {
 }
 
 // Jacobi takes ln(1/e) / (1 - rho) sweeps to a part e of its errors, Chebyshev's method ln(2/e) / sqrt(2 (1 -
-// rho)) after the ten of its delay (Golub & Van Loan, Matrix computations, section 11.2.8): of rho = 0.99, 690
-// and 54 + 10 to a thousandth. Even with the radius not quite known, a quarter is enough to be asked for.
+// rho)) after the ten of its delay (Golub & Van Loan, Matrix computations, section 11.2.8): of rho = 0.99,
+// 690 and 54 + 10 to a thousandth. Even with the radius not quite known, a quarter is enough to be asked for.
 TEST(PbdSolvers, ChebyshevTakesFewerSweeps) {
   const int plain = sweeps_needed(Solver::jacobi, 1e-3), accelerated = sweeps_needed(Solver::chebyshev, 1e-3);
   EXPECT_LT(plain, 20000);
@@ -157,15 +158,16 @@ TEST(PbdSolvers, ChebyshevTakesFewerSweeps) {
 // Of the first ten sweeps nothing is accelerated.
 TEST(PbdSolvers, ChebyshevBeginsAsJacobi) {
   for (const int iterations : {10, 30}) {
-    Solved plain({sheet()}, Solver::jacobi, iterations), accelerated({sheet()}, Solver::chebyshev, iterations);
+    Solved plain({sheet()}, Solver::jacobi, iterations),
+        accelerated({sheet()}, Solver::chebyshev, iterations);
     plain.run(1), accelerated.run(1);
     EXPECT_EQ(plain.state.particles.x == accelerated.state.particles.x, iterations == 10);
   }
 }
 
 // Shares are pushed equally to and fro, and so is what is accelerated; plain means of particles with unlike
-// numbers of constraints would not be. And no sweep turns a body as a whole: x cross m v is lost as by others,
-// to the first order of the substep.
+// numbers of constraints would not be. And no sweep turns a body as a whole: x cross m v is lost as by
+// others, to the first order of the substep.
 TEST(PbdSolvers, KeepMomentum) {
   for (const Solver solver : {Solver::jacobi, Solver::chebyshev})
     for (const PbdPart& part : one_of_each_kind()) {
@@ -185,7 +187,8 @@ TEST(PbdSolvers, KeepMomentum) {
       double mass = 0;
       for (const Real m : body.model.mass) mass += double(m);
       // Velocities are differences of positions [m] over h, of 25 sweeps.
-      EXPECT_LT((momentum().first - before.first).norm(), 8 * rounding * 120 * 25 * mass + 100 * rounding * before.second);
+      EXPECT_LT((momentum().first - before.first).norm(),
+                8 * rounding * 120 * 25 * mass + 100 * rounding * before.second);
       EXPECT_GT(before.second, 0.1 * mass);
     }
 }
@@ -216,8 +219,8 @@ TEST(PbdSolvers, RememberNothing) {
   EXPECT_EQ(a.state.particles.x, b.state.particles.x);
 }
 
-// Tethers are held after each sweep, and what they hold is not accelerated. Particles between two pins have two,
-// of which the second has the say: a hundredth of their lengths is left to the first.
+// Tethers are held after each sweep, and what they hold is not accelerated. Particles between two pins have
+// two, of which the second has the say: a hundredth of their lengths is left to the first.
 TEST(PbdSolvers, HoldTethers) {
   PbdPart cloth = sheet();
   cloth.stretch_compliance = cloth.shear_compliance = 0;

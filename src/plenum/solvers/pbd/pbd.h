@@ -194,7 +194,7 @@ struct Pbd {
     Method method = Method::xpbd;
     Solver solver = Solver::gauss_seidel;
     Real relaxation = Real(1.5);
-    Real spectral_radius = Real(0.99);
+    Real spectral_radius = Real(0.997);
     Contact contact = Contact::none;
     int substeps = 10;
     int iterations = 1;
