@@ -80,7 +80,9 @@ void run_angular_momentum(Rows& rows) {
     Vec3 w;
     Solver solver = Solver::gauss_seidel;
   };
-  const auto about = [&](double x, double y, double z) { return Vec3(Real(rate * x), Real(rate * y), Real(rate * z)); };
+  const auto about = [&](double x, double y, double z) {
+    return Vec3(Real(rate * x), Real(rate * y), Real(rate * z));
+  };
   for (const Turning& t :
        {Turning{"pair at a fixed distance", pair, about(0, 0, 1)}, Turning{"sheet", sheet, about(0, 1, 0)},
         Turning{"bar that tumbles", bar, about(0.6, 0.8, 0)},
@@ -145,7 +147,8 @@ void run_solvers(Rows& rows) {
   cloth.rotation = Vec3(90, 0, 0);  // it hangs from one side
   cloth.pins.resize(1);
   cloth.pins[0].where = ParticlePin::Where::back;
-  for (const auto& [name, part] : {std::pair<const char*, PbdPart>{"chain of 20", chain}, {"cloth of 20 x 20", cloth}}) {
+  for (const auto& [name, part] :
+       {std::pair<const char*, PbdPart>{"chain of 20", chain}, {"cloth of 20 x 20", cloth}}) {
     const std::vector<Vec3> end = after_sweeps(part, Solver::gauss_seidel, most_sweeps);
     const double way = farthest(after_sweeps(part, Solver::gauss_seidel, 1), end);
     const int colours = sweeps_of(part, Solver::gauss_seidel, end, way),

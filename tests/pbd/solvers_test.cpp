@@ -109,7 +109,7 @@ TEST(PbdSolvers, HangTheSameChain) {
   double wanted = 0;
   for (int i = 1; i <= n; ++i) wanted += (i - 0.5) * (0.1 / n) * 9.81 * 1e-3;
   for (const Solver solver : {Solver::gauss_seidel, Solver::jacobi, Solver::chebyshev}) {
-    Solved body({chain(n)}, solver, solver == Solver::jacobi ? 200 : 50);
+    Solved body({chain(n)}, solver, solver == Solver::gauss_seidel ? 50 : 200);
     body.params.substeps = 2, body.params.damping = 4;
     body.run(600);
     EXPECT_NEAR(-body.x(std::size_t(n)).y() - 1, wanted, 1e-3 * wanted + 4 * rounding) << int(solver);
