@@ -55,4 +55,29 @@ TEST_P(TouchingBodies, AllocateNothing) {
   });
 }
 
+// Nor does any solver, nor damping, once a step has laid out what they need.
+TEST(SolvedBodies, AllocateNothing) {
+  if (!plenum_test::can_count_allocations) GTEST_SKIP() << "the sanitizer allocates itself";
+  PbdPart cloth;
+  cloth.bending_stiffness = Real(1e-4);
+  cloth.stretching = PbdPart::Stretching::strain;
+  cloth.damping_time = cloth.bending_damping_time = Real(1e-3);
+  PbdPart bar{.type = PbdPart::Type::bar};
+  bar.position = Vec3(0, 2, 0);
+  for (const auto solver : {Pbd::Solver::gauss_seidel, Pbd::Solver::jacobi, Pbd::Solver::chebyshev}) {
+    Pbd::Model model;
+    Pbd::State state;
+    Pbd::build({.parts = {cloth, bar}}, model, state);
+    Pbd::Params params;
+    params.solver = solver, params.iterations = 12, params.substeps = 2;
+    Pbd::Workspace workspace;
+    with_threads(1, [&] {
+      Pbd::step(model, state, params, workspace, Real(1) / 60);
+      EXPECT_EQ(
+          plenum_test::count_allocations([&] { Pbd::step(model, state, params, workspace, Real(1) / 60); }),
+          0);
+    });
+  }
+}
+
 }}  // namespace plenum
