@@ -243,6 +243,27 @@ TEST(PbdTear, RandomTearsLeaveAConsistentModel) {
   }
 }
 
+// What tearing makes of a particle is damped as it was: with nothing damped the torn halves would swing on.
+TEST(PbdTear, HalvesAreDampedAsTheWhole) {
+  double swing[2] = {};
+  for (const bool damped : {false, true}) {
+    PbdPart part = torn_strip();
+    part.stretch_compliance = Real(1e-2), part.shear_compliance = Real(2e-2);
+    part.damping_time = damped ? Real(0.05) : Real(0);
+    TearingCloth cloth({part});
+    cloth.params.gravity.setZero();
+    pull_apart(cloth);
+    ASSERT_GE(cloth.pieces(), 2U);
+    for (int k = 0; k < 120; ++k) cloth.step();
+    // Of the particles that tearing made alone.
+    for (std::size_t i = cloth.model.mass.size() - cloth.model.torn_from.size(); i < cloth.model.mass.size();
+         ++i)
+      swing[damped] = std::max(swing[damped], double(cloth.state.particles.v[i].norm()));
+  }
+  EXPECT_GT(swing[0], 0.05);
+  EXPECT_LT(swing[1], swing[0] / 3);
+}
+
 TEST(PbdTear, NothingTearsUnlessItIsAskedTo) {
   TearingCloth cloth({torn_strip()});
   cloth.params.tear_strain = 0;

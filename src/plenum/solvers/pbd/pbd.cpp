@@ -45,6 +45,10 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model) {
     std::fill_n(bending_damping.begin() + part.first_particle, part.num_particles, part.bending_damping_time);
     w.is_damped = w.is_damped || part.damping_time > 0 || part.bending_damping_time > 0;
   }
+  for (std::size_t k = 0, whole = n - model.torn_from.size(); whole + k < n; ++k) {
+    const auto from = std::size_t(model.torn_from[k]);
+    damping[whole + k] = damping[from], bending_damping[whole + k] = bending_damping[from];
+  }
   w.before.assign(w.is_damped ? n : 0, Place{});
   w.distances.lay_out(flat(model.edges), still, damping, [&](auto& pack, int l, std::size_t e) {
     pack.rest[0][l] = model.rest_length[e];

@@ -62,15 +62,21 @@ void JointSpec::describe(Describer& d) {
   const auto across = [&] {
     d("second_axis", second_axis, {.min = -1e6, .max = 1e6, .doc = "likewise; made normal to axis"});
   };
+  const auto turning_is_damped = [&] {
+    d("turn_damping", turn_damping,
+      {.unit = "N m s/rad", .min = 0, .max = 1e12, .doc = "against all turning of its bodies to each other"});
+  };
   if (is("ball", JointType::ball)) {
     along("about which it twists, at the start, in the world");
     d("cone", cone,
       {.unit = "deg", .min = 1, .max = 180, .doc = "most that body_b's axis leaves body_a's by"});
     d("twist", twist, {.unit = "deg", .min = 0, .max = 180, .doc = "most turn about the axis, either way"});
+    turning_is_damped();
   }
   if (is("hinge", JointType::hinge)) {
     along("about which it turns, at the start, in the world");
     d("motion", motion, {.doc = "about the axis"});
+    turning_is_damped();
   }
   if (is("slider", JointType::slider)) {
     along("along which body_b slides, at the start, in the world");
@@ -89,6 +95,7 @@ void JointSpec::describe(Describer& d) {
     d("turn_x", turn_x, {.doc = "about axis, over turns"});
     d("turn_y", turn_y,
       {.doc = "about the cross's other arm, which is second_axis at the start and body_b holds"});
+    turning_is_damped();
   }
   if (is("mouse", JointType::mouse)) {
     d("target", target,
@@ -115,12 +122,8 @@ void JointSpec::describe(Describer& d) {
     d("turn_x", turn_x, {.doc = "first of the intrinsic angles about x, y and z"});
     d("turn_y", turn_y, {.doc = "second; must stay within 80 degrees unless all three are free"});
     d("turn_z", turn_z, {.doc = "third"});
+    turning_is_damped();
   }
-  const bool turns = type == JointType::ball || type == JointType::hinge || type == JointType::universal ||
-                     type == JointType::six_axes;
-  if (d.when("type", "ball, hinge, universal or six_axes", turns))
-    d("turn_damping", turn_damping,
-      {.unit = "N m s/rad", .min = 0, .max = 1e12, .doc = "against all turning of its bodies to each other"});
   d("collide", collide, {.doc = "whether its two bodies touch each other"});
   d("break_force", break_force,
     {.unit = "N", .min = 0, .max = 1e12, .doc = "beyond which it breaks; 0: never"});
