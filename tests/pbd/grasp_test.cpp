@@ -35,10 +35,12 @@ TEST(PbdGrasp, AFreeParticleTakesImplicitEulersSteps) {
             v = (v + h * g + w * w * h * (target - x) + 2 * w * h * going) / (1 + 2 * w * h + w * w * h * h);
             x += h * v;
           }
-          // Where rounding leaves it: velocities are differences of places over h.
+          // Where rounding leaves it, in double precision also what is expected: velocities are differences
+          // of
+          // places over h.
           const double rounding = double(std::numeric_limits<Real>::epsilon()) * (k + 1);
-          ASSERT_LT((state.particles.x[0].cast<double>() - x).norm(), 20 * rounding) << rate << " " << k;
-          ASSERT_LT((state.particles.v[0].cast<double>() - v).norm(), 20 * rounding / h) << rate << " " << k;
+          ASSERT_LT((state.particles.x[0].cast<double>() - x).norm(), 40 * rounding) << rate << " " << k;
+          ASSERT_LT((state.particles.v[0].cast<double>() - v).norm(), 40 * rounding / h) << rate << " " << k;
         }
         // Nothing of it is left once it is let go.
         const Vec3 before = state.particles.v[0];

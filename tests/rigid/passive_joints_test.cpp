@@ -78,6 +78,32 @@ void set_going(RigidScene& scene, std::size_t bodies, Random& random) {
 /// of the energy that goes to and fro, at up to 20 rad/s.
 constexpr double to_and_fro = 20.0 / 480 / 2;
 
+// What two coaxial hinges hold turns on as on one: the bound on the work of loops is no brake. A box that
+// rests far away makes the island be relaxed in every sub-step.
+TEST(RigidPassiveJoints, LoopsKeepTheirEnergy) {
+  for (const double rate : {5.0, 20.0})
+    for (const bool other : {false, true}) {
+      rigid::Spec spec{
+          .bodies = {validation::box(Vec3(Real(0.3), Real(0.1), Real(0.05)), Vec3(Real(0.3), 0, 0))}};
+      for (const double z : {-0.5, 0.5})
+        spec.joints.push_back(test::joint(JointType::hinge, "", "0", Vec3(0, 0, Real(z)), Vec3::UnitZ()));
+      if (other) {
+        spec.bodies.push_back(validation::floor_box());
+        spec.bodies.back().position = Vec3(20, -20, 0);
+        spec.bodies.push_back(validation::box(Vec3::Constant(Real(0.2)), Vec3(20, Real(-19.3), 0)));
+      }
+      RigidScene scene(spec);
+      scene.state.frames.w[0] = Vec3(0, 0, Real(rate));
+      scene.state.frames.v[0] = Vec3(0, Real(0.3 * rate), 0);
+      for (Real& scale : scene.model.gravity_scale) scale = 0;
+      scene.step();
+      const double first = scene.state.frames.w[0].norm();
+      EXPECT_NEAR(first, rate, 0.01 * rate);
+      for (int k = 0; k < 1200; ++k) scene.step();
+      EXPECT_NEAR(scene.state.frames.w[0].norm() / first, 1, 1e-3) << rate << ' ' << other;
+    }
+}
+
 // A body slides along an axis of another, and a rod or a taut rope, at first normal to that axis, ties it
 // too: it could not move but for the curvature of the rod's way.
 TEST(RigidPassiveJoints, GainNothingAtDeadPoints) {
@@ -109,7 +135,7 @@ TEST(RigidPassiveJoints, GainNothingAtDeadPoints) {
   }
 }
 
-// Two to five boxes of 1 to 30 kg in joints of any type, some in loops, some held, that fall on a floor.
+// Two to five boxes of 1 to 30 kg in joints of any type, some held, that fall on a floor.
 TEST(RigidPassiveJoints, GainNothingAsTheyFall) {
   constexpr JointType types[] = {JointType::ball,     JointType::hinge, JointType::slider,   JointType::fixed,
                                  JointType::distance, JointType::rope,  JointType::universal};
@@ -137,7 +163,6 @@ TEST(RigidPassiveJoints, GainNothingAsTheyFall) {
     };
     for (unsigned i = 1; i < n; ++i) add(int(random.below(i)), i);
     if (seed % 3 == 0) add(-1, random.below(n));
-    if (seed % 4 == 0) add(int(random.below(n - 1)), n - 1);
     spec.bodies.push_back(validation::floor_box());
     spec.bodies.back().layer = 1;
     RigidScene scene(spec);

@@ -166,11 +166,11 @@ void turn_over(const Pose& other, Manifold& m) {
 /// [rad] by which a normal may turn in a step and count as standing still. What is lost or won of the energy
 /// with it is this part of what the contact passes on in the step.
 constexpr Real least_turn = Real(1e-3);
-/// The same of the arms of a contact whose normal stays: of one with three points or more, which lets nothing
-/// tilt, and of others. On a point or a line a body rolls. If its arms stayed behind by t of a step, its
-/// middle would sink by w^2 r t dt, and the push that lifts it again would drive what rolls on, as the end of
-/// a limb about a shoulder, by g dt / r of its speed in a second.
-constexpr Real least_turn_of_faces = Real(0.02), least_turn_of_points = Real(1e-4);
+/// The same of the arms of a contact whose normal stays; and if it has a point or two, of what is in a joint,
+/// which rolls about that. If its arms stayed behind by t of a step, its middle would sink by w^2 r t dt, and
+/// the push that lifts it again would drive what rolls on, as the end of a limb about a shoulder, by g dt / r
+/// of its speed in a second.
+constexpr Real least_turn_of_arms = Real(0.02), least_turn_about_joints = Real(1e-4);
 
 /// With what the normal turns, if it or the arms of the contact do so notably. Where arms stayed behind that
 /// the body's moments of inertia go on with, a slender body that spins on a floor would be driven ever
@@ -180,14 +180,14 @@ Manifold::Turns turns_in(const Frames& frames, Index a, Index b, Real dt, const 
   const auto turns = [&](Index body, Real least) {
     return dt * dt * frames.w[body].squaredNorm() > least * least;
   };
-  const Real least_turn_of_arms = m.count > 2 ? least_turn_of_faces : least_turn_of_points;
+  const Real least_of_arms = m.count > 2 || !c.jointed ? least_turn_of_arms : least_turn_about_joints;
   const auto either_turns = [&](Real least) { return turns(a, least) || turns(b, least); };
   const auto if_so = [&](bool so) { return so ? m.turns : Manifold::Turns::with_neither; };
   switch (m.turns) {
     case Manifold::Turns::with_a:
-      return if_so(turns(a, least_turn) || turns(b, least_turn_of_arms));
+      return if_so(turns(a, least_turn) || turns(b, least_of_arms));
     case Manifold::Turns::with_b:
-      return if_so(turns(b, least_turn) || turns(a, least_turn_of_arms));
+      return if_so(turns(b, least_turn) || turns(a, least_of_arms));
     case Manifold::Turns::with_edges:
       if (!either_turns(least_turn)) return Manifold::Turns::with_neither;
       c.edge_a = rotation_a * m.edge_a, c.edge_b = rotation_a * m.edge_b;
@@ -198,7 +198,7 @@ Manifold::Turns turns_in(const Frames& frames, Index a, Index b, Real dt, const 
       c.edge_a = rotation_a * m.edge_a, c.edge_b = rotation_a * m.edge_b;
       const Real apart = c.round_a + c.round_b + c.points[0].separation;
       return if_so(dt * dt * across.squaredNorm() > least_turn * least_turn * apart * apart ||
-                   either_turns(least_turn_of_arms));
+                   either_turns(least_of_arms));
     }
     default:
       return Manifold::Turns::with_neither;
