@@ -13,7 +13,7 @@ TEST(PbdGrasp, AFreeParticleTakesImplicitEulersSteps) {
     for (const int substeps : {1, 10})
       for (const int iterations : {1, 5}) {
         PbdPart rope{.type = PbdPart::Type::rope};
-        rope.segments = 1, rope.stretch_compliance = Real(1e9);
+        rope.segments = 1, rope.stretch_compliance = Real(1e15);
         Pbd::Model model;
         Pbd::State state;
         Pbd::build({.parts = {rope}}, model, state);
@@ -35,12 +35,10 @@ TEST(PbdGrasp, AFreeParticleTakesImplicitEulersSteps) {
             v = (v + h * g + w * w * h * (target - x) + 2 * w * h * going) / (1 + 2 * w * h + w * w * h * h);
             x += h * v;
           }
-          // Where rounding leaves it, in double precision also what is expected: velocities are differences
-          // of
-          // places over h.
+          // Where rounding leaves it: velocities are differences of places over h.
           const double rounding = double(std::numeric_limits<Real>::epsilon()) * (k + 1);
-          ASSERT_LT((state.particles.x[0].cast<double>() - x).norm(), 40 * rounding) << rate << " " << k;
-          ASSERT_LT((state.particles.v[0].cast<double>() - v).norm(), 40 * rounding / h) << rate << " " << k;
+          ASSERT_LT((state.particles.x[0].cast<double>() - x).norm(), 20 * rounding) << rate << " " << k;
+          ASSERT_LT((state.particles.v[0].cast<double>() - v).norm(), 20 * rounding / h) << rate << " " << k;
         }
         // Nothing of it is left once it is let go.
         const Vec3 before = state.particles.v[0];

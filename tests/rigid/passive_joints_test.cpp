@@ -75,8 +75,8 @@ void set_going(RigidScene& scene, std::size_t bodies, Random& random) {
 }
 
 /// What energies swing by about their mean: positions and speeds are half a sub-step apart, which is h w / 2
-/// of the energy that goes to and fro, at up to 20 rad/s.
-constexpr double to_and_fro = 20.0 / 480 / 2;
+/// of the energy that goes to and fro, at up to 30 rad/s.
+constexpr double to_and_fro = 30.0 / 480 / 2;
 
 // What two coaxial hinges hold turns on as on one: the bound on the work of loops is no brake. A box that
 // rests far away makes the island be relaxed in every sub-step.
