@@ -81,8 +81,9 @@ void JointIsland<D>::give_inertia(SolverBodies& bodies) const {
   }
 }
 
-/// What the joint's own damping takes of its bodies' turning to each other, by backward Euler: the couple p
-/// [N m s] after which p = -h c w for the rate w that is left.
+/// What the joint's own damping takes of its bodies' turning to each other, by backward Euler of the
+/// two as if they were free: the couple p [N m s] after which p = -h c w for the rate w that is left, before
+/// the joint's rows and drives act.
 template <int D>
 void JointIsland<D>::damp_turning(Joint& joint, double h) {
   Body &a = bodies_[std::size_t(joint.a)], &b = bodies_[std::size_t(joint.b)];
