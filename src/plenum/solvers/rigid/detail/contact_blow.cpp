@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "plenum/solvers/rigid/detail/block_ldlt.h"
 #include "plenum/solvers/rigid/detail/contact_batch.h"
 #include "plenum/solvers/rigid/detail/joint_solver.h"
 
@@ -29,6 +30,16 @@ BodyVelocity moved_along(const BodyVelocity& a, Real s, const BodyVelocity& b) {
   BodyVelocity out = a;
   for (int c = 0; c < 3; ++c) out.v[c] += s * b.v[c], out.w[c] += s * b.w[c];
   return out;
+}
+
+/// [J] twice the kinetic energy that a body has by this velocity.
+double energy_twice(const BodyInertia& body, const BodyVelocity& of) {
+  if (!(body.inverse_mass > 0)) return 0;
+  const Eigen::Vector3d v(of.v[0], of.v[1], of.v[2]), w(of.w[0], of.w[1], of.w[2]);
+  const Real* k = body.inverse;
+  Eigen::Matrix3d inverse;
+  inverse << k[0], k[3], k[4], k[3], k[1], k[5], k[4], k[5], k[2];
+  return v.squaredNorm() / double(body.inverse_mass) + w.dot(inverse_of<3>(inverse) * w);
 }
 
 }  // namespace
@@ -73,7 +84,17 @@ void ContactSolver::absorb(SolverBodies& bodies, bool first, const JointScene& s
     // Where the last direction would count for more than the new one the search begins anew: it would grow
     // from round to round, and its rounding with it (Silcowitz et al. 2010).
     const double keep = stiff > 0 && -fw <= stiff ? -fw / stiff : 0;
-    const double slope = fe + keep * we, bend = ff + keep * fw;
+    const double slope = fe + keep * we;
+    double bend = ff + keep * fw;
+    // This counts what contacts see of the direction. Joints see none of it if both ends of a round fit them,
+    // which they do but for what these were already off, and what rounding and dead points leave of it: a way
+    // that contacts hardly see would be gone far beyond what the joints can bear. All that moves bends it.
+    if (any_joints && slope < 0) {
+      double whole = 0;
+      for (const Index i : carried_)
+        whole += energy_twice(bodies.inertia[i], moved_along(before_[i], Real(keep), way_[i]));
+      bend = std::max(bend, whole);
+    }
     const double gain = slope < 0 && bend > 0 ? slope * slope / bend : 0;
     largest = std::max({largest, changed, gain});
     if (std::max(changed, gain) <= through * through * largest) break;

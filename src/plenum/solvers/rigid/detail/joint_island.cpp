@@ -14,9 +14,10 @@ using rigid::AxisMode;
 using rigid::Drive;
 using JointAxis = Rigid::JointAxis;
 
-/// Part of the diagonal added to it, for loops whose rows depend on each other: of the impulses that do the
-/// same the smallest act. What joints give for it is this part of their load's free fall in a sub-step.
-constexpr double regularization = 1e-7;
+/// Part of the diagonal added to it: of the impulses that do the same the smallest act. What joints give for
+/// it is this part of their load's free fall in a sub-step. In loops solve_for_least() keeps out of impulses
+/// what no body can follow, to the square of this over the rounding of a double.
+constexpr double regularization = 1e-7, regularization_of_loops = 1e-6;
 /// The same for joints of bodies with locked axes, of the diagonal as it would be without locks: a led body
 /// and a lock may want what cannot be, and close to where they bar each other a small way asks for any speed.
 /// With this, a lever l that is left gives l / (l^2 + 0.01) of the leader's speed: at most five times as
@@ -25,7 +26,10 @@ constexpr double locked_regularization = 1e-2;
 constexpr int most_revisions = 6;  ///< of all rows at once
 constexpr int most_single = 20;    ///< and then of one row each
 
-/// Where a body turns by more than this [rad] in a sub-step, Newton's method takes two steps.
+/// Where a body turns by more than this [rad] in a sub-step, Newton's method takes two steps: one leaves of a
+/// turn by x errors that give x^4 of the energy, of one sign. 480 times a second this is 0.3 % a minute.
+constexpr double brisk_turn = 0.01;
+/// And from here on it starts from rates that the joints allow.
 constexpr double fast_turn = 0.05;
 constexpr double slid_fast = 0.005;  ///< likewise where others are out along it by its size
 
@@ -193,7 +197,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
                          later_b == earlier_b ? 1.0 : -1.0, later_b, earlier_b});
     }
   change_.assign(std::size_t(n), Vector::Zero());
-  value_ = rate_ = before_ = given_ = change_;
+  value_ = rate_ = before_ = given_ = wanted_ = change_;
   start_.resize(bodies_.size()), kept_.resize(bodies_.size());
   const auto is_locked = [](const Joint& j) { return j.is_locked; };
   const auto is_led = [](const Body& b) { return !b.moves && !b.fixed; };
@@ -417,6 +421,7 @@ double JointIsland<D>::give_of_locked(const Body& a, const Body& b, const Joint&
 
 template <int D>
 void JointIsland<D>::factorize(const JointScene& scene) {
+  const double least_give = has_loops_ ? regularization_of_loops : regularization;
   for (std::size_t k = 0; k < joints_.size(); ++k) {
     Joint& j = joints_[k];
     auto& block = factors_.diagonal[k];
@@ -443,7 +448,7 @@ void JointIsland<D>::factorize(const JointScene& scene) {
       block.noalias() += j.on_b.transpose() * j.push_b;
     }
     for (int r = 0; r < D; ++r) {
-      j.give[r] = j.is_locked ? give_of_locked(a, b, j, r) : regularization * block(r, r);
+      j.give[r] = j.is_locked ? give_of_locked(a, b, j, r) : least_give * block(r, r);
       block(r, r) += j.give[r];
       if constexpr (general) block(r, r) = is_active(j.status[r]) ? block(r, r) + j.soft[r] : 1;
     }
@@ -500,6 +505,21 @@ void JointIsland<D>::push_drives(const JointScene& scene) {
     }
     for (std::size_t k = 0; k < joints_.size(); ++k) push(full_[k], joints_[k].impulse);
   }
+}
+
+/// change_ = what it asks for, by least impulses. In loops some rows say what others say, and rounding, or
+/// how they were placed, lets them disagree: (A + G)^-1 answers an error b across all that bodies can do with
+/// impulses b / G. Those stay out by (A + G)^-1 A (A + G)^-1 b = (A + G)^-1 (b - G (A + G)^-1 b), which of an
+/// eigenvalue l keeps l / (l + g)^2: 1 / l of what can move, nothing of what cannot. On such filters: Hansen
+/// 1998, "Rank-Deficient and Discrete Ill-Posed Problems", section 4.
+template <int D>
+void JointIsland<D>::solve_for_least() {
+  if (has_loops_) wanted_ = change_;
+  factors_.solve(pattern_, change_);
+  if (!has_loops_) return;
+  for (std::size_t k = 0; k < joints_.size(); ++k)
+    change_[k] = wanted_[k] - joints_[k].give.cwiseProduct(change_[k]);
+  factors_.solve(pattern_, change_);
 }
 
 /// One Newton step towards joints that are right at the end of the sub-step, or towards rates of zero.
@@ -576,7 +596,7 @@ void JointIsland<D>::solve_rows(const JointScene& scene, bool springs) {
     }
     for (std::size_t k = 0; k < joints_.size(); ++k)
       change_[k] -= joints_[k].give.cwiseProduct(joints_[k].impulse);
-    factors_.solve(pattern_, change_);
+    solve_for_least();
     if constexpr (general)
       if (has_bounds_)
         for (std::size_t i = 0; i < bodies_.size(); ++i) start_[i] << bodies_[i].v, bodies_[i].w;
@@ -720,7 +740,7 @@ void JointIsland<D>::adopt(const JointScene& scene) {
 
 template <int D>
 void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
-  const double h = scene.h, fast = fast_turn * fast_turn;
+  const double h = scene.h, fast = fast_turn * fast_turn, brisk = brisk_turn * brisk_turn;
   load(bodies);
   const bool may_work = general || is_heavier_ || has_loops_;
   has_changed_ = false;
@@ -739,11 +759,12 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   if (far) project(scene, true);
   keep();
   solve_rows<true>(scene, true);
-  const bool turns_far = far || predict(h) > fast || swings_far();
+  const double turned = predict(h);
+  const bool turns_far = far || turned > fast || swings_far();
   const double rods = has_spans_ ? span_turn(h) : 0;
-  const int more = rods > span_faster ? 3 : turns_far || rods > span_fast ? 1 : 0;
+  const int more = rods > span_faster ? 3 : turns_far || turned > brisk || rods > span_fast ? 1 : 0;
   for (int k = 0; k < more; ++k) solve_rows<true>(scene, true);
-  if (more > 0) limit(h);
+  if (turns_far || rods > span_fast) limit(h);
   // What has not been projected still holds rates that the joints take away.
   bound_work(far ? work_most : 1 + work_most);
   // Joints would do work of their own where bodies turn faster than a sub-step can follow, where rods stand

@@ -196,6 +196,7 @@ class JointIsland {
   void project(const JointScene& scene, bool springs);
   void factorize(const JointScene& scene);
   void find_softness(const JointScene& scene, Joint& joint) const;
+  void solve_for_least();
   template <bool with_bias>
   void solve_rows(const JointScene& scene, bool springs);
   template <bool with_bias>
@@ -220,7 +221,7 @@ class JointIsland {
   std::vector<Shared> shared_;
   BlockPattern pattern_;
   BlockLdlt<D> factors_;
-  std::vector<Vector> change_, value_, rate_;
+  std::vector<Vector> change_, wanted_, value_, rate_;
   std::vector<Vector> before_, given_;                     ///< rates and impulses at the start of solve()
   std::vector<Eigen::Matrix<double, 6, 1>> start_, kept_;  ///< [bodies] velocities
   bool has_bounds_ = false, has_drives_ = false, has_springs_ = false;
