@@ -175,7 +175,8 @@ void Rigid::check(const Model& model, const State& s) {
   for (const auto& [key, count] :
        {std::pair("joint_status", s.joints.status.size()), std::pair("joint_pull", s.joints.pull.size()),
         std::pair("joint_force", s.joints.force.size()), std::pair("joint_torque", s.joints.torque.size()),
-        std::pair("joint_turn", s.joints.turn.size()), std::pair("joint_broken", s.joints.broken.size())})
+        std::pair("joint_owed", s.joints.owed.size()), std::pair("joint_turn", s.joints.turn.size()),
+        std::pair("joint_broken", s.joints.broken.size())})
     require(count == joints, key, "must hold one item for each joint", count, joints);
   const std::vector<Index>& broke = s.joints.just_broken;
   for (std::size_t k = 0; k < broke.size(); ++k)

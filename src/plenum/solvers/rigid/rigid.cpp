@@ -394,6 +394,7 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
   visit({"joint_pull", "N s", Centring::edge}, s.joints.pull);
   visit({"joint_force", "N", Centring::edge}, s.joints.force);
   visit({"joint_torque", "N m", Centring::edge}, s.joints.torque);
+  visit({"joint_owed", "J", Centring::edge}, s.joints.owed);
   visit({"joint_turn", "rad", Centring::edge}, s.joints.turn);
   visit({"joint_broken", "1", Centring::edge}, s.joints.broken);
   visit({"joint_just_broken", "1", Centring::edge}, s.joints.just_broken);

@@ -123,6 +123,7 @@ struct Rigid {
     std::vector<Vec3> pull;                                 ///< N s on b in the last sub-step
     std::vector<Vec3> force;                                ///< N on b at the joint, mean of the last step
     std::vector<Vec3> torque;          ///< N m on b about the joint, mean of the last step
+    std::vector<Real> owed;            ///< J that joints took since and may give back, at an island's first
     std::vector<Vec2> turn;            ///< rad, over turns: a hinge's at [1], a universal joint's two
     std::vector<std::uint8_t> broken;  ///< 1 for ever once it broke
     std::vector<Index> just_broken;    ///< that broke in the last step, in their order

@@ -251,6 +251,7 @@ void build_joints(const Rigid::Spec& spec, Rigid::Model& model, Rigid::State& st
   Rigid::Joints& j = state.joints;
   j.status.assign(n, decltype(j.status)::value_type::Zero());
   j.pull.assign(n, Vec3::Zero());
+  j.owed.assign(n, 0);
   j.force.assign(n, Vec3::Zero());
   j.torque.assign(n, Vec3::Zero());
   j.turn.assign(n, Vec2::Zero());

@@ -74,6 +74,11 @@ double drive_at(const JointAxis& axis, double end, double rate, double h) {
         most);
   return 0;
 }
+/// Whether the joint's point is one of both bodies.
+bool joint_pins(rigid::JointType type) {
+  using enum rigid::JointType;
+  return type == ball || type == hinge || type == universal || type == fixed;
+}
 RowStatus at_rest(const JointAxis& axis) {
   if (axis.mode == AxisMode::locked) return RowStatus::held;
   return has_drive(axis) ? RowStatus::driven : RowStatus::idle;
@@ -169,6 +174,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
     joint.winds = first_to_wind(of);
     joint.is_span = of.type == rigid::JointType::distance || of.type == rigid::JointType::rope;
     has_spans_ |= joint.is_span;
+    joint.is_pinned = (!moves(of.a) || !moves(of.b)) && joint_pins(of.type);
     joint.slides = of.type == rigid::JointType::slider || of.type == rigid::JointType::six_axes;
     joint.size = std::numeric_limits<double>::max();
     for (const Index body : {of.a, of.b})
@@ -238,7 +244,8 @@ void JointIsland<D>::start(const JointScene& scene, SolverBodies& bodies) {
     }
   }
   for (Body& body : bodies_) body.is_heavier = false;
-  borrowed_ = 0;
+  borrowed_ = owed_ = 0;
+  for (const Joint& joint : joints_) owed_ += double(last.owed[std::size_t(joint.joint)]);
   update(scene, bodies);
 }
 
@@ -744,12 +751,12 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
   load(bodies);
   const bool may_work = general || is_heavier_ || has_loops_;
   has_changed_ = false;
+  damp(h), limit(h);
   const double before = may_work ? kinetic_energy() : 0;
   const Common common = may_work ? motion_in_common() : Common{};
   if (may_work)
     for (std::size_t k = 0; k < joints_.size(); ++k)
       before_[k] = rate(general ? full_[k] : joints_[k]), given_[k] = joints_[k].impulse;
-  damp(h), limit(h);
   // Not before: over a long arm a drive's impulse alone turns a body by any angle, which locked rows take
   // back to the last bit. What damping took of it would be missing, and turn both bodies out of nothing.
   push_drives(scene);
@@ -786,7 +793,10 @@ template <int D>
 void JointIsland<D>::relax(const JointScene& scene, SolverBodies& bodies) {
   borrowed_ = 0;
   load(bodies);
+  const bool may_work = general || has_loops_;
+  const double before = may_work ? kinetic_energy() : 0;
   project(scene, false);
+  if (may_work) owed_ = std::min(owed_ + std::max(before - kinetic_energy(), 0.0), most_owed(scene.h));
   save(bodies);
 }
 
@@ -819,6 +829,7 @@ void JointIsland<D>::store(double dt, Rigid::Joints& out) const {
     for (int r = 0; r < 6; ++r) out.status[k][r] = static_cast<std::uint8_t>(joint.status[r]);
     for (int r = joint.winds; r < 6; ++r) out.turn[k][r - 4] = Real(joint.value[r]);
     out.pull[k] = joint.pull.template cast<Real>();
+    out.owed[k] = &joint == joints_.data() ? Real(owed_) : 0;
     out.force[k] = (joint.force / dt).template cast<Real>();
     out.torque[k] = (joint.torque / dt).template cast<Real>();
   }

@@ -154,6 +154,7 @@ class JointIsland {
     double turn[2] = {};  ///< [rad] what rows 4 and 5 are to be near, of those that wind
     bool has_bounds = false;
     bool is_mouse = false, is_span = false, slides = false;
+    bool is_pinned = false;   ///< to what does not move: all that is left is to turn about the joint
     double size = 0;          ///< [m] reach of the smaller of its bodies
     double turn_damping = 0;  ///< [N m s/rad]
     bool has_springs = false, is_spring[6] = {};
@@ -188,6 +189,7 @@ class JointIsland {
   Common motion_in_common() const;
   void slow_down(const Common& common, double most, double more = 0);
   double energy_of_closing(double h) const;
+  double most_owed(double h) const;
   void bound_energy(const Common& common, double before, double h);
   double kinetic_energy() const;
   double work_of_springs();
@@ -233,6 +235,7 @@ class JointIsland {
   bool has_pushed_ = false;   ///< push_drives(), in this sub-step
   bool has_changed_ = false;  ///< a row, in this solve()
   double borrowed_ = 0;       ///< [J] of bound_energy(), to close gaps
+  double owed_ = 0;           ///< [J] that joints took and may give back
   bool has_loops_ = false;    ///< perhaps through the world
 };
 

@@ -19,7 +19,7 @@ constexpr double damping_from = 0.2, damping_rate = 1, damping_most = 0.5, stiff
 /// through, and from which h^2 k / I on both apply: wheels, which hang by their middle, turn as fast as they
 /// like.
 constexpr double turn_damped = 0.2, turn_most = 0.3, turn_stiffness = 0.02;
-constexpr double most_to_and_fro = 1e-3;  ///< part of the energy that bound_energy() lets swing
+constexpr double most_to_and_fro = 0.05;  ///< part of the energy that bound_energy() lets swing
 
 }  // namespace
 
@@ -33,14 +33,17 @@ void JointIsland<D>::find_stiffness(double h) {
   for (const Joint& j : joints_) {
     const D3& force = j.pull;  // on b
     const double part = 1 / (force.squaredNorm() + std::numeric_limits<double>::min());
-    const auto add = [&](Body& body, double pulls) {
+    const auto add = [&](Body& body, const D3& arm, double pulls) {
       if (!body.moves || !(pulls > 0)) return;
       // By the mean of the inverse moments across the force.
       const auto& k = body.inverse_inertia;
-      body.stiffness += h * pulls * (k.trace() - part * force.dot(k * force)) / 2;
+      double response = (k.trace() - part * force.dot(k * force)) / 2;
+      // About the joint, where that stands still, by Steiner's theorem.
+      if (j.is_pinned) response /= 1 + response * arm.squaredNorm() / body.inverse_mass;
+      body.stiffness += h * pulls * response;
     };
-    add(bodies_[std::size_t(j.a)], -force.dot(j.arm_a));
-    add(bodies_[std::size_t(j.b)], force.dot(j.arm_b));
+    add(bodies_[std::size_t(j.a)], j.arm_a, -force.dot(j.arm_a));
+    add(bodies_[std::size_t(j.b)], j.arm_b, force.dot(j.arm_b));
   }
   for (Body& body : bodies_)
     if (body.stiffness > stiffness_most) {
@@ -262,28 +265,32 @@ double JointIsland<D>::energy_of_closing(double h) const {
   return mass * std::pow(std::min(speed, gap_speed), 2) / 2;
 }
 
-/// Leaves the bodies no more energy than this, than closing gaps takes, which is to be given back when they
-/// are closed, and what drives, and bodies that are led, have given since before_: an impulse's work is that
-/// along the mean of the rates before and after it, at most strength times way. Locked rows and limits give
-/// none. Cf. passivity control by the energy observed at a port (Hannaford & Ryu 2002, "Time-domain passivity
-/// control of haptic interfaces").
+/// [J] that goes to and fro by itself: speeds fit the joints at one end of a sub-step, and in its middle
+/// after it; of what turns by x in it up to x^2 of the energy is the less or more there.
+template <int D>
+double JointIsland<D>::most_owed(double h) const {
+  if (is_heavier_) return 0;
+  double turned2 = 0;
+  for (const Body& body : bodies_)
+    if (body.moves) turned2 = std::max(turned2, body.w.squaredNorm());
+  return std::min(h * h * turned2, most_to_and_fro) * kinetic_energy();
+}
+
+/// Leaves the bodies no more energy than this, than joints took before and may give back (owed_), than
+/// closing gaps takes, which is to be given back when they are closed, and what drives, and bodies that are
+/// led, have given since before_: an impulse's work is that along the mean of the rates before and after it,
+/// at most strength times way. Locked rows and limits give none. This is passivity control by the energy
+/// observed at a port (Hannaford & Ryu 2002, "Time-domain passivity control of haptic interfaces").
 template <int D>
 void JointIsland<D>::bound_energy(const Common& common, double before, double h) {
   const double own = std::max(before - borrowed_, 0.0);
   borrowed_ = 0;
-  // Speeds fit the joints at one end of the sub-step, and in its middle after it: what turns by x in it has
-  // up to (x/2)^2 of its energy less or more there, which the next sub-steps give back. To take that away
-  // would brake.
-  double turned2 = 0;
-  for (const Body& body : bodies_)
-    if (body.moves) turned2 = std::max(turned2, body.turn.squaredNorm());
-  const double to_and_fro = is_heavier_ ? 0 : std::min(turned2, most_to_and_fro);
-  if (!(kinetic_energy() > own * (1 + to_and_fro))) return;
   double first = 0, last = 0, led = 0;
   for (std::size_t k = 0; k < joints_.size(); ++k) {
     const Joint& j = joints_[k];
     const Joint& full = general ? full_[k] : j;
     const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+    if (!j.has_bounds && (a.moves || a.fixed) && (b.moves || b.fixed)) continue;
     const Vector impulse = j.impulse - given_[k];
     if constexpr (general) {
       const Vector now = rate(full);
@@ -300,8 +307,10 @@ void JointIsland<D>::bound_energy(const Common& common, double before, double h)
   }
   const double closing = energy_of_closing(h), driven = std::max(first, 0.0) + std::max(led, 0.0),
                most = std::max(last, 0.0);
-  slow_down(common, own + closing + driven, most);
-  borrowed_ = std::clamp(kinetic_energy() - own - driven - most, 0.0, closing);
+  slow_down(common, own + owed_ + closing + driven, most);
+  const double given = kinetic_energy() - own - (first + last + led), repaid = std::min(given, owed_);
+  borrowed_ = std::clamp(given - repaid, 0.0, closing);
+  owed_ = std::clamp(owed_ - repaid, 0.0, most_owed(h));
 }
 
 template void JointIsland<3>::find_stiffness(double);
@@ -317,6 +326,7 @@ template void JointIsland<3>::bound_work(double);
 template void JointIsland<3>::slow_down(const Common&, double, double);
 template auto JointIsland<3>::motion_in_common() const -> Common;
 template double JointIsland<3>::energy_of_closing(double) const;
+template double JointIsland<3>::most_owed(double) const;
 template void JointIsland<3>::bound_energy(const Common&, double, double);
 template void JointIsland<6>::find_stiffness(double);
 template void JointIsland<6>::take_inertia(Body&, SolverBodies&);
@@ -331,6 +341,7 @@ template void JointIsland<6>::bound_work(double);
 template void JointIsland<6>::slow_down(const Common&, double, double);
 template auto JointIsland<6>::motion_in_common() const -> Common;
 template double JointIsland<6>::energy_of_closing(double) const;
+template double JointIsland<6>::most_owed(double) const;
 template void JointIsland<6>::bound_energy(const Common&, double, double);
 
 }}  // namespace plenum::PLENUM_ABI::detail

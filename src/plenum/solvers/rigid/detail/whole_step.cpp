@@ -117,6 +117,7 @@ void WholeStep::store(const JointScene& scene, Rigid::Joints& out) const {
     out.force[k] = (force_[k] / scene.h).cast<Real>();
     out.torque[k] = (torque_[k] / scene.h).cast<Real>();
     out.pull[k] = Vec3::Zero();
+    out.owed[k] = 0;
     const Rigid::Joint& joint = scene.model.joints[k];
     const int first = first_to_wind(joint);
     if (first >= 6 || out.broken[k]) continue;
