@@ -1,6 +1,7 @@
 // Slender bodies that spin on floors, wheels that roll, and small bodies that begin deep in large ones.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "rigid/joints.h"
@@ -48,6 +49,30 @@ TEST(RigidRolling, WheelsAndCoinsKeepTheirSpeed) {
         for (int k = 0; k < 120; ++k) scene.step();
         EXPECT_NEAR(scene.state.frames.v[1].x(), speed, 0.002 * speed) << half_width;
       }
+}
+
+// Cones that lie on their sides roll about their apexes, by symmetry at a constant rate.
+TEST(RigidRolling, ConesAboutTheirApexesGainNothing) {
+  for (const double radius : {0.15, 0.25}) {
+    BodySpec floor = validation::floor_box(), cone;
+    floor.friction = 1, cone.friction = Real(0.9);
+    cone.shapes[0].shape = Form::cone;
+    cone.shapes[0].radius = Real(radius), cone.shapes[0].half_height = Real(0.3);
+    cone.position = Vec3(0, Real(0.3), 0), cone.rotation = Vec3(-69, 0, 0);
+    cone.velocity = Vec3(-1, 0, 0), cone.angular_velocity = Vec3(0, 1, 5);
+    RigidScene scene({.bodies = {floor, cone}});
+    scene.params.sleeping = false;
+    for (int k = 0; k < 300; ++k) scene.step();  // dropped, it comes to roll
+    const double first = test::energy(scene), spin = scene.state.frames.w[1].norm();
+    ASSERT_GT(spin, 1);
+    double most = first;
+    for (int k = 0; k < 3600; ++k) {
+      scene.step();
+      most = std::max(most, test::energy(scene));
+    }
+    EXPECT_LT(most - first, 1e-4 * first) << radius;
+    EXPECT_GT(scene.state.frames.w[1].norm(), 0.95 * spin) << radius;
+  }
 }
 
 // Where all is known of a small body's friction but for rounding, no speed is made of that.
