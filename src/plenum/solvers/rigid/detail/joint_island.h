@@ -193,11 +193,12 @@ class JointIsland {
   void bound_energy(const Common& common, double before, double h);
   double kinetic_energy() const;
   double work_of_springs();
-  // In joint_island_blow.cpp: the public ones of blows. The rest in joint_island.cpp.
-  void push_drives(const JointScene& scene);
-  void project(const JointScene& scene, bool springs);
+  // In joint_island_blow.cpp: the public ones of blows. In joint_island.cpp:
   void factorize(const JointScene& scene);
   void find_softness(const JointScene& scene, Joint& joint) const;
+  // In joint_island_solve.cpp:
+  void push_drives(const JointScene& scene);
+  void project(const JointScene& scene, bool springs);
   void solve_for_least();
   template <bool with_bias>
   void solve_rows(const JointScene& scene, bool springs);
