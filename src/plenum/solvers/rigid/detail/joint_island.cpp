@@ -43,6 +43,33 @@ bool joint_pins(rigid::JointType type) {
   using enum rigid::JointType;
   return type == ball || type == hinge || type == universal || type == fixed;
 }
+/// Of the rows 3 to 5 those of freedoms that a joint does not use are made to turn about what the others
+/// leave: to be damped in.
+template <class Rows>
+void complete(const Rigid::Joint& joint, Rows& on_a, Rows& on_b) {
+  using D3 = Eigen::Vector3d;
+  D3 basis[3];
+  int n = 0;
+  const auto rest_of = [&](const D3& v) {
+    D3 rest = v;
+    for (int i = 0; i < n; ++i) rest -= rest.dot(basis[i]) * basis[i];
+    return rest;
+  };
+  for (int r = 3; r < 6; ++r) {
+    if (!joint.axes[std::size_t(r)].is_used()) continue;
+    const D3 row = on_b.col(r), rest = rest_of(row);
+    if (rest.squaredNorm() > 1e-12 * row.squaredNorm()) basis[n++] = rest.normalized();
+  }
+  for (int r = 3; r < 6; ++r) {
+    if (joint.axes[std::size_t(r)].is_used() || n == 3) continue;
+    D3 best = D3::Zero();
+    for (int k = 0; k < 3; ++k)
+      if (const D3 rest = rest_of(D3::Unit(k)); rest.squaredNorm() > best.squaredNorm()) best = rest;
+    basis[n++] = best.normalized();
+    on_a.col(r) = on_b.col(r) = basis[n - 1];
+  }
+}
+
 // With [r] the matrix of r x:
 /// m [r]
 [[gnu::always_inline]] inline Eigen::Matrix3d times_cross(const Eigen::Matrix3d& m,
@@ -317,7 +344,38 @@ void JointIsland<D>::find_softness(const JointScene& scene, Joint& joint) const 
   for (std::size_t r = 0; r < 6; ++r) {
     const JointAxis& axis = scene.model.joints[std::size_t(joint.joint)].axes[r];
     const bool soft = joint.status[r] == RowStatus::driven && axis.drive == Drive::spring;
-    joint.soft[r] = soft ? 1 / (h * (h * double(axis.stiffness) + double(axis.damping))) : 0;
+    const double damping = double(axis.damping) + (r >= 3 ? joint.damping[r - 3] : 0);
+    joint.soft[r] = soft ? 1 / (h * (h * double(axis.stiffness) + damping)) : 0;
+  }
+}
+
+/// Whether the row answers what bodies do.
+template <int D>
+bool JointIsland<D>::acts(const Joint& j, int r) {
+  return is_active(j.status[r]) || (r >= 3 && j.damps[r - 3]);
+}
+
+/// Backward Euler of turn_damping in the rows that are free to turn. These rows R (columns) are no axes at
+/// right angles: bodies turn by w = R^-T q' to each other, the couple -c w is -c (R^T R)^-1 q' in the rows,
+/// and of those that are free the softness is the inverse of their part of that.
+template <int D>
+void JointIsland<D>::find_damping(Joint& j, const Joint& full, double h) const {
+  if constexpr (general) {
+    const Eigen::Matrix3d rows = full.on_b.template rightCols<3>();
+    Eigen::Matrix3d metric = rows.transpose() * rows;
+    metric.diagonal().array() += 1e-6 * metric.trace();  // at poses where rows coincide
+    Eigen::Matrix3d m = inverse_of<3>(metric);
+    for (int r = 0; r < 3; ++r) {
+      const RowStatus status = j.status[3 + r];
+      j.damping[r] = j.turn_damping * m(r, r);
+      j.damps[r] = status == RowStatus::idle || pushes_fully(status);
+    }
+    for (int r = 0; r < 3; ++r)
+      for (int s = 0; s < 3; ++s)
+        if (!j.damps[r] || !j.damps[s]) m(r, s) = r == s;
+    j.damp_soft = inverse_of<3>(m) / (h * j.turn_damping);
+    for (int r = 0; r < 3; ++r)
+      if (!j.damps[r]) j.damp_soft.row(r).setZero(), j.damp_soft.col(r).setZero();
   }
 }
 
@@ -357,6 +415,7 @@ void JointIsland<D>::update(const JointScene& scene, SolverBodies& bodies) {
       joint_rows(scene.model.joints[std::size_t(j.joint)], a.pose, b.pose, joints_[k].value, rows);
       for (int r = 0; r < 6; ++r)
         j.n.col(r) = rows.n[r], j.on_a.col(r) = rows.on_a[r], j.on_b.col(r) = rows.on_b[r];
+      if (joints_[k].turn_damping > 0) complete(scene.model.joints[std::size_t(j.joint)], j.on_a, j.on_b);
       for (int r = joints_[k].winds; r < 6; ++r)
         joints_[k].value[r] = wound(joints_[k].value[r], joints_[k].turn[r - 4]);
     } else {
@@ -395,8 +454,9 @@ void JointIsland<D>::factorize(const JointScene& scene) {
     if constexpr (general) {
       const Joint& full = full_[k];
       j.n = full.n, j.on_a = full.on_a, j.on_b = full.on_b, j.push_a = full.push_a, j.push_b = full.push_b;
+      if (j.turn_damping > 0) find_damping(j, full, scene.h);
       for (int r = 0; r < 6; ++r) {
-        if (is_active(j.status[r])) continue;
+        if (acts(j, r)) continue;
         for (Rows* rows : {&j.n, &j.on_a, &j.on_b, &j.push_a, &j.push_b}) rows->col(r).setZero();
       }
       if (j.is_locked)
@@ -416,8 +476,9 @@ void JointIsland<D>::factorize(const JointScene& scene) {
     for (int r = 0; r < D; ++r) {
       j.give[r] = j.is_locked ? give_of_locked(a, b, j, r) : least_give * block(r, r);
       block(r, r) += j.give[r];
-      if constexpr (general) block(r, r) = is_active(j.status[r]) ? block(r, r) + j.soft[r] : 1;
+      if constexpr (general) block(r, r) = acts(j, r) ? block(r, r) + j.soft[r] : 1;
     }
+    if constexpr (general) block.template bottomRightCorner<3, 3>() += j.damp_soft;
   }
   for (auto& block : factors_.lower) block.setZero();
   for (const Shared& s : shared_) {

@@ -157,6 +157,11 @@ class JointIsland {
     bool is_pinned = false;   ///< to what does not move: all that is left is to turn about the joint
     double size = 0;          ///< [m] reach of the smaller of its bodies
     double turn_damping = 0;  ///< [N m s/rad]
+    // Of it, in rows 3 to 5: which it acts in, what each has of it alone [N m s/rad], and the softness
+    // [1/kg].
+    bool damps[3] = {};
+    double damping[3] = {};
+    Eigen::Matrix3d damp_soft = Eigen::Matrix3d::Zero();
     bool has_springs = false, is_spring[6] = {};
     bool is_locked = false;  ///< a body of it has locked axes
   };
@@ -178,7 +183,6 @@ class JointIsland {
   void take_inertia(Body& body, SolverBodies& bodies);
   void give_inertia(SolverBodies& bodies) const;
   void damp(double h);
-  void damp_turning(Joint& joint, double h);
   void limit(double h);
   void keep();
   void bound_work(double part_of_energy);
@@ -196,6 +200,8 @@ class JointIsland {
   // In joint_island_blow.cpp: the public ones of blows. In joint_island.cpp:
   void factorize(const JointScene& scene);
   void find_softness(const JointScene& scene, Joint& joint) const;
+  void find_damping(Joint& joint, const Joint& full, double h) const;
+  static bool acts(const Joint& joint, int row);
   // In joint_island_solve.cpp:
   void push_drives(const JointScene& scene);
   void project(const JointScene& scene, bool springs);

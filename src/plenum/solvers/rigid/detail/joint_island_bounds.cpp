@@ -84,27 +84,13 @@ void JointIsland<D>::give_inertia(SolverBodies& bodies) const {
   }
 }
 
-/// What the joint's own damping takes of its bodies' turning to each other, by backward Euler of the
-/// two as if they were free: the couple p [N m s] after which p = -h c w for the rate w that is left, before
-/// the joint's rows and drives act.
-template <int D>
-void JointIsland<D>::damp_turning(Joint& joint, double h) {
-  Body &a = bodies_[std::size_t(joint.a)], &b = bodies_[std::size_t(joint.b)];
-  Eigen::Matrix3d response = a.inverse_inertia + b.inverse_inertia;
-  response.diagonal().array() += 1 / (h * joint.turn_damping);
-  const D3 couple = inverse_of<3>(response) * (a.w - b.w);
-  a.w -= a.inverse_inertia * couple, b.w += b.inverse_inertia * couple;
-  joint.torque += couple;
-}
-
-/// Takes relative turning from bodies whose joints damp it, or pull so hard that a sub-step is long for the
-/// vibration: of this, impulses are equal and opposite, and at most halve what they act on.
+/// Takes relative turning from bodies whose joints pull so hard that a sub-step is long for the vibration:
+/// impulses are equal and opposite, and at most halve what they act on.
 template <int D>
 void JointIsland<D>::damp(double h) {
   for (Joint& j : joints_) {
     Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
     if (a.w == b.w) continue;
-    if (j.turn_damping > 0) damp_turning(j, h);
     const double stiffness = std::max(a.stiffness, b.stiffness);
     double part = damping_rate * (stiffness - damping_from);
     if (stiffness > turn_stiffness) part = std::max(part, h * (b.w - a.w).norm() - turn_damped);
@@ -290,13 +276,13 @@ void JointIsland<D>::bound_energy(const Common& common, double before, double h)
     const Joint& j = joints_[k];
     const Joint& full = general ? full_[k] : j;
     const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
-    if (!j.has_bounds && (a.moves || a.fixed) && (b.moves || b.fixed)) continue;
+    if (!j.has_bounds && !(j.turn_damping > 0) && (a.moves || a.fixed) && (b.moves || b.fixed)) continue;
     const Vector impulse = j.impulse - given_[k];
     if constexpr (general) {
       const Vector now = rate(full);
       for (int r = 0; r < D; ++r)
         if (j.status[r] == RowStatus::driven || j.status[r] == RowStatus::weakest ||
-            j.status[r] == RowStatus::strongest)
+            j.status[r] == RowStatus::strongest || (r >= 3 && j.damps[r - 3]))
           first += impulse[r] * before_[k][r] / 2, last += impulse[r] * now[r] / 2;
       if (!a.moves) led += impulse.dot(full.n.transpose() * a.v + full.on_a.transpose() * a.w);
       if (!b.moves) led -= impulse.dot(full.n.transpose() * b.v + full.on_b.transpose() * b.w);
@@ -316,7 +302,6 @@ void JointIsland<D>::bound_energy(const Common& common, double before, double h)
 template void JointIsland<3>::find_stiffness(double);
 template void JointIsland<3>::take_inertia(Body&, SolverBodies&);
 template void JointIsland<3>::give_inertia(SolverBodies&) const;
-template void JointIsland<3>::damp_turning(Joint&, double);
 template void JointIsland<3>::damp(double);
 template void JointIsland<3>::limit(double);
 template double JointIsland<3>::kinetic_energy() const;
@@ -331,7 +316,6 @@ template void JointIsland<3>::bound_energy(const Common&, double, double);
 template void JointIsland<6>::find_stiffness(double);
 template void JointIsland<6>::take_inertia(Body&, SolverBodies&);
 template void JointIsland<6>::give_inertia(SolverBodies&) const;
-template void JointIsland<6>::damp_turning(Joint&, double);
 template void JointIsland<6>::damp(double);
 template void JointIsland<6>::limit(double);
 template double JointIsland<6>::kinetic_energy() const;

@@ -57,8 +57,7 @@ void JointIsland<D>::push_drives(const JointScene& scene) {
       }
       for (int r = 0; r < 6; ++r)
         if (pushes_fully(joint.status[r]))
-          joint.impulse[r] = (joint.status[r] == RowStatus::strongest ? scene.h : -scene.h) *
-                             double(axes[std::size_t(r)].strength);
+          joint.impulse[r] = full_push(joint.status[r], axes[std::size_t(r)], scene.h);
     }
     for (std::size_t k = 0; k < joints_.size(); ++k) push(full_[k], joints_[k].impulse);
   }
@@ -112,6 +111,10 @@ void JointIsland<D>::solve_rows(const JointScene& scene, bool springs) {
           for (int r = j.winds; r < 6; ++r) value[r] = wound(value[r], j.value[r] + h * rate_[k][r]);
           for (int r = 0; r < 6; ++r) value_[k][r] = value[r];
         }
+        D3 damped = D3::Zero();  // impulses of the damping so far
+        for (int r = 0; r < 3 && j.turn_damping > 0; ++r)
+          if (j.damps[r])
+            damped[r] = j.impulse[3 + r] - full_push(j.status[3 + r], of.axes[std::size_t(3 + r)], h);
         for (int r = 0; r < 6; ++r) {
           const JointAxis& axis = of.axes[std::size_t(r)];
           double wrong = 0, closing = 0;
@@ -139,11 +142,14 @@ void JointIsland<D>::solve_rows(const JointScene& scene, bool springs) {
                 wrong = rate_[k][r] - double(axis.speed);
               else if (springs)  // in relaxation it answers changes as it did before
                 wrong = (double(axis.stiffness) * (value_[k][r] - double(axis.target)) +
-                         double(axis.damping) * (value_[k][r] - j.value[r]) / h) *
+                         (double(axis.damping) + (r >= 3 ? j.damping[r - 3] : 0)) *
+                             (value_[k][r] - j.value[r]) / h) *
                             h * j.soft[r] +
                         j.soft[r] * j.impulse[r];
               break;
             default:
+              if (r >= 3 && j.damps[r - 3] && springs)
+                wrong = rate_[k][r] + j.damp_soft.row(r - 3).dot(damped);
               break;
           }
           change_[k][r] = -wrong;
@@ -201,7 +207,9 @@ bool JointIsland<D>::revise(const JointScene& scene, bool springs) {
       RowStatus& next = j.next[r];
       next = j.status[r];
       if (axis.mode == AxisMode::locked || !axis.is_used()) continue;
-      const double impulse = j.impulse[r] + change_[k][r], most = h * double(axis.strength);
+      // Of a drive, without what damps it.
+      const double damping = r >= 3 && j.status[r] == RowStatus::driven ? h * j.damping[r - 3] * now[r] : 0;
+      const double impulse = j.impulse[r] + change_[k][r] + damping, most = h * double(axis.strength);
       // Where the value will be, by the change of its rate.
       const double value = value_[k][r] + h * (now[r] - rate_[k][r]);
       const double closes = r < 3 ? j.most : turn_closed;

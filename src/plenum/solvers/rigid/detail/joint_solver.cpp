@@ -10,7 +10,10 @@ namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
 std::uint8_t rows_of(const Rigid::Joint& joint) {
-  return joint.type == rigid::JointType::ball && !joint.axes[3].is_used() && !joint.axes[4].is_used() ? 3 : 6;
+  return joint.type == rigid::JointType::ball && !joint.axes[3].is_used() && !joint.axes[4].is_used() &&
+                 !(joint.turn_damping > 0)
+             ? 3
+             : 6;
 }
 
 }  // namespace
