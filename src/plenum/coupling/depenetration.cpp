@@ -27,7 +27,8 @@ auto key(const Buried& b) {
 
 }  // namespace
 
-void find_inside(const Boundary& a, const Boundary& b, std::vector<SamplesInside>& out) {
+void find_inside(const Boundary& a, const Boundary& b, std::vector<SamplesInside>& out,
+                 std::span<const Buried> spared) {
   const Samples samples = a.samples();
   const std::span<const SolidBody> bodies = b.bodies();
   for (std::size_t k = 0; k < bodies.size(); ++k) {
@@ -44,6 +45,7 @@ void find_inside(const Boundary& a, const Boundary& b, std::vector<SamplesInside
             const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
             const Real depth = -body.shape->signed_distance(body.pose.to_local(samples.x[i])).distance;
             if (!(depth > std::max(std::min(radius, quarter), Real(1e-4)))) continue;
+            if (is_buried(spared, Index(i), Index(k))) continue;
             ++part.samples;
             part.depth = std::max(part.depth, depth);
           }

@@ -19,10 +19,6 @@ struct SamplesInside {
   Real depth = 0;  ///< [m] of the deepest
 };
 
-/// Appends to `out` the bodies of `b`, where they are now, that have samples of `a` inside of them deeper
-/// than what samples keep from solids, or than a quarter of the body's least extent.
-void find_inside(const Boundary& a, const Boundary& b, std::vector<SamplesInside>& out);
-
 /// A sample that starts a step inside of a body which it is pushed out of.
 struct Buried {
   std::size_t system;  ///< that the body is of
@@ -31,6 +27,11 @@ struct Buried {
 
 /// Whether `sample` is of them with `body`; of one system, in order.
 bool is_buried(std::span<const Buried> buried, Index sample, Index body);
+
+/// Appends to `out` the bodies of `b`, where they are now, that have samples of `a` inside of them deeper
+/// than what samples keep from solids, or than a quarter of the body's least extent, but for those `spared`.
+void find_inside(const Boundary& a, const Boundary& b, std::vector<SamplesInside>& out,
+                 std::span<const Buried> spared = {});
 
 /// Pushes samples that are buried out. For each step of a boundary: begin(), add() for every other system
 /// that has bodies, find(); supports() before the step, if it takes them; move() after it.

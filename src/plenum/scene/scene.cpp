@@ -152,6 +152,8 @@ class SceneReader {
         }
       }
     }
+    if (context_.problems.empty())
+      for (auto& [system, problem] : scene.world.connect()) add_build_error(systems_[system], problem);
     if (!context_.problems.empty()) return {};
     scene.world.set_identity(identity());
     return scene;

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "plenum/base/error.h"
 #include "plenum/base/real.h"
 #include "plenum/math/pose.h"
 
@@ -64,6 +66,8 @@ struct BodyImpulse {
   Vec3 point;                  ///< [m] in the world
   Real lead = 0;               ///< [s] for which the body has been on its way since, and is to be moved on by
   Vec3 couple = Vec3::Zero();  ///< [N m s] besides, as of the friction of a face that turns
+  Vec3 shift = Vec3::Zero();   ///< [m] by which the body's centre is to be moved on besides,
+  Vec3 turn = Vec3::Zero();    ///< [rad] and the body turned, of an impulse that came as it went
 };
 
 /// The surface of a solid that nothing moves, where a sample rests on it or is about to strike it: a plane
@@ -120,6 +124,16 @@ struct CutSector {
   Vec3 from, to;  ///< unit, less than half a turn apart
 };
 
+/// What samples hang on of another system, as the user calls it.
+struct Carrier {
+  std::string system, body;  ///< names, or the body's number
+  std::string key;           ///< where the model's specification says so, for errors
+};
+/// A sample that goes through a carrier of its surface untouched, as it hangs on it.
+struct Passing {
+  Index sample, carrier;
+};
+
 /// A surface that others touch. A system with neither samples nor bodies touches nothing.
 class Boundary {
  public:
@@ -139,6 +153,21 @@ class Boundary {
   }
   /// What its last step gave to them, sorted by their number in that list.
   virtual std::span<const BodyImpulse> pushes() const { return {}; }
+  /// Which of bodies() `text` calls: all colliders of what it names, at least one. Throws Error at `key`.
+  virtual std::vector<Index> find_bodies(const std::string& key, const std::string& text) const {
+    throw Error(Problem{.key = key,
+                        .what = "is of a system without bodies to hang on",
+                        .value = text,
+                        .allowed = "a body of a rigid system, or a part of an obstacle"});
+  }
+  /// What its samples hang on of systems that step before it, the same ones in the same order as ever.
+  virtual std::span<const Carrier> carriers() const { return {}; }
+  /// out = samples that are not to touch what they hang on, in any order.
+  virtual void find_passing(std::vector<Passing>& out) const { out.clear(); }
+  /// Where carriers go in the next step; the first time also where samples begin to hang on them.
+  virtual void ride(std::span<const SolidBody> carriers) { static_cast<void>(carriers); }
+  /// What its last step gave to its carriers, sorted by these: BodyImpulse::body counts carriers.
+  virtual std::span<const BodyImpulse> pulls() const { return {}; }
   /// out = samples at the ends of links longer than `most` times their rest length, which a solid may be let
   /// through (coupling/passage.h).
   virtual void find_overdrawn(Real most, std::vector<Index>& out) const {

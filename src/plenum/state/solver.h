@@ -83,6 +83,24 @@ concept MeetsSolids = HasBodies<S> &&
   { S::pushes(workspace) } -> std::same_as<std::span<const BodyImpulse>>;
 };
 
+/// Its bodies can be called by name or number (boundary.h, find_bodies).
+template <class S>
+concept HasNamedBodies = HasBodies<S> && requires(const typename S::Model& model, const std::string& text) {
+  { S::find_bodies(model, text, text) } -> std::same_as<std::vector<Index>>;
+};
+
+/// Hangs samples on bodies of systems that step before it (boundary.h). Its step counts the masses of these,
+/// goes on from where they went, and gives what it pulled them by to pulls().
+template <class S>
+concept HangsOnOthers = HasSamples<S> &&
+    requires(typename S::Model& model, typename S::State& state, const typename S::Workspace& workspace,
+             std::span<const SolidBody> carriers, std::vector<Passing>& passing) {
+  { S::carriers(model) } -> std::same_as<std::span<const Carrier>>;
+  S::find_passing(model, passing);
+  S::ride(model, state, carriers);
+  { S::pulls(workspace) } -> std::same_as<std::span<const BodyImpulse>>;
+};
+
 /// Shows what it does, in marks over the picture (Look::mark, Look::outline).
 template <class S>
 concept HasDebugDraw = requires(const typename S::Model& model, const typename S::State& state,

@@ -152,6 +152,7 @@ std::vector<std::byte> World::snapshot() {
 }
 
 std::vector<std::string> World::restore(std::span<const std::byte> bytes, const std::string& name) {
+  require_connected();  // by where things began
   const std::vector<CheckpointBlock> blocks = read_checkpoint(bytes, name);
   const auto other = [&](const std::string& why) {
     return Error(Problem{.file = name, .what = "is a checkpoint of another scene: " + why});

@@ -177,6 +177,31 @@ class SystemOf final : public System, private Boundary {
     else
       return {};
   }
+  std::vector<Index> find_bodies(const std::string& key, const std::string& text) const override {
+    if constexpr (HasNamedBodies<S>)
+      return S::find_bodies(model, key, text);
+    else
+      return Boundary::find_bodies(key, text);
+  }
+  std::span<const Carrier> carriers() const override {
+    if constexpr (HangsOnOthers<S>)
+      return S::carriers(model);
+    else
+      return {};
+  }
+  void find_passing(std::vector<Passing>& out) const override {
+    out.clear();
+    if constexpr (HangsOnOthers<S>) S::find_passing(model, out);
+  }
+  void ride(std::span<const SolidBody> carriers) override {
+    if constexpr (HangsOnOthers<S>) S::ride(model, state, carriers);
+  }
+  std::span<const BodyImpulse> pulls() const override {
+    if constexpr (HangsOnOthers<S>)
+      return S::pulls(workspace);
+    else
+      return {};
+  }
   void find_overdrawn(Real most, std::vector<Index>& out) const override {
     out.clear();
     if constexpr (requires { S::find_overdrawn(model, state, most, out); })

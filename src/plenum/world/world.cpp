@@ -16,6 +16,24 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Which systems step when: solids first, wherever the scene names them, since contact needs to know where
+/// they have gone. Those that meet others' solids need to know it of these.
+int rank_of(System& system) {
+  Boundary* const boundary = system.boundary();
+  if (!boundary || !boundary->samples().x.empty()) return 2;
+  if (boundary->meets_solids()) return 1;
+  return boundary->bodies().empty() ? 2 : 0;
+}
+
+/// A solid on its way through the part [s0, s1] of the substep.
+SolidBody part_of(SolidBody solid, Real s0, Real s1) {
+  // What stands still does so to the last bit.
+  const Pose from = solid.pose0, to = solid.pose;
+  if (from.position != to.position || from.rotation.coeffs() != to.rotation.coeffs())
+    solid.pose0 = between(from, to, s0), solid.pose = between(from, to, s1);
+  return solid;
+}
+
 }  // namespace
 
 double interpolate(const Keyframes& keyframes, int components, int c, double t) {
@@ -71,6 +89,7 @@ void World::add(std::unique_ptr<System> system) {
   given_.push_back(numbers_by_path(*system));
   last_good_.forget();
   looked_inside_ = false;
+  is_connected_ = false;
   systems_.push_back(std::move(system));
   for (auto& other : systems_) offer_solids(*other, 1, 1, 1);
 }
@@ -79,6 +98,103 @@ System* World::find(std::string_view name) {
   for (auto& system : systems_)
     if (system->name() == name) return system.get();
   return nullptr;
+}
+
+std::vector<std::pair<std::size_t, Problem>> World::connect() {
+  std::vector<std::pair<std::size_t, Problem>> wrong;
+  std::vector<std::string> names;
+  for (const auto& system : systems_) names.push_back(system->name());
+  ties_.resize(systems_.size());
+  for (std::size_t i = 0; i < systems_.size(); ++i) {
+    Boundary* const boundary = systems_[i]->boundary();
+    if (!boundary || boundary->carriers().size() == ties_[i].size()) continue;
+    std::vector<Tie> ties;
+    for (const Carrier& carrier : boundary->carriers()) {
+      const auto system = std::size_t(std::find(names.begin(), names.end(), carrier.system) - names.begin());
+      Problem problem{.key = carrier.key + ".system", .value = carrier.system};
+      if (system == i) {
+        problem.what = "is the system itself";
+        problem.remedy = "leave it out, and `body` is one of its own bodies";
+      } else if (system == systems_.size()) {
+        problem.what = "names no system";
+        problem.nearest = nearest_name(carrier.system, names);
+      } else if (Boundary* const other = systems_[system]->boundary();
+                 !other || rank_of(*systems_[system]) >= rank_of(*systems_[i])) {
+        problem.what = "has nothing to hang on";
+        problem.allowed = "a rigid system or an obstacle";
+      } else {
+        try {
+          ties.push_back({system, other->find_bodies(carrier.key + ".body", carrier.body)});
+        } catch (const Error& error) {
+          wrong.emplace_back(i, error.problem());
+        }
+        continue;
+      }
+      wrong.emplace_back(i, std::move(problem));
+    }
+    if (ties.size() != boundary->carriers().size()) continue;
+    ties_[i] = std::move(ties);
+    offer_carriers(i, 1, 1);
+  }
+  is_connected_ = wrong.empty();
+  return wrong;
+}
+
+void World::require_connected() {
+  if (is_connected_) return;
+  std::vector<Problem> problems;
+  for (auto& [system, problem] : connect()) {
+    problem.key = systems_[system]->name() + "." + problem.key;
+    problems.push_back(std::move(problem));
+  }
+  if (!problems.empty()) throw Error(std::move(problems));
+}
+
+void World::offer_carriers(std::size_t i, Real s0, Real s1) {
+  if (ties_[i].empty()) return;
+  carriers_.clear();
+  for (const Tie& tie : ties_[i]) {
+    const std::span<const SolidBody> bodies = systems_[tie.system]->boundary()->bodies();
+    carriers_.push_back(part_of(bodies[std::size_t(tie.bodies.front())], s0, s1));
+  }
+  systems_[i]->boundary()->ride(carriers_);
+}
+
+void World::return_pulls(std::size_t i, Real lead, FrameReport& report) {
+  if (ties_[i].empty()) return;
+  const std::span<const BodyImpulse> pulls = systems_[i]->boundary()->pulls();
+  for (std::size_t next = 0; next < pulls.size();) {
+    const Index carrier = pulls[next].body;
+    const Tie& tie = ties_[i][std::size_t(carrier)];
+    LedgerEntry sum;
+    reactions_.clear();
+    for (; next < pulls.size() && pulls[next].body == carrier; ++next) {
+      BodyImpulse pull = pulls[next];
+      sum.book(pull.point, -pull.impulse, -pull.couple);
+      pull.body = tie.bodies.front();
+      if (lead > 0) pull.lead += lead;
+      reactions_.push_back(pull);
+    }
+    report.contacts += sum.transfers;
+    booked(*systems_[tie.system], *systems_[i]).add(sum);
+    systems_[tie.system]->boundary()->absorb(reactions_);
+  }
+}
+
+std::span<const Buried> World::spared(std::size_t system, std::size_t other) {
+  const std::span<const Buried> buried = depenetration_.buried_in(other);
+  const std::vector<Tie>& ties = ties_[system];
+  if (std::none_of(ties.begin(), ties.end(), [&](const Tie& tie) { return tie.system == other; }))
+    return buried;
+  spared_.assign(buried.begin(), buried.end());
+  systems_[system]->boundary()->find_passing(passing_);
+  for (const Passing& passing : passing_)
+    if (const Tie& tie = ties[std::size_t(passing.carrier)]; tie.system == other)
+      for (const Index body : tie.bodies) spared_.push_back({other, passing.sample, body});
+  std::sort(spared_.begin(), spared_.end(), [](const Buried& a, const Buried& b) {
+    return std::pair(a.sample, a.body) < std::pair(b.sample, b.body);
+  });
+  return spared_;
 }
 
 void World::add_keyframes(const std::string& system, Keyframes keyframes) {
@@ -162,7 +278,8 @@ LedgerEntry& World::booked(const System& from, const System& to) {
   return ledger_[pair];
 }
 
-void World::touch(System& system, Real h, Real s0, Real s1, FrameReport& report) {
+void World::touch(std::size_t i, Real h, Real s0, Real s1, FrameReport& report) {
+  System& system = *systems_[i];
   Boundary* const a = system.boundary();
   if (!a || a->samples().x.empty()) return;
   const StageTimer timer(report.stages, "contact");
@@ -170,13 +287,14 @@ void World::touch(System& system, Real h, Real s0, Real s1, FrameReport& report)
     Boundary* const b = other->boundary();
     if (!b || other.get() == &system || b->bodies().empty()) continue;
     const std::size_t k = static_cast<std::size_t>(&other - systems_.data());
-    const ContactResult result = contact(*a, *b, h, s0, s1, contact_, depenetration_.buried_in(k));
+    const ContactResult result = contact(*a, *b, h, s0, s1, contact_, spared(i, k));
     report.contacts += result.contacts;
     if (result.contacts > 0) booked(*other, system).add(result.ledger);
   }
 }
 
-void World::offer_supports(System& system, Real h, Real s0, Real s1, FrameReport& report) {
+void World::offer_supports(std::size_t i, Real h, Real s0, Real s1, FrameReport& report) {
+  System& system = *systems_[i];
   supports_.clear();
   supporters_.clear();
   Boundary* const a = system.boundary();
@@ -187,7 +305,7 @@ void World::offer_supports(System& system, Real h, Real s0, Real s1, FrameReport
     Boundary* const b = systems_[k]->boundary();
     if (!b || systems_[k].get() == &system) continue;
     const std::size_t first = supports_.size();
-    find_supports(*a, *b, h, s0, s1, support_, supports_, depenetration_.buried_in(k));
+    find_supports(*a, *b, h, s0, s1, support_, supports_, spared(i, k));
     if (!depenetration_.empty()) depenetration_.supports(a->samples(), k, supports_);
     supporters_.resize(supports_.size(), k);
     Index next = groups;
@@ -227,13 +345,7 @@ void World::offer_solids(System& system, Real h, Real s0, Real s1) {
   for (auto& other : systems_) {
     Boundary* const b = other->boundary();
     if (b && !b->meets_solids())
-      for (SolidBody solid : b->bodies()) {
-        // What stands still does so to the last bit.
-        const Pose from = solid.pose0, to = solid.pose;
-        if (from.position != to.position || from.rotation.coeffs() != to.rotation.coeffs())
-          solid.pose0 = between(from, to, s0), solid.pose = between(from, to, s1);
-        solids_.push_back(solid);
-      }
+      for (const SolidBody& solid : b->bodies()) solids_.push_back(part_of(solid, s0, s1));
     solid_ends_.push_back(solids_.size());
   }
   a->meet(solids_, h);
@@ -300,6 +412,7 @@ void World::warn_of_gaps(FrameReport& report) {
 
 void World::look_inside(FrameReport& report) {
   std::vector<SamplesInside> found;
+  depenetration_.clear();
   for (std::size_t i = 0; i < systems_.size(); ++i) {
     Boundary* const a = systems_[i]->boundary();
     if (!a || a->samples().x.empty()) continue;
@@ -307,7 +420,7 @@ void World::look_inside(FrameReport& report) {
       Boundary* const b = systems_[k]->boundary();
       if (!b || k == i) continue;
       found.clear();
-      find_inside(*a, *b, found);
+      find_inside(*a, *b, found, spared(i, k));
       if (found.empty()) continue;
       std::size_t samples = 0;
       for (const SamplesInside& inside : found) {
@@ -418,16 +531,18 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
     const Real s0 = static_cast<Real>(k) / static_cast<Real>(parts);
     const Real s1 = static_cast<Real>(k + size) / static_cast<Real>(parts);
     find_buried(i, part_h, s0, s1);
-    offer_supports(system, part_h, s0, s1, report);
+    offer_supports(i, part_h, s0, s1, report);
     offer_solids(system, part_h, s0, s1);
+    offer_carriers(i, s0, s1);
     Report part = system.step(part_h);
     look_for_failure(i, i + 1);
     part.substeps = 1;
     report.systems[i].add(part);
     return_supports(system, h * (1 - s0), report);
     if (Boundary* const a = system.boundary()) return_pushes(system, a->pushes(), report);
+    return_pulls(i, h * (1 - s1), report);
     push_out(system, report);
-    touch(system, part_h, s0, s1, report);
+    touch(i, part_h, s0, s1, report);
     // Not late in the substep: a net that is let go so draws itself together in a step long enough for the
     // implicit method to damp it, or it would be thrown by all that the solid has put into it.
     if (parts == 1 || 2 * s1 <= 1) through = let_through(system, s1, fast > 1, report.systems[i]) || through;
@@ -451,17 +566,9 @@ void World::substep(Real h, double end, FrameReport& report) {
           medium->immerse(owner, boundary->samples(), h);
   met_.merge(ledger_);
   ledger_.clear();
-  // Solids go first, wherever the scene names them: contact needs to know where they have gone. Those that
-  // meet others' solids need to know it of these.
-  const auto rank = [](System& system) {
-    Boundary* const boundary = system.boundary();
-    if (!boundary || !boundary->samples().x.empty()) return 2;
-    if (boundary->meets_solids()) return 1;
-    return boundary->bodies().empty() ? 2 : 0;
-  };
   for (const int turn : {0, 1, 2})
     for (std::size_t i = 0; i < systems_.size(); ++i)
-      if (rank(*systems_[i]) == turn) advance_system(i, h, end, report);
+      if (rank_of(*systems_[i]) == turn) advance_system(i, h, end, report);
   for (auto& system : systems_)
     if (Medium* const medium = system->medium())
       for (std::size_t owner = 0; owner < systems_.size(); ++owner)
@@ -507,6 +614,7 @@ FrameReport World::step_frame() {
     report.ok = false;
     return report;
   }
+  require_connected();
   const auto start = Clock::now();
   with_threads(settings_.threads, [&] {
     if (settings_.keep_last_good && !last_good_.holds()) {

@@ -105,6 +105,9 @@ class World {
   System& system(std::size_t i) { return *systems_[i]; }
   const System& system(std::size_t i) const { return *systems_[i]; }
   System* find(std::string_view name);
+  /// What systems say wrongly that they hang on, by the system's number; to be asked when all have been
+  /// added, or the first frame throws it as an Error.
+  std::vector<std::pair<std::size_t, Problem>> connect();
 
   /// What the user should know of systems that do not act on each other: sentences with their remedies.
   std::vector<std::string> doubts() const;
@@ -167,15 +170,23 @@ class World {
   void substep(Real h, double end, FrameReport& report);
   /// The entry of ledger_ for what `from` gives to `to`.
   LedgerEntry& booked(const System& from, const System& to);
-  void touch(System& system, Real h, Real s0, Real s1, FrameReport& report);
+  void touch(std::size_t i, Real h, Real s0, Real s1, FrameReport& report);
   /// Tells a system what its samples rest on in a step to come, and books what that gave them after it.
-  void offer_supports(System& system, Real h, Real s0, Real s1, FrameReport& report);
+  void offer_supports(std::size_t i, Real h, Real s0, Real s1, FrameReport& report);
   /// Gives supports what they took, to be moved on by for `lead` [s].
   void return_supports(const System& system, Real lead, FrameReport& report);
   /// Tells a system whose bodies meet other systems' solids where these are in a step to come, and books what
   /// they were given after it.
   void offer_solids(System& system, Real h, Real s0, Real s1);
   void return_pushes(const System& system, std::span<const BodyImpulse> pushes, FrameReport& report);
+  void require_connected();
+  /// Tells a system where what it hangs on goes in a step to come, and gives it the pulls after it, to be
+  /// moved on by for `lead` [s] more.
+  void offer_carriers(std::size_t i, Real s0, Real s1);
+  void return_pulls(std::size_t i, Real lead, FrameReport& report);
+  /// Samples of a system that are not to touch bodies of another: those that are pushed out of them, and
+  /// those that hang on them. Valid until the next call.
+  std::span<const Buried> spared(std::size_t system, std::size_t other);
   /// Lets solids through what they have drawn out too far in the part of a substep that ends at s1; see
   /// passage.h. Whether it did.
   bool let_through(System& system, Real s1, bool overtaken, Report& report);
@@ -203,6 +214,15 @@ class World {
 
   WorldSettings settings_;
   std::vector<std::unique_ptr<System>> systems_;
+  /// What a system hangs on: bodies of another one, all of one rigid thing.
+  struct Tie {
+    std::size_t system;
+    std::vector<Index> bodies;
+  };
+  std::vector<std::vector<Tie>> ties_;  // of each system, by its carriers; see connect()
+  bool is_connected_ = false;
+  std::vector<Passing> passing_;
+  std::vector<Buried> spared_;
   // Numbers of each system's parameters when it was added, by their paths.
   std::vector<std::map<std::string, std::vector<double>>> given_;
   std::vector<Track> tracks_;
@@ -214,6 +234,7 @@ class World {
   SupportWorkspace support_;
   std::vector<Support> supports_;        // of the system that steps
   std::vector<SolidBody> solids_;        // that the system that steps meets
+  std::vector<SolidBody> carriers_;      // that it hangs on
   std::vector<std::size_t> solid_ends_;  // [systems] how many of them there are up to each one's last
   std::vector<BodyImpulse> reactions_;   // of supports and solids
   std::vector<std::size_t> supporters_;  // the systems they belong to

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -69,6 +70,7 @@ Shape shape_of(const Obstacle::Part& part) {
 }  // namespace
 
 void Obstacle::Part::describe(Describer& d) {
+  d("name", name, {.doc = "by which attachments call it; parts may share one"});
   const Info length{.unit = "m", .min = 1e-4, .max = 1e4};
   const auto with = [&](const char* text) {
     Info info = length;
@@ -155,6 +157,7 @@ void Obstacle::build(const Spec& spec, Model& model, State& state) {
       });
       model.local.push_back({part.position, rotation_from_degrees(part.rotation)});
       model.palette.push_back(part.palette);
+      model.names.push_back(part.name);
       if (const auto* mesh = std::get_if<MeshShape>(&model.shapes.back().variant()))
         if (const std::string& doubts = mesh->solid->doubts; !doubts.empty())
           model.doubts.push_back(fmt::format("model.{}.mesh {}", key, doubts));
@@ -213,6 +216,23 @@ void Obstacle::geometry(const Model& m, const State& s, DrawableSink& sink) {
                       .pose = placed(s.position, s.rotation, m.local[k]),
                       .look = Look::obstacle,
                       .palette = m.palette[k]});
+}
+
+std::vector<Index> Obstacle::find_bodies(const Model& m, const std::string& key, const std::string& text) {
+  std::vector<Index> found;
+  const auto count = static_cast<Index>(m.shapes.size());
+  for (Index k = 0; k < count; ++k)
+    if (text.empty() || m.names[std::size_t(k)] == text) found.push_back(k);
+  if (!found.empty()) return found;
+  Index number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc{} && end == text.data() + text.size() && number >= 0 && number < count)
+    return {number};
+  throw Error(Problem{.key = key,
+                      .what = "names no part of the obstacle",
+                      .value = text,
+                      .allowed = fmt::format("a part's name, or 0 to {}; empty: all of it", count - 1),
+                      .nearest = nearest_name(text, m.names)});
 }
 
 std::span<const SolidBody> Obstacle::bodies(const Model& m, const State& s, const Params& p, Workspace& w) {

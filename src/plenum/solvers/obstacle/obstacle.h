@@ -20,6 +20,7 @@ struct Obstacle {
   }
 
   struct Part {
+    std::string name = {};  ///< several parts may share one
     Kind shape = Kind::sphere;
     Real radius = Real(0.5);
     Vec3 half_extents = Vec3::Constant(Real(0.5));
@@ -43,6 +44,7 @@ struct Obstacle {
     std::vector<Pose> local;           ///< [K] of each part in the obstacle's frame
     std::vector<TriangleMesh> meshes;  ///< [K] what is drawn, in the part's frame; empty: nothing
     std::vector<int> palette;          ///< [K]
+    std::vector<std::string> names;    ///< [K]
     std::vector<std::string> doubts;   ///< about the meshes
   };
   struct State {
@@ -74,6 +76,8 @@ struct Obstacle {
   static void fields(const Model&, State& s, FieldVisitor& visit);
   static void geometry(const Model&, const State&, DrawableSink&);
   static std::span<const SolidBody> bodies(const Model&, const State&, const Params&, Workspace&);
+  /// Parts of that name, the part of that number, or all of them if `text` is empty.
+  static std::vector<Index> find_bodies(const Model&, const std::string& key, const std::string& text);
   static void absorb(const Model&, State&, std::span<const BodyImpulse>) {}  // its motion is given
 };
 

@@ -27,26 +27,12 @@ constexpr double most_turned = 0.5;
 /// [rad] by which a body turns by itself in a substep at most, as far as rotate_freely() follows it.
 constexpr double most_led = 8;
 
-/// [r x]
-M3 cross_of(const D3& r) {
-  M3 m;
-  m << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
-  return m;
-}
-
-/// [rad] of a unit quaternion, the shorter way.
-D3 rotation_vector(const Qd& q) {
-  const double sign = q.w() < 0 ? -1 : 1, sine = q.vec().norm();
-  if (!(sine > 0)) return D3::Zero();
-  return (sign * 2 * std::atan2(sine, sign * q.w()) / sine) * q.vec();
-}
-
 }  // namespace
 
 void PbdBodies::begin_step(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params,
                            Real dt) {
-  own_ = model.bodies.size();
-  bodies_.resize(own_ + model.guests.size());
+  own_ = model.bodies.size(), first_guest_ = own_ + model.rides.size();
+  bodies_.resize(first_guest_ + model.guests.size());
   multipliers_.resize(model.holds.size());
   const Frames& f = state.frames;
   for (std::size_t i = 0; i < own_; ++i) {
@@ -65,7 +51,7 @@ void PbdBodies::begin_step(const Pbd::Model& model, const Pbd::State& state, con
     body.to = {motion(of.start.position), rotation_from_degrees(motion.rotation) * of.start.rotation};
   }
   for (std::size_t g = 0; g < model.guests.size(); ++g) {
-    Body& body = bodies_[own_ + g];
+    Body& body = bodies_[first_guest_ + g];
     body = Body{};
     body.from = model.guests[g].from, body.to = model.guests[g].to;
     body.x = body.from.position.cast<double>(), body.q = body.from.rotation.cast<double>();
@@ -76,6 +62,9 @@ void PbdBodies::begin_step(const Pbd::Model& model, const Pbd::State& state, con
     body.v = ((body.to.position - body.from.position) / dt).cast<double>();
     body.w = rotation_vector((body.to.rotation * body.from.rotation.conjugate()).cast<double>()) / double(dt);
   }
+  begin_carriers(model, dt);
+  if (std::exchange(holds_revision_, model.revision) != model.revision)
+    find_leashes(model), find_bundles(model);
   given_impulse_.assign(model.guests.size(), D3::Zero());
   given_moment_.assign(model.guests.size(), D3::Zero());
   find_pairs(model, state, params, dt);
@@ -84,6 +73,7 @@ void PbdBodies::begin_step(const Pbd::Model& model, const Pbd::State& state, con
 
 void PbdBodies::predict(const Pbd::Model& model, const Pbd::Params& params, Real h) {
   std::fill(multipliers_.begin(), multipliers_.end(), D3::Zero());
+  h_ = double(h);
   const double kept = 1 / (1 + double(h) * double(params.damping));
   for (Body& body : bodies_) {
     body.x0 = body.x, body.q0 = body.q;
@@ -91,6 +81,11 @@ void PbdBodies::predict(const Pbd::Model& model, const Pbd::Params& params, Real
       // end_step() puts it where it is led, so that rounding does not add up.
       body.x += double(h) * body.v;
       if (!body.w.isZero(0)) body.q = turned<double>(body.q, D3(double(h) * body.w));
+    } else if (is_carrier(Index(&body - bodies_.data()))) {
+      // Its own system has let forces act on it.
+      body.x += double(h) * body.v;
+      body.q = turned<double>(body.q, D3(double(h) * body.w));
+      body.inverse_inertia = inverse_inertia_of(body);
     } else {
       body.v = kept * body.v + double(h) * params.gravity.cast<double>();
       body.w *= kept;
@@ -156,42 +151,25 @@ void PbdBodies::turn(Index body, const D3& by) {
   b.q = turned<double>(b.q, angle > most_turned ? D3((most_turned / angle) * by) : by);
 }
 
+/// By an impulse [kg m], and turned by [rad].
+void PbdBodies::move(Index body, const D3& impulse, const D3& by) {
+  Body& b = bodies_[std::size_t(body)];
+  if (is_carrier(body)) b.pull += impulse / h_;
+  b.x += b.inverse_mass * impulse;
+  turn(body, by);
+}
+
 /// impulse: [kg m]
 void PbdBodies::push(const Anchor& a, const PbdParticles& p, const D3& impulse) {
   if (!impulse.allFinite()) return;
   if (a.body >= 0) {
-    Body& body = bodies_[std::size_t(a.body)];
+    const Body& body = bodies_[std::size_t(a.body)];
     if (body.inverse_mass == 0) return;
-    const D3 by = body.inverse_inertia * arm_of(a).cross(impulse);
-    body.x += body.inverse_mass * impulse;
-    turn(a.body, by);
+    move(a.body, impulse, D3(body.inverse_inertia * arm_of(a).cross(impulse)));
   } else if (a.particle >= 0) {
     detail::Place& place = p.places[std::size_t(a.particle)];
     for (int c = 0; c < 3; ++c) place.x[c] += Real(double(place.inverse_mass) * impulse[c]);
   }
-}
-
-/// XPBD of the anchors' distance, or of all three directions of it at once: (K + alpha~) dl = -d - alpha~ l.
-void PbdBodies::hold(const Pbd::Hold& hold, D3& multiplier, const PbdParticles& p, double scale) {
-  const D3 apart = place_of(hold.a, p) - place_of(hold.b, p);
-  const double soft = scale * double(hold.compliance);
-  D3 impulse;
-  if (hold.length > 0) {
-    const double distance = apart.norm();
-    if (!(distance > double(hold.length))) return;
-    const D3 n = apart / distance;
-    const double answer = response_of(hold.a, p, n) + response_of(hold.b, p, n) + soft;
-    if (!(answer > 0)) return;
-    impulse = (-(distance - double(hold.length) + soft * n.dot(multiplier)) / answer) * n;
-  } else {
-    const M3 k = response_of(hold.a, p) + response_of(hold.b, p) + soft * M3::Identity();
-    if (!(k.trace() > 0)) return;
-    impulse = -k.ldlt().solve(apart + soft * multiplier);
-    if (!impulse.allFinite()) return;
-  }
-  multiplier += impulse;
-  push(hold.a, p, impulse);
-  push(hold.b, p, D3(-impulse));
 }
 
 void PbdBodies::align(const Pbd::Alignment& alignment) {
@@ -351,8 +329,7 @@ void PbdBodies::rub(Patch& patch, const PbdParticles& p) {
 
 void PbdBodies::sweep(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p,
                       const detail::Projection& how) {
-  for (std::size_t k = 0; k < model.holds.size(); ++k)
-    hold(model.holds[k], multipliers_[k], p, double(how.compliance_scale));
+  hold_all(model, p, double(how.compliance_scale));
   for (const Pbd::Alignment& alignment : model.alignments) align(alignment);
   // Pushes, friction, and pushes once more, which have the last word: friction at a face turns a body into
   // what it stands on, from where the next substep would lift it out with all that stands on it, by a push
@@ -413,7 +390,7 @@ void PbdBodies::keep(const PbdParticles& p, Real h) {
       body.x = body.x0, body.q = body.q0;
       body.v = body.w = D3::Zero();
     }
-    body.inverse_inertia = world_inertia<double>(body.q, D3(body.moments.cwiseInverse()));
+    body.inverse_inertia = inverse_inertia_of(body);
   }
   for (std::size_t k = patches_.size(); k-- > 0;) slow(patches_[k], p, h);
   for (const Touch& touch : led_touches_) slow(touch, p, h);
@@ -489,13 +466,13 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
     on_b.w += on_b.inverse_inertia * (twist * patch.n), on_a.w -= on_a.inverse_inertia * (twist * patch.n);
     twisted += twist;
   }
-  if (b.body >= Index(own_)) given_moment_[std::size_t(b.body) - own_] += twisted * patch.n;
+  if (b.body >= Index(first_guest_)) given_moment_[std::size_t(b.body) - first_guest_] += twisted * patch.n;
 }
 
 /// Books an impulse [N s], if its anchor is on a guest. Guests are the second of a pair.
 void PbdBodies::given_to_guest(const Anchor& on, const PbdParticles& p, const D3& impulse) {
-  if (on.body < Index(own_)) return;
-  const auto g = std::size_t(on.body) - own_;
+  if (on.body < Index(first_guest_)) return;
+  const auto g = std::size_t(on.body) - first_guest_;
   given_impulse_[g] += impulse;
   given_moment_[g] += place_of(on, p).cross(impulse);
 }
@@ -516,9 +493,10 @@ void PbdBodies::end_step(const Pbd::Model& model, Pbd::State& state) {
   for (const Pair& pair : pairs_)
     if (pair.touches)
       state.touching.push_back(Index2(pair.a, pair.b)), state.touch_normal.push_back(pair.normal);
+  give_pulls();
   pushes_.clear();
   for (std::size_t g = 0; g < given_impulse_.size(); ++g) {
-    const D3 &impulse = given_impulse_[g], at = bodies_[own_ + g].x;
+    const D3 &impulse = given_impulse_[g], at = bodies_[first_guest_ + g].x;
     if (impulse.isZero(0) && given_moment_[g].isZero(0)) continue;
     pushes_.push_back({Index(g), impulse.cast<Real>(), at.cast<Real>(), 0,
                        (given_moment_[g] - at.cross(impulse)).cast<Real>()});
@@ -527,6 +505,10 @@ void PbdBodies::end_step(const Pbd::Model& model, Pbd::State& state) {
 
 double PbdBodies::largest_gap(const Pbd::Model& model, const Pbd::State& state) const {
   const auto place = [&](const Anchor& a) -> Vec3 {
+    if (is_carrier(a.body)) {
+      const Body& body = bodies_[std::size_t(a.body)];
+      return (body.x + body.q * a.at.cast<double>()).cast<Real>();
+    }
     if (a.body >= 0) return state.frames.pose(std::size_t(a.body)) * a.at;
     return a.particle < 0 ? a.at : state.particles.x[std::size_t(a.particle)];
   };

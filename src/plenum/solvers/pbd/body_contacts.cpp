@@ -24,7 +24,7 @@ bool PbdBodies::stay_apart(const std::vector<Index2>& sorted, Index a, Index b) 
 
 const Shape& PbdBodies::shape_of(const Pbd::Model& model, Index body) const {
   const auto i = std::size_t(body);
-  return i < own_ ? model.bodies[i].shape : model.guests[i - own_].shape;
+  return i < own_ ? model.bodies[i].shape : model.guests[i - first_guest_].shape;
 }
 
 /// Of its shape, where the body now is.
@@ -44,6 +44,7 @@ void PbdBodies::find_pairs(const Pbd::Model& model, const Pbd::State& state, con
   boxes_.clear();
   const double fall = double(dt) * double(dt) * params.gravity.cast<double>().norm();
   for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    if (is_carrier(Index(i))) continue;
     Aabb box = shape_of(model, Index(i)).bounds(pose_of(model, Index(i)));
     const Body& b = bodies_[i];
     const Real way =
@@ -67,11 +68,11 @@ void PbdBodies::find_pairs(const Pbd::Model& model, const Pbd::State& state, con
       if (!boxes_[i].box.overlaps(boxes_[j].box) || stay_apart(model.bodies_apart, a, b)) continue;
       const auto friction_of = [&](Index k) {
         return std::size_t(k) < own_ ? model.bodies[std::size_t(k)].friction
-                                     : model.guests[std::size_t(k) - own_].friction;
+                                     : model.guests[std::size_t(k) - first_guest_].friction;
       };
       const auto restitution_of = [&](Index k) {
         return std::size_t(k) < own_ ? model.bodies[std::size_t(k)].restitution
-                                     : model.guests[std::size_t(k) - own_].restitution;
+                                     : model.guests[std::size_t(k) - first_guest_].restitution;
       };
       pairs_.push_back({a,
                         b,

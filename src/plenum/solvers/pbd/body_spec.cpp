@@ -46,7 +46,9 @@ void PbdBody::describe(Describer& d) {
 
 void PbdAttachment::describe(Describer& d) {
   particles.describe_which(d);
-  d("body", body, {.doc = how_named, .required = true});
+  d("system", system,
+    {.doc = "that the body is of: a rigid one, which is pulled in return, or an obstacle; empty: this one"});
+  d("body", body, {.doc = "a body's name, or its number counted from 0; of an obstacle, empty: all of it"});
   d("compliance", compliance, {.unit = "m/N", .min = 0, .max = 1e9, .doc = "of the hold; 0: rigid"});
   d("collide", collide, {.doc = "whether the rest of the part touches the body"});
 }

@@ -47,6 +47,7 @@ constexpr std::array<const char*, 2> names_of(PbdBody::Motion) {
 /// Particles of a part that hang on a body.
 struct PbdAttachment {
   ParticlePin particles = {};  ///< which; its group means nothing
+  std::string system = {};     ///< that the body is of; empty: this one
   std::string body = {};
   Real compliance = 0;   ///< [m/N]
   bool collide = false;  ///< whether the rest of the part touches the body

@@ -168,24 +168,38 @@ void join(const PbdJoint& joint, const std::string& key, const Names& names, Mod
   model.alignments.push_back(alignment);
 }
 
+/// The number of another system's body, after those of the bodies.
+Index carrier_of(const PbdAttachment& attachment, const std::string& key, Model& model) {
+  const auto found = std::find_if(model.carriers.begin(), model.carriers.end(), [&](const Carrier& c) {
+    return c.system == attachment.system && c.body == attachment.body;
+  });
+  const auto number = static_cast<Index>(found - model.carriers.begin());
+  if (found == model.carriers.end()) {
+    model.carriers.push_back({attachment.system, attachment.body, key});
+    model.rides.push_back({});
+  }
+  return static_cast<Index>(model.bodies.size()) + number;
+}
+
 /// What hangs on bodies, and what keeps a rope that is held at one end from stretching under a heavy body at
 /// the other: its tethers, from the body instead of from the light particle that it hangs on.
 void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model, State& state) {
   const Pbd::Part& made = model.parts[p];
   const auto own =
       std::span(state.particles.x).subspan(std::size_t(made.first_particle), std::size_t(made.num_particles));
-  const PinnedGrid grid =
-      part.type == PbdPart::Type::cloth ? PinnedGrid{Index(part.cells_x), Index(part.cells_z)} : PinnedGrid{};
   std::vector<std::pair<Index, Index>> hung;  // particle, hold
   for (std::size_t k = 0; k < part.attachments.size(); ++k) {
     const PbdAttachment& attachment = part.attachments[k];
     const std::string key = fmt::format("parts[{}].attachments[{}]", p, k);
-    const Index body = names.find(attachment.body, key + ".body");
-    for (const Index i : find_pinned(attachment.particles, key, own, grid)) {
+    const bool is_own = attachment.system.empty();
+    const Index body =
+        is_own ? names.find(attachment.body, key + ".body") : carrier_of(attachment, key, model);
+    for (const Index i : find_pinned(attachment.particles, key, own, pinned_grid(part))) {
       const Index particle = made.first_particle + i;
+      const Vec3& at = own[std::size_t(i)];
       hung.push_back({particle, Index(model.holds.size())});
       model.holds.push_back({{particle, -1, Vec3::Zero()},
-                             anchor_on(state, body, own[std::size_t(i)]),
+                             is_own ? anchor_on(state, body, at) : Pbd::Anchor{-1, body, at},
                              0,
                              attachment.compliance});
     }

@@ -13,17 +13,36 @@ namespace plenum::inline PLENUM_ABI {
 void PbdBuilder::pin(std::size_t p) {
   const ParticlePin& pin = part_.pins[p];
   const std::string key = fmt::format("{}.pins[{}]", key_, p);
-  const PinnedGrid grid =
-      part_.type == Type::cloth ? PinnedGrid{Index(part_.cells_x), Index(part_.cells_z)} : PinnedGrid{};
-  for (const Index i : hold_pinned(pin, key, base_, s_.particles.x, s_.particles.inverse_mass, grid)) {
+  for (const Index i :
+       hold_pinned(pin, key, base_, s_.particles.x, s_.particles.inverse_mass, pinned_grid(part_))) {
     m_.pinned.push_back(i);
     m_.pin_group.push_back(Index(pin.group));
     m_.pin_position.push_back(s_.particles.x[std::size_t(i)]);
   }
 }
 
-/// One tether to the nearest pin of each group that hangs together, at most of the four nearest groups.
+namespace {
+constexpr std::uint8_t pinned = 1, hangs = 2;  // of held_
+}
+
+/// What is pinned or hangs without give on another system's body.
+void PbdBuilder::find_held() {
+  const auto n = static_cast<std::size_t>(made_.num_particles), base = static_cast<std::size_t>(base_);
+  held_.assign(n, 0);
+  for (std::size_t i = 0; i < n; ++i) held_[i] = s_.particles.inverse_mass[base + i] == 0 ? pinned : 0;
+  for (std::size_t k = 0; k < part_.attachments.size(); ++k) {
+    const PbdAttachment& attachment = part_.attachments[k];
+    if (attachment.system.empty() || attachment.compliance > 0) continue;
+    for (const Index i : find_pinned(attachment.particles, fmt::format("{}.attachments[{}]", key_, k),
+                                     std::span(s_.particles.x).subspan(base), pinned_grid(part_)))
+      held_[std::size_t(i)] = hangs;
+  }
+}
+
+/// One tether to the nearest pin of each group that hangs together, at most of the four nearest groups. What
+/// hangs on others' bodies, which may yield, has them to other groups as well.
 void PbdBuilder::tethers() {
+  find_held();
   if (part_.type == Type::mesh_cloth && !part_.inflated) return tethers_along();
   const bool is_rope = part_.type == Type::rope;
   if (!is_rope && part_.type != Type::cloth) return;
@@ -32,7 +51,7 @@ void PbdBuilder::tethers() {
   std::vector<Index> group(std::size_t(n), -1);
   std::vector<std::vector<Index>> groups;
   for (Index i = 0; i < n; ++i) {
-    if (s_.particles.inverse_mass[std::size_t(base_ + i)] != 0 || group[std::size_t(i)] >= 0) continue;
+    if (!held_[std::size_t(i)] || group[std::size_t(i)] >= 0) continue;
     std::vector<Index> members, open = {i};
     group[std::size_t(i)] = Index(groups.size());
     while (!open.empty()) {
@@ -43,7 +62,7 @@ void PbdBuilder::tethers() {
         for (Index di = -1; di <= 1; ++di) {
           const Index a = at % row + di, b = at / row + dj, next = b * row + a;
           if (a < 0 || a >= row || next < 0 || next >= n || group[std::size_t(next)] >= 0 ||
-              s_.particles.inverse_mass[std::size_t(base_ + next)] != 0)
+              !held_[std::size_t(next)])
             continue;
           group[std::size_t(next)] = Index(groups.size());
           open.push_back(next);
@@ -59,9 +78,10 @@ void PbdBuilder::tethers() {
   constexpr std::size_t most = 4;
   std::vector<std::pair<Real, Index>> found;
   for (Index i = 0; i < n; ++i) {
-    if (group[std::size_t(i)] >= 0) continue;
+    if (held_[std::size_t(i)] == pinned) continue;
     found.clear();
     for (const std::vector<Index>& members : groups) {
+      if (&members - groups.data() == group[std::size_t(i)]) continue;
       std::pair<Real, Index> nearest{std::numeric_limits<Real>::max(), -1};
       for (const Index j : members) nearest = std::min(nearest, {apart(i, j), j});
       found.push_back(nearest);
@@ -77,21 +97,22 @@ void PbdBuilder::tethers() {
 /// The same for meshes, whose cloth is as long as it is along its surface.
 void PbdBuilder::tethers_along() {
   const auto n = static_cast<std::size_t>(made_.num_particles);
-  const auto is_pinned = [&](Index i) { return s_.particles.inverse_mass[std::size_t(base_ + i)] == 0; };
   const SurfacePaths paths(part_.mesh.x, part_.mesh.triangles);
   std::vector<std::vector<std::pair<Real, Index>>> found(n);
   std::vector<std::uint8_t> seen(n, 0);
   constexpr std::size_t most = 4;
   for (Index i = 0; i < Index(n); ++i) {
-    if (!is_pinned(i) || seen[std::size_t(i)]) continue;
+    if (!held_[std::size_t(i)] || seen[std::size_t(i)]) continue;
     std::vector<Index> members = {i};
     seen[std::size_t(i)] = 1;
     for (std::size_t open = 0; open < members.size(); ++open)
       for (const Index next : paths.neighbours(members[open]))
-        if (is_pinned(next) && !seen[std::size_t(next)]) seen[std::size_t(next)] = 1, members.push_back(next);
+        if (held_[std::size_t(next)] && !seen[std::size_t(next)])
+          seen[std::size_t(next)] = 1, members.push_back(next);
     const SurfacePaths::Distances far = paths.from(members);
     for (std::size_t k = 0; k < n; ++k) {
-      if (is_pinned(Index(k)) || far.source[k] < 0) continue;
+      const bool is_own = std::find(members.begin(), members.end(), Index(k)) != members.end();
+      if (held_[k] == pinned || far.source[k] < 0 || is_own) continue;
       found[k].push_back({far.distance[k], far.source[k]});
       std::sort(found[k].begin(), found[k].end());
       if (found[k].size() > most) found[k].pop_back();

@@ -142,7 +142,9 @@ void Pbd::check(const Model& model, const State& state) {
 }
 
 std::optional<Problem> Pbd::moves_nothing(const Model& model, std::string_view path) {
-  std::vector<Index> groups = model.pin_group;
+  std::vector<Index> groups;
+  for (const Index group : model.pin_group)
+    if (group >= 0) groups.push_back(group);
   for (const Pbd::Body& body : model.bodies)
     if (body.is_led) groups.push_back(body.group);
   return pins_move_nothing(path, groups);
@@ -249,11 +251,13 @@ void Pbd::update(Model& model) {
   for (const Pbd::Body& body : model.bodies)
     require(body.mass > 0 && body.inertia.minCoeff() > 0, "bodies", "must have positive masses and moments");
   const auto is_anchor = [&](const Pbd::Anchor& a) {
-    return a.body < Index(model.bodies.size()) && a.particle < Index(n) && (a.body < 0 || a.particle < 0);
+    return a.body < Index(model.bodies.size() + model.carriers.size()) && a.particle < Index(n) &&
+           (a.body < 0 || a.particle < 0);
   };
   for (const Pbd::Hold& hold : model.holds)
     require(is_anchor(hold.a) && is_anchor(hold.b) && hold.length >= 0 && hold.compliance >= 0, "holds",
             "must hold particles and bodies by no negative length or compliance");
+  require(model.rides.size() == model.carriers.size(), "carriers", "and rides must have one length");
   for (const Pbd::Alignment& a : model.alignments)
     require(a.a >= 0 && std::max(a.a, a.b) < Index(model.bodies.size()), "alignments", "must be of bodies");
   std::sort(model.apart.begin(), model.apart.end(), is_before);

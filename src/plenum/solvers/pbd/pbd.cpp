@@ -117,17 +117,41 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model) {
   return w;
 }
 
+/// Where a pin holds its particle at the part s of a step, [m]. Those of groups are where they lead at its
+/// end.
+Vec3 place_of_pin(const Pbd::Model& model, const Pbd::Params& params, std::size_t p, Real s) {
+  const Vec3& at = model.pin_position[p];
+  const Index group = model.pin_group[p];
+  if (group < 0) {
+    const Pbd::Model::Ride& ride = model.rides[std::size_t(-1 - group)];
+    return between(ride.from, ride.to, s) * at;
+  }
+  return std::size_t(group) < params.pins.size() ? params.pins[std::size_t(group)](at) : at;
+}
+
 /// Gives held particles the velocity that takes them where their pins will be after dt, and mass to the
 /// released ones.
 void move_pins(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& params, Real dt) {
   for (std::size_t p = 0; p < model.pinned.size(); ++p) {
-    const auto i = static_cast<std::size_t>(model.pinned[p]), group = std::size_t(model.pin_group[p]);
-    const PinMotion* const motion = group < params.pins.size() ? &params.pins[group] : nullptr;
-    const bool held = !(motion && motion->released);
-    state.particles.inverse_mass[i] = held ? Real(0) : 1 / model.mass[i];
-    if (!held) continue;
-    const Vec3 target = motion ? (*motion)(model.pin_position[p]) : model.pin_position[p];
-    state.particles.v[i] = (target - state.particles.x[i]) / dt;
+    const auto i = static_cast<std::size_t>(model.pinned[p]);
+    const Index group = model.pin_group[p];
+    const bool is_let_go =
+        group >= 0 && std::size_t(group) < params.pins.size() && params.pins[std::size_t(group)].released;
+    state.particles.inverse_mass[i] = is_let_go ? 1 / model.mass[i] : Real(0);
+    if (group < 0 || is_let_go) continue;
+    state.particles.v[i] = (place_of_pin(model, params, p, 1) - state.particles.x[i]) / dt;
+  }
+}
+
+/// Gives particles that ride on what turns the velocity that takes them where it will be after the substep of
+/// h [s] that ends at the part s of the step.
+void lead_riders(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& params, const PbdWorkspace& w,
+                 Real s, Real h) {
+  for (std::size_t p = 0; p < model.pinned.size(); ++p) {
+    if (model.pin_group[p] >= 0) continue;
+    const auto i = static_cast<std::size_t>(model.pinned[p]);
+    const Vec3 gone = place_of_pin(model, params, p, s) - w.x0[i];
+    state.particles.v[i] = (gone - w.gone[i]) / h;
   }
 }
 
@@ -354,13 +378,14 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   with_ready_threads([&] {
     begin(state, w);
     if (touches) w.contacts.begin_step(w.x0);
-    const bool bodies = !model.bodies.empty();
+    const bool bodies = !model.bodies.empty() || !model.holds.empty();
     if (bodies) begin_bodies(model, state, params, dt, w);
     const auto hold_on_solids = [&](int s) {
       w.supports.hold(w.places, w.gone, Real(s + 1) * h, h,
                       bodies ? std::span(w.rests) : std::span<PbdRest>());
     };
     for (int s = 0; s < params.substeps; ++s) {
+      lead_riders(model, state, params, w, Real(s + 1) / Real(params.substeps), h);
       predict(model, state, params, w, h);
       w.enclosures.reset(), w.shapes.reset();
       if (bodies) std::fill(w.rests.begin(), w.rests.end(), PbdRest{});
@@ -405,10 +430,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   report.iterations = params.substeps * params.iterations;
   // Rounding must not let held particles drift from their pins.
   for (std::size_t p = 0; p < model.pinned.size(); ++p) {
-    const auto i = static_cast<std::size_t>(model.pinned[p]), group = std::size_t(model.pin_group[p]);
-    if (state.particles.inverse_mass[i] != 0) continue;
-    state.particles.x[i] =
-        group < params.pins.size() ? params.pins[group](model.pin_position[p]) : model.pin_position[p];
+    const auto i = static_cast<std::size_t>(model.pinned[p]);
+    if (state.particles.inverse_mass[i] == 0) state.particles.x[i] = place_of_pin(model, params, p, 1);
   }
   measure(model, state, params, report);
   if (!model.holds.empty()) report.measure("largest_gap", w.bodies.largest_gap(model, state));

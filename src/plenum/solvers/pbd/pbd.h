@@ -68,7 +68,7 @@ struct Pbd {
     TriangleMesh mesh = {};  ///< drawn, in the shape's frame
     int palette = -1;
   };
-  /// A place on a particle (body < 0) or on a body.
+  /// A place on a particle (body < 0) or on a body; carriers are numbered after the bodies.
   struct Anchor {
     Index particle = -1, body = -1;
     Vec3 at = Vec3::Zero();  ///< [m] in the body's frame, or in the world if there is neither
@@ -134,8 +134,9 @@ struct Pbd {
     std::vector<Real> tether_length;                         ///< [L] m that they may be apart
     std::vector<Index3> triangles;         ///< [T][3] < N, drawn, and those of cloth pushed by the air
     std::vector<Index> pinned;             ///< [P] particles that are held
-    std::vector<Index> pin_group;          ///< [P] >= 0, which of Params::pins moves them
-    std::vector<Vec3> pin_position;        ///< [P] m, where they are held while their group does not move
+    std::vector<Index> pin_group;          ///< [P] which of Params::pins moves them; -1 - c: the carrier c
+    std::vector<Vec3> pin_position;        ///< [P] m, where they are held while their group does not move, or
+                                           ///< in their carrier's frame
     TetEmbedding embedding;                ///< [V] vertices of visual meshes, riding on the particles
     std::vector<Index3> visual_triangles;  ///< of each part, into its own visual vertices
     std::vector<Part> parts;
@@ -143,7 +144,7 @@ struct Pbd {
     std::vector<Body> bodies;
     std::vector<Hold> holds;  ///< attachments, joints' anchors, and what keeps ropes from stretching
     std::vector<Alignment> alignments;
-    std::vector<Index2> apart;         ///< sorted: parts and bodies that do not touch
+    std::vector<Index2> apart;         ///< sorted: parts and bodies or carriers that do not touch
     std::vector<Index2> bodies_apart;  ///< sorted: bodies, the lesser first, that do not touch
     /// Solids of other systems, on their way through the next step; set by meet().
     struct Guest {
@@ -152,7 +153,18 @@ struct Pbd {
       Real friction, restitution;
     };
     std::vector<Guest> guests;
-    std::vector<Real> air_mass;   ///< [T] kg that the air on each triangle moves; see update()
+    /// How a carrier goes through the next step by itself; set by ride(). Its frame sits at its centre of
+    /// mass, or at its shape's origin if no force moves it. Until ride() is called, what hangs on it hangs in
+    /// the air.
+    struct Ride {
+      Pose from, to;
+      Real inverse_mass = 0;                ///< [1/kg]
+      Mat3 inverse_inertia = Mat3::Zero();  ///< [1/(kg m^2)] in its frame
+    };
+    std::vector<Carrier> carriers;  ///< bodies of other systems that particles hang on
+    std::vector<Ride> rides;        ///< [carriers]
+    bool is_hung = false;           ///< whether anchors on carriers are in their frames; else in the world
+    std::vector<Real> air_mass;     ///< [T] kg that the air on each triangle moves; see update()
     std::vector<Index3> surface;  ///< [S][3] < N what touches: triangles, faces of tetrahedra, edges of ropes
                                   ///< as (a, b, b); see update()
     std::vector<Index2> surface_edges;  ///< of it
@@ -167,8 +179,9 @@ struct Pbd {
 
   struct State {
     Particles particles;
-    Frames frames;                   ///< of the rigid bodies
-    std::vector<Index2> touching;    ///< [C] bodies that touch, or a body and a guest, numbered after them
+    Frames frames;                 ///< of the rigid bodies
+    std::vector<Index2> touching;  ///< [C] bodies that touch, or a body and a guest, which are numbered after
+                                   ///< bodies and carriers
     std::vector<Vec3> touch_normal;  ///< [C] unit, from the first to the second, in the first one's frame
     double time = 0;                 ///< [s] simulated, for what changes with it
   };
@@ -267,6 +280,10 @@ struct Pbd {
   static void absorb(const Model& model, State& state, std::span<const BodyImpulse> impulses);
   static bool meet(Model& model, State& state, std::span<const SolidBody> solids, Real dt);
   static std::span<const BodyImpulse> pushes(const Workspace& workspace);
+  static std::span<const Carrier> carriers(const Model& model) { return model.carriers; }
+  static void find_passing(const Model& model, std::vector<Passing>& out);
+  static void ride(Model& model, State& state, std::span<const SolidBody> carriers);
+  static std::span<const BodyImpulse> pulls(const Workspace& workspace);
   static bool takes_supports(const Params&) { return true; }
   static void rest_on(Workspace& workspace, std::span<Support> supports);
   static void grasp(Workspace& workspace, std::span<const Grasp> grasps);

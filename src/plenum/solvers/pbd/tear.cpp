@@ -372,7 +372,8 @@ void Pbd::resume(Model& model) {
   if (model.torn_from.empty()) {
     if (!model.whole) return;
     Model whole = *model.whole;
-    whole.guests = std::move(model.guests), whole.revision = model.revision + 1;
+    whole.guests = std::move(model.guests), whole.rides = std::move(model.rides);
+    whole.revision = model.revision + 1;
     model = std::move(whole);
     return;
   }

@@ -233,6 +233,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   int colour = 0;
   check_materials(spec);
   detail::check_names(given, spec);
+  model.names = std::make_shared<const detail::BodyNames>(spec);
   detail::ShapeBuilder builder(spec);
   const auto add_kind = [&](std::size_t k) {
     const BodySpec& body = spec.bodies[k];

@@ -1,12 +1,16 @@
 #include "plenum/solvers/rigid/rigid.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
 
+#include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
 #include "plenum/integrate/body_impulse.h"
 #include "plenum/integrate/free_rotation.h"
+#include "plenum/solvers/rigid/detail/body_names.h"
 #include "plenum/solvers/rigid/detail/broad.h"
 #include "plenum/solvers/rigid/detail/guests.h"
 #include "plenum/solvers/rigid/detail/locks.h"
@@ -489,6 +493,18 @@ std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state,
     b.restitution = c.restitution;
   }
   return w.bodies;
+}
+
+std::vector<Index> Rigid::find_bodies(const Model& model, const std::string& key, const std::string& text) {
+  const Index body = model.names ? model.names->find(key, text) : Index(-1);
+  std::vector<Index> found;
+  for (std::size_t k = 0; body >= 0 && k < model.solids.size(); ++k)
+    if (model.colliders[model.solids[k]].body == body) found.push_back(static_cast<Index>(k));
+  if (!found.empty()) return found;
+  throw Error(Problem{.key = key,
+                      .what = body < 0 ? "names no body" : "has no solid shape to hang on, only sensors",
+                      .value = text,
+                      .allowed = fmt::format("a body's name, or 0 to {}", model.own_bodies() - 1)});
 }
 
 void Rigid::absorb(const Model& model, State& state, std::span<const BodyImpulse> impulses) {

@@ -15,6 +15,9 @@
 namespace plenum::inline PLENUM_ABI {
 
 struct RigidWorkspace;
+namespace detail {
+class BodyNames;
+}
 
 /// Sub-stepped sequential impulses with soft contacts and relaxation (Catto 2024, "Solver2D"), contacts in
 /// coloured batches.
@@ -82,8 +85,9 @@ struct Rigid {
     std::vector<Pose> origin;           ///< [N] the frame its maker gave it, in the principal one
     std::vector<Real> reach;            ///< [N] m of the farthest point of a body from its centre of mass
     std::vector<Drawing> meshes;        ///< [own K] in the collider's frame
-    std::vector<std::string> doubts;    ///< about meshes to collide with, and where bodies start
-    std::vector<int> palette;           ///< [own K]
+    std::shared_ptr<const detail::BodyNames> names;  ///< what bodies are called by; null: nothing
+    std::vector<std::string> doubts;                 ///< about meshes to collide with, and where bodies start
+    std::vector<int> palette;                        ///< [own K]
     rigid::Colour colour = rigid::Colour::plain;
     std::vector<Joint> joints;  ///< [J]
     std::vector<Index2> apart;  ///< pairs of bodies that a joint keeps from touching, smaller first, sorted
@@ -200,6 +204,7 @@ struct Rigid {
   /// Marks over the picture: see debug.h.
   static void debug(const Model&, const State&, const Params&, const DebugDraw& wanted, DrawableSink&);
   static std::span<const SolidBody> bodies(const Model&, const State&, const Params&, Workspace&);
+  static std::vector<Index> find_bodies(const Model&, const std::string& key, const std::string& text);
   static void absorb(const Model&, State&, std::span<const BodyImpulse>);
   /// Takes in other systems' solids, which its bodies meet in the next step of dt [s], as bodies after its
   /// own. True if there are more or less of them than before; then everything wakes.

@@ -7,6 +7,7 @@
 // Mueller, Macklin, Chentanez, Jeschke & Kim 2020, "Detailed rigid body simulation with extended position
 // based dynamics", sections 3.3 to 3.6. Otherwise than there, anchors are held by all three directions at
 // once, friction is Coulomb's on the cone in the projection itself, and torque-free motion is exact.
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -37,14 +38,32 @@ inline constexpr Real pbd_looked_ahead = Real(0.02);
 /// [m/s] by which constraints may speed up what comes near in a step, besides doubling its speed.
 inline constexpr Real pbd_sped_up = 1;
 
+/// [rad] of a unit quaternion, the shorter way.
+inline Vector3<double> rotation_vector(const Quaternion<double>& q) {
+  const double sign = q.w() < 0 ? -1 : 1, sine = q.vec().norm();
+  if (!(sine > 0)) return Vector3<double>::Zero();
+  return (sign * 2 * std::atan2(sine, sign * q.w()) / sine) * q.vec();
+}
+
+/// [r x]
+inline Matrix3<double> cross_of(const Vector3<double>& r) {
+  Matrix3<double> m;
+  m << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
+  return m;
+}
+
 class PbdBodies {
  public:
   using D3 = Vector3<double>;
   using M3 = Matrix3<double>;
   using Qd = Quaternion<double>;
+  using Vector6 = Eigen::Matrix<double, 6, 1>;
+  using Matrix6 = Eigen::Matrix<double, 6, 6>;
   using Anchor = Pbd::Anchor;
 
   const std::vector<BodyImpulse>& pushes() const { return pushes_; }
+  /// What the step gave to carriers, sorted by these.
+  const std::vector<BodyImpulse>& pulls() const { return pulls_; }
 
   /// At the start of a step of dt [s].
   void begin_step(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt);
@@ -74,6 +93,8 @@ class PbdBodies {
     M3 inverse_inertia = M3::Zero();  ///< where the substep would have led
     Pose from, to;                    ///< of what is led, over the step
     double reach = 0;
+    M3 inverse_inertia_in = M3::Zero();  ///< of carriers, in their frame
+    D3 pull = D3::Zero();                ///< on carriers in the step, [N s]
   };
   /// Two anchors that may not come nearer to each other along a patch's normal than `gap` [m].
   struct Point {
@@ -159,13 +180,31 @@ class PbdBodies {
   void hold_apart(Patch& patch, const PbdParticles& p);
   void rub(Patch& patch, const PbdParticles& p);
   void slow(const Patch& patch, const PbdParticles& p, Real h);
+  void begin_carriers(const Pbd::Model& model, Real dt);
+  void find_leashes(const Pbd::Model& model);
+  void find_bundles(const Pbd::Model& model);
+  void hold_all(const Pbd::Model& model, const PbdParticles& p, double scale);
+  void hold_bundle(const Pbd::Model& model, std::span<const Index> holds, const PbdParticles& p,
+                   double scale);
+  void move(Index body, const D3& impulse, const D3& by);
+  void give_pulls();
+  M3 inverse_inertia_of(const Body& body) const;
+  bool is_carrier(Index body) const { return body >= Index(own_) && body < Index(first_guest_); }
   void given_to_guest(const Anchor& on, const PbdParticles& p, const D3& impulse);
 
   D3 velocity_of(const Anchor& a, const PbdParticles& p) const;
   void change_velocity(const Anchor& a, const PbdParticles& p, const D3& impulse);
 
-  std::vector<Body> bodies_;  ///< own ones, then guests
-  std::size_t own_ = 0;
+  std::vector<Body> bodies_;  ///< own ones, then carriers, then guests
+  std::size_t own_ = 0, first_guest_ = 0;
+  Index holds_revision_ = -1;             ///< of the model that the following were found for
+  std::vector<Index> singles_, bundled_;  ///< of the model's holds
+  std::vector<std::size_t> bundles_;      ///< where each bundle ends in bundled_
+  std::vector<Pbd::Hold> leashes_;        ///< tethers of what hangs on carriers that yield
+  std::vector<D3> carrier_w_;             ///< [rad/s] of carriers, as they have gone by themselves
+  /// Part of a body's response that is added to those of particles on it, of which some may be pinned.
+  static constexpr double least_response = 1e-9;
+  double h_ = 0;  ///< [s] of the substep
   std::vector<Pair> pairs_;
   std::vector<Near> near_;
   std::vector<Patch> patches_;
@@ -175,7 +214,7 @@ class PbdBodies {
   std::vector<D3> multipliers_;               ///< [holds]
   std::vector<Box> boxes_;
   std::vector<D3> given_impulse_, given_moment_;  ///< [guests] over the step, about the world's origin
-  std::vector<BodyImpulse> pushes_;
+  std::vector<BodyImpulse> pushes_, pulls_;
 };
 
 }  // namespace plenum::inline PLENUM_ABI

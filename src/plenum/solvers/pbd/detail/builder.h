@@ -1,5 +1,6 @@
 #pragma once
 // Makes the parts of position-based bodies: what each kind of part appends to the model.
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -56,6 +57,7 @@ class PbdBuilder {
   void bar();
 
   void pin(std::size_t p);
+  void find_held();
   void tethers();
   void tethers_along();
 
@@ -66,7 +68,14 @@ class PbdBuilder {
   State& s_;
   Index base_;
   Pbd::Part made_;
+  std::vector<std::uint8_t> held_;  ///< which of its particles tethers may be tied to
 };
+
+/// Which grid pins of a part count on.
+inline PinnedGrid pinned_grid(const PbdPart& part) {
+  return part.type == PbdPart::Type::cloth ? PinnedGrid{Index(part.cells_x), Index(part.cells_z)}
+                                           : PinnedGrid{};
+}
 
 /// Appends bodies and joints, and attaches the parts that there are. Throws Error.
 void build_bodies(const PbdSpec& spec, Pbd::Model& model, Pbd::State& state);
