@@ -8,6 +8,7 @@
 #include <set>
 
 #include "geometry/reference.h"
+#include "plenum/base/parallel.h"
 #include "plenum/geometry/crossings.h"
 #include "plenum/geometry/feature_distance.h"
 #include "plenum/geometry/shapes.h"
@@ -139,6 +140,41 @@ TEST(NearFeatures, FindEachPairOfFeaturesWhoseBoxesOverlapOnce) {
   EXPECT_EQ(found.edge_edge.size(), edges.size());
   EXPECT_GT(faces.size(), 300U);
   EXPECT_GT(edges.size(), 1000U);
+}
+
+// With room for fewer than there are it stops soon after, and says so; whoever's threads they are.
+TEST(NearFeatures, StopWhereThereIsNoMoreRoom) {
+  const Crumpled s;
+  std::vector<Aabb> boxes;
+  for (const Vec3& x : s.x) boxes.push_back(Aabb{x, x}.grown(10));
+  NearFeatures near;
+  near.build(s.x.size(), s.triangles);
+  FeaturePairs all, found;
+  EXPECT_TRUE(near.find(
+      boxes, [](FeaturePairs&) {}, all));
+  EXPECT_TRUE(near.find(
+      boxes, [](FeaturePairs&) {}, found, all.size()));
+  EXPECT_EQ(found.size(), all.size());
+  EXPECT_FALSE(near.find(
+      boxes, [](FeaturePairs&) {}, found, all.size() - 1));
+  EXPECT_FALSE(near.find(
+      boxes, [](FeaturePairs&) {}, found, 1));
+  // Of 75 million pairs a part is looked at.
+  const TriangleMesh sheet = grid_mesh(Vec2(1, 1), 60, 60);
+  boxes.assign(sheet.x.size(), Aabb{Vec3::Zero(), Vec3::Ones()});
+  near.build(sheet.x.size(), sheet.triangles);
+  EXPECT_FALSE(near.find(
+      boxes, [](FeaturePairs&) {}, found, 1));
+  EXPECT_LT(found.size(), 5'000'000U);
+  for (const int threads : {1, 3, 8}) {
+    FeaturePairs again;
+    with_threads(threads, [&] {
+      EXPECT_FALSE(near.find(
+          boxes, [](FeaturePairs&) {}, again, 1));
+    });
+    EXPECT_EQ(again.vertex_face, found.vertex_face) << threads;
+    EXPECT_EQ(again.edge_edge, found.edge_edge) << threads;
+  }
 }
 
 // Where few boxes are new, what is found for them is what is found for all.

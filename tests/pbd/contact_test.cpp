@@ -78,6 +78,34 @@ TEST(PbdContact, NothingCrosses) {
   EXPECT_GT(most, 0U);
 }
 
+// Steps of a second, in which all may meet all: what there is no room for slows bodies down and is told of.
+TEST(PbdContact, StepsOfASecondHaveRoom) {
+  for (const Contact mode : {Contact::conservative, Contact::fast}) {
+    std::vector<PbdPart> parts;
+    for (int k = 0; k < 3; ++k)
+      parts.push_back(sheet(40, 1, Vec3(0, Real(0.1 * k), 0), Vec3(Real(3 * k), Real(25 * k), 0)));
+    parts[0].pins.resize(1);
+    parts[0].pins[0].where = ParticlePin::Where::corners;
+    Touching bodies(parts, mode);
+    const double n = double(bodies.state.particles.size());
+    bool any = false;
+    for (int k = 0; k < 4; ++k) {
+      const Report report = bodies.step(1);
+      for (const auto& warning : report.warnings())
+        any |= warning.sentence().find("no room") != std::string::npos;
+      EXPECT_LE(report.value("contact_pairs"), 64 * n + 65536) << k;
+      for (const Vec3& x : bodies.state.particles.x) ASSERT_TRUE(x.allFinite());
+      if (mode == Contact::conservative) ASSERT_EQ(bodies.crossed(), 0U) << k;
+    }
+    EXPECT_TRUE(any);
+  }
+  // None of it in usual steps.
+  Touching usual(heap());
+  for (int k = 0; k < 30; ++k)
+    for (const auto& warning : usual.step().warnings())
+      EXPECT_EQ(warning.sentence().find("no room"), std::string::npos);
+}
+
 /// Bodies of every kind that have a surface, above each other.
 std::vector<PbdPart> every_kind() {
   std::vector<PbdPart> parts;

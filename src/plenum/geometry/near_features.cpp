@@ -8,9 +8,10 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-constexpr std::size_t patch_size = 16;  ///< most triangles of a patch
-constexpr std::size_t block_size = 32;  ///< pairs of patches that one thread goes through at a time
-constexpr std::size_t sieved = 512;     ///< pairs that are collected before the sieve takes most of them
+constexpr std::size_t patch_size = 16;      ///< most triangles of a patch
+constexpr std::size_t block_size = 32;      ///< pairs of patches that one thread goes through at a time
+constexpr std::size_t blocks_at_once = 64;  ///< before their pairs are counted
+constexpr std::size_t sieved = 512;         ///< pairs that are collected before the sieve takes most of them
 
 Aabb box_of(std::span<const Aabb> boxes, Index vertex) {
   return boxes[std::size_t(vertex)];
@@ -103,8 +104,8 @@ bool NearFeatures::has_any(std::size_t patch, std::span<const std::uint8_t> of) 
   return any(faces_) || any(edges_);
 }
 
-void NearFeatures::find(std::span<const Aabb> boxes, std::span<const std::uint8_t> changed, Sieve sieve,
-                        FeaturePairs& out) {
+bool NearFeatures::find(std::span<const Aabb> boxes, std::span<const std::uint8_t> changed, Sieve sieve,
+                        FeaturePairs& out, std::size_t most) {
   parallel_for(patch_box_.size(), 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
       active_[p] = changed.empty() || has_any(p, changed);
@@ -119,10 +120,10 @@ void NearFeatures::find(std::span<const Aabb> boxes, std::span<const std::uint8_
   for (std::size_t p = 0; p < patch_box_.size(); ++p)
     if (active_[p]) patch_pairs_.push_back({Index(p), Index(p)});
   const std::size_t blocks = (patch_pairs_.size() + block_size - 1) / block_size;
-  if (found_.size() < blocks) found_.resize(blocks);
-  parallel_blocks(blocks, [&](std::size_t b) {
+  found_.resize(std::max(found_.size(), std::min(blocks, blocks_at_once)));
+  const auto search = [&](std::size_t b, Block& block) {
     // Few at a time: all that overlap may be a hundred times as many as what is left of them.
-    auto& [found, kept] = found_[b];
+    auto& [found, kept] = block;
     found.clear(), kept.clear();
     const std::size_t end = std::min(patch_pairs_.size(), (b + 1) * block_size);
     for (std::size_t k = b * block_size; k < end; ++k) {
@@ -132,8 +133,14 @@ void NearFeatures::find(std::span<const Aabb> boxes, std::span<const std::uint8_
       kept.append(found);
       found.clear();
     }
-  });
-  for (std::size_t b = 0; b < blocks; ++b) out.append(found_[b].kept);
+  };
+  for (std::size_t first = 0; first < blocks; first += blocks_at_once) {
+    const std::size_t count = std::min(blocks_at_once, blocks - first);
+    parallel_blocks(count, [&](std::size_t b) { search(first + b, found_[b]); });
+    for (std::size_t b = 0; b < count; ++b) out.append(found_[b].kept);
+    if (out.size() > most) return false;
+  }
+  return true;
 }
 
 /// found(a, b) for features of two patches whose boxes overlap; of one kind and one patch, each pair once.

@@ -34,15 +34,16 @@ class NearFeatures {
   /// Takes from some pairs those that are not wanted; called from several threads at once.
   using Sieve = FunctionRef<void(FeaturePairs&)>;
   /// All pairs of features whose boxes overlap that the sieve leaves; boxes [N] of the vertices. The order
-  /// depends on the arguments alone, nothing of it on the number of threads.
-  void find(std::span<const Aabb> boxes, Sieve sieve, FeaturePairs& out) {
+  /// depends on the arguments alone, nothing of it on the number of threads. False, and not all of them, if
+  /// there are more than `most`.
+  bool find(std::span<const Aabb> boxes, Sieve sieve, FeaturePairs& out, std::size_t most = SIZE_MAX) {
     out.clear();
-    find(boxes, {}, sieve, out);
+    return find(boxes, {}, sieve, out, most);
   }
   /// Adds to `out` the pairs of patches that have vertices that are marked in `changed` [N], whose boxes are
   /// new since the last find(); the sieve should leave those that have one themselves.
-  void find(std::span<const Aabb> boxes, std::span<const std::uint8_t> changed, Sieve sieve,
-            FeaturePairs& out);
+  bool find(std::span<const Aabb> boxes, std::span<const std::uint8_t> changed, Sieve sieve,
+            FeaturePairs& out, std::size_t most = SIZE_MAX);
 
  private:
   /// Features of one kind in the order of patches, with their boxes.
@@ -70,7 +71,7 @@ class NearFeatures {
   struct Block {
     FeaturePairs found, kept;
   };
-  std::vector<Block> found_;  ///< of blocks of these
+  std::vector<Block> found_;  ///< of blocks of these, some at a time
 };
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -23,6 +23,9 @@ constexpr double many_strays = 0.1;
 constexpr Real widest = 4;  ///< tubes, of their usual radius
 /// Part of the contact's distance below which hardly anything comes nearer.
 constexpr Real floor_part = Real(0.01);
+/// Pairs that there may be for each particle, and besides: six times as many as in a pile of five cloths.
+/// They take about 80 bytes each, and grow with the square of how far particles go beside the features.
+constexpr std::size_t most_pairs_each = 64, most_pairs_besides = 65536;
 
 }  // namespace
 
@@ -118,8 +121,9 @@ void PbdContacts::begin_list(int left, const PbdContactSettings& settings) {
   floor_ = std::max(floor_part * settings.distance, 16 * std::numeric_limits<Real>::epsilon() * sums.largest);
 }
 
-/// Finds the pairs of the strays, which are all particles at first.
-void PbdContacts::search(const PbdContactSettings& settings) {
+/// Finds the pairs of the strays, which are all particles at first. False, and no list, if there are too
+/// many.
+bool PbdContacts::search(const PbdContactSettings& settings) {
   ++counts_.searches;
   const Real near = detail::touching * settings.distance, steps = Real(life_ - age_);
   parallel_for(boxes_.size(), block_of_particles, [&](std::size_t begin, std::size_t end) {
@@ -164,14 +168,44 @@ void PbdContacts::search(const PbdContactSettings& settings) {
   const auto sieve_both = [&](FeaturePairs& found) {
     sieve(found.vertex_face, false), sieve(found.edge_edge, true);
   };
+  const std::size_t most = most_pairs_each * boxes_.size() + most_pairs_besides;
+  bool fits = false;
   if (age_ == 0) {
-    features_.find(boxes_, sieve_both, pairs_);
+    fits = features_.find(boxes_, sieve_both, pairs_, most);
   } else {
     std::erase_if(pairs_.vertex_face, [&](const Index4& pair) { return has_stray(pair); });
     std::erase_if(pairs_.edge_edge, [&](const Index4& pair) { return has_stray(pair); });
-    features_.find(boxes_, strays_, sieve_both, pairs_);
+    fits = features_.find(boxes_, strays_, sieve_both, pairs_, most);
   }
   counts_.pairs = pairs_.size();
+  if (fits) fill_packs();
+  return fits;
+}
+
+/// Begins a list of all particles. If that is too long even for one substep, what is not held goes but a part
+/// of its way, and less and less until it fits: contact is never left out, time is.
+void PbdContacts::search_all(std::span<Place> places, std::span<const Vec3> v, int left,
+                             const PbdContactSettings& settings) {
+  age_ = 0;
+  std::fill(strays_.begin(), strays_.end(), 1);
+  aim(places, v, settings);
+  begin_list(left, settings);
+  if (search(settings)) return;
+  begin_list(1, settings);
+  if (life_ < left && search(settings)) return;
+  constexpr int most_halvings = 16;
+  ++counts_.cut;
+  for (int k = 0; k < most_halvings; ++k) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places[i].inverse_mass == 0) continue;
+      const Vec3 from = to_vec(start_[i]), way = to_vec(places[i]) - from;
+      set(places[i], from + (k + 1 < most_halvings ? Real(0.5) : Real(0)) * way);
+    }
+    aim(places, {}, settings);
+    begin_list(1, settings);
+    if (search(settings)) return;
+  }
+  // Even what stands still is near to too much: it is held by those pairs that were found.
   fill_packs();
 }
 
@@ -220,13 +254,10 @@ void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std:
   const bool holds = age_ >= 0 && age_ < life_;
   const std::size_t strays = holds ? find_strays(places, Real(0.5)) : places.size();
   if (double(strays) > many_strays * double(places.size())) {
-    age_ = 0;
-    std::fill(strays_.begin(), strays_.end(), 1);
-    aim(places, v, settings);
-    begin_list(left, settings);
-    search(settings);
+    search_all(places, v, left, settings);
   } else if (strays > 0) {
-    aim(places, v, settings), search(settings);
+    aim(places, v, settings);
+    if (!search(settings)) search_all(places, v, left, settings);
   }
   begin_pairs(places, settings);
   for (int round = 0; round < rounds; ++round) {
@@ -238,7 +269,8 @@ void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std:
     // Pushed out of their tubes, particles might meet what is not in the list.
     for (int again = 0; find_strays(places, 1) > 0; ++again) {
       if (again == 2) ++counts_.frozen, freeze(places), find_strays(places, 1);
-      aim(places, {}, settings), search(settings);
+      aim(places, {}, settings);
+      if (!search(settings)) search_all(places, {}, 1, settings);
       begin_pairs(places, settings), keep_apart(places);
       if (again == 2) break;
     }

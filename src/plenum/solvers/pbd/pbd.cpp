@@ -444,6 +444,10 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
                      double(w.crossings.find(state.particles.x, model.surface_edges, model.surface).size()));
     else
       report.measure("contact_zones", double(counts.zones + counts.frozen));
+    if (counts.cut > 0)
+      report.warn(
+          "bodies go so far in a substep that there is no room for all that they might touch on the way, and "
+          "are slowed down; take more substeps, or shorter steps");
     if (counts.forced > 0)
       report.warn("held particles go through what cannot give way, and cross it; lead them round it");
   }

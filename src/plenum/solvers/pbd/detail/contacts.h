@@ -58,6 +58,7 @@ class PbdContacts {
     std::size_t pairs = 0;     ///< of the last search
     std::size_t zones = 0;     ///< substeps in which features moved as one
     std::size_t frozen = 0;    ///< and in which nothing was left to move
+    std::size_t cut = 0;       ///< substeps in which ways were cut short, as there were too many pairs
     std::size_t forced = 0;    ///< pairs that held particles left no way to keep apart, in any substep
   };
   /// The last particles, as many as `torn_from`, are what tearing has made of these. Features that hung
@@ -101,7 +102,9 @@ class PbdContacts {
   void aim(std::span<const detail::Place> places, std::span<const Vec3> v,
            const PbdContactSettings& settings);
   void begin_list(int left, const PbdContactSettings& settings);
-  void search(const PbdContactSettings& settings);
+  bool search(const PbdContactSettings& settings);
+  void search_all(std::span<detail::Place> places, std::span<const Vec3> v, int left,
+                  const PbdContactSettings& settings);
   void fill_packs();
   void begin_pairs(std::span<const detail::Place> places, const PbdContactSettings& settings);
   void press(std::span<detail::Place> places, const PbdContactSettings& settings);
