@@ -83,6 +83,7 @@ void draw_world(World& world, Trails& trails, DrawableSink& sink) {
 }
 
 void draw_marks(World& world, const DebugDraw& wanted, DrawableSink& sink) {
+  world.show_pins(sink);
   if (!wanted.any()) return;
   for (std::size_t i = 0; i < world.size(); ++i) world.system(i).debug(wanted, sink);
 }

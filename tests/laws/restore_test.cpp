@@ -1,6 +1,7 @@
 // Checkpoints that are whole and undamaged but do not fit together: refused with a sentence, or harmless.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -165,6 +166,85 @@ TEST_F(Restore, WhatIsAcceptedRuns) {
   EXPECT_GT(refused, 2 * good.size());
   scene.world.restore(saved);
   EXPECT_EQ(scene.world.snapshot(), saved);
+}
+
+/// What a hand has pinned: a patch of a cloth, a particle of a net and a body.
+Scene pinned_things() {
+  return load_scene_text(R"({"systems": [
+    {"type": "pbd", "name": "cloth", "model": {"parts": [{"type": "cloth", "cells_x": 8, "cells_z": 8}]}},
+    {"type": "springs", "name": "net", "model": {"parts": [{"cells_x": 6, "cells_z": 6, "position": [2, 0, 0]}]}},
+    {"type": "rigid", "name": "bodies", "model": {"bodies": [
+      {"shapes": [{"shape": "box", "half_extents": [0.1, 0.2, 0.3]}], "position": [-2, 0, 0]}]}}]})",
+                         "s.json");
+}
+void pin_things(World& world) {
+  world.drag(0, 40, Vec3(0, Real(0.2), 0)), world.pin();
+  world.drag(1, 3, Vec3(2, Real(0.1), 0), 8, 0), world.pin();
+  world.drag_body(2, 0, Vec3(Real(0.1), 0, 0), Vec3(-2, Real(0.1), 0)), world.pin();
+}
+struct CountMarks final : DrawableSink {
+  std::vector<Vec3> at;
+  std::size_t num_lines = 0;
+  void triangles(const TriangleView&) override {}
+  void spheres(const SphereView& view) override { at.insert(at.end(), view.x.begin(), view.x.end()); }
+  void lines(const LineView&) override { ++num_lines; }
+};
+
+TEST(RestorePins, OfAHandGoOnHolding) {
+  Scene whole = pinned_things();
+  for (int k = 0; k < 5; ++k) whole.world.step_frame();
+  const Hash128 free = whole.world.hash();
+  pin_things(whole.world);
+  EXPECT_NE(whole.world.hash(), free);
+  for (int k = 0; k < 10; ++k) whole.world.step_frame();
+  const std::vector<std::byte> snapshot = whole.world.snapshot();
+  for (int k = 0; k < 20; ++k) ASSERT_TRUE(whole.world.step_frame().ok);
+  Scene resumed = pinned_things();
+  resumed.world.restore(snapshot);
+  EXPECT_EQ(resumed.world.num_pins(), 3U);
+  for (int k = 0; k < 20; ++k) resumed.world.step_frame();
+  EXPECT_EQ(resumed.world.hash(), whole.world.hash());
+  CountMarks marks;
+  resumed.world.show_pins(marks);
+  EXPECT_EQ(marks.at,
+            (std::vector<Vec3>{Vec3(0, Real(0.2), 0), Vec3(2, Real(0.1), 0), Vec3(-2, Real(0.1), 0)}));
+  EXPECT_EQ(marks.num_lines, 3U);
+  // A checkpoint from before them has none.
+  Scene before = pinned_things();
+  const std::vector<std::byte> bare = before.world.snapshot();
+  whole.world.restore(bare);
+  EXPECT_EQ(whole.world.num_pins(), 0U);
+}
+
+TEST(RestorePins, ThatCannotBeAreRefused) {
+  Scene scene = pinned_things();
+  pin_things(scene.world);
+  const std::vector<Block> good = blocks_of(scene.world.snapshot());
+  const auto at = [&](const char* name) {
+    return std::size_t(
+        std::find_if(good.begin(), good.end(), [&](const Block& b) { return b.name == name; }) -
+        good.begin());
+  };
+  const Hash128 hash = scene.world.hash();
+  const auto refuse = [&](const std::vector<Block>& blocks) {
+    EXPECT_THROW(scene.world.restore(bytes_of(blocks)), Error);
+    EXPECT_EQ(scene.world.hash(), hash);
+  };
+  std::vector<Block> bad = good;
+  set_first(bad[at("pins")], std::int64_t(3));  // a system that is not there
+  refuse(bad);
+  bad = good, set_count(bad[at("pins")], 2);
+  refuse(bad);
+  bad = good, set_count(bad[at("pinned_samples")], 1);
+  refuse(bad);
+  bad = good, set_first(bad[at("places_of_pins")], std::numeric_limits<double>::quiet_NaN());
+  refuse(bad);
+  bad = good, set_first(bad[at("pinned_samples")], std::int64_t(-1));
+  refuse(bad);
+  bad = good, bad.pop_back();
+  refuse(bad);
+  scene.world.restore(bytes_of(good));
+  EXPECT_EQ(scene.world.num_pins(), 3U);
 }
 
 }}  // namespace plenum

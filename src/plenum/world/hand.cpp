@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "plenum/geometry/aabb.h"
+#include "plenum/geometry/shape.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -150,6 +151,87 @@ bool Hand::pull_body(const Grip& grip, Boundary& boundary, Real h) {
                             .couple = b.inverse_inertia.isZero() ? Vec3(Vec3::Zero()) : couple};
   boundary.absorb(std::span<const BodyImpulse>(&pull, 1));
   return true;
+}
+
+Hand::Pins Hand::pins() const {
+  Pins out;
+  for (const Grip& pin : pins_) {
+    for (const std::int64_t number : {std::int64_t(pin.system), std::int64_t(pin.sample),
+                                      std::int64_t(pin.body), std::int64_t(pin.held.size())})
+      out.what.push_back(number);
+    for (const Vec3* const x : {&pin.place, &pin.target, &pin.target_before})
+      for (int c = 0; c < 3; ++c) out.where.push_back(double((*x)[c]));
+    out.where.push_back(double(pin.frequency));
+    for (const Held& held : pin.held) {
+      out.samples.push_back(held.sample);
+      for (int c = 0; c < 3; ++c) out.held.push_back(double(held.offset[c]));
+      out.held.push_back(double(held.grip));
+    }
+  }
+  return out;
+}
+
+bool Hand::set_pins(const Pins& pins, std::size_t num_systems) {
+  const std::size_t count = pins.what.size() / 4, num_held = pins.samples.size();
+  if (pins.what.size() != 4 * count || pins.where.size() != 10 * count || pins.held.size() != 4 * num_held)
+    return false;
+  const auto is_number = [](std::int64_t k, std::int64_t end) { return k >= 0 && k < end; };
+  constexpr std::int64_t most = std::numeric_limits<Index>::max();
+  std::vector<Grip> made(count);
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::int64_t* const what = &pins.what[4 * k];
+    const double* const where = &pins.where[10 * k];
+    const bool of_sample = is_number(what[1], most), of_body = is_number(what[2], most);
+    if (!is_number(what[0], std::int64_t(num_systems)) || of_sample == of_body || !(where[9] > 0) ||
+        what[3] < 0 || std::uint64_t(what[3]) > num_held - next)
+      return false;
+    Grip& pin = made[k];
+    pin.system = int(what[0]), pin.sample = of_sample ? Index(what[1]) : -1,
+    pin.body = of_body ? Index(what[2]) : -1;
+    Vec3* const x[] = {&pin.place, &pin.target, &pin.target_before};
+    for (int c = 0; c < 9; ++c) (*x[c / 3])[c % 3] = Real(where[c]);
+    pin.frequency = Real(where[9]);
+    for (const std::size_t end = next + std::size_t(what[3]); next < end; ++next) {
+      const double* const held = &pins.held[4 * next];
+      if (!is_number(pins.samples[next], most) || !(held[3] > 0 && held[3] <= 1)) return false;
+      pin.held.push_back({Index(pins.samples[next]), Vector3<double>(held[0], held[1], held[2]).cast<Real>(),
+                          Real(held[3])});
+    }
+  }
+  if (next != num_held) return false;
+  pins_ = std::move(made);
+  return true;
+}
+
+void Hand::show_pins(std::span<const std::unique_ptr<System>> systems, DrawableSink& sink) const {
+  for (const Grip& pin : pins_) {
+    const Boundary* const boundary = systems[std::size_t(pin.system)]->boundary();
+    if (!boundary) continue;
+    const Samples samples = boundary->samples();
+    const std::span<const SolidBody> bodies = boundary->bodies();
+    Vec3 held = pin.target;
+    Aabb box;
+    if (pin.body >= 0) {
+      if (std::size_t(pin.body) >= bodies.size()) continue;
+      const SolidBody& body = bodies[std::size_t(pin.body)];
+      held = body.pose * pin.place, box = body.shape->bounds();
+    } else {
+      if (std::size_t(pin.sample) >= samples.x.size()) continue;
+      held = samples.x[std::size_t(pin.sample)], box = bounds_of(samples.x);
+    }
+    constexpr Real part = Real(0.012);  // of what it holds
+    const Real radius = part * box.size().norm();
+    sink.spheres(
+        {.x = std::span(&pin.target, 1), .radius = radius, .look = Look::mark, .palette = mark_yellow});
+    const Vec3 ends[] = {pin.target, held};
+    const Index2 segment(0, 1);
+    sink.lines({.x = ends,
+                .segments = std::span(&segment, 1),
+                .radius = radius / 4,
+                .look = Look::mark,
+                .palette = mark_yellow});
+  }
 }
 
 }  // namespace plenum::inline PLENUM_ABI

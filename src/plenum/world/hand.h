@@ -1,5 +1,6 @@
 #pragma once
 // A hand in a world: it pulls samples and bodies by springs, leaves pins, and makes wind.
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -23,6 +24,18 @@ class Hand {
   void unpin() { pins_.clear(); }
   std::size_t num_pins() const { return pins_.size(); }
   void blow(const std::optional<Gust>& gust) { gust_ = gust; }
+  /// Pins as numbers, for checkpoints.
+  struct Pins {
+    std::vector<std::int64_t> what;  ///< [P][4] system, sample or -1, body or -1, how many samples it holds
+    std::vector<double> where;       ///< [P][10] place, target, target before, frequency, as in Grip
+    std::vector<std::int64_t> samples;  ///< [H] that pins hold, in their order
+    std::vector<double> held;           ///< [H][4] offset [m] and grip of each
+  };
+  Pins pins() const;
+  /// Of as many systems; false, and nothing done, if they do not fit together.
+  bool set_pins(const Pins& pins, std::size_t num_systems);
+  /// Marks at pins' targets, and lines from there to what they hold.
+  void show_pins(std::span<const std::unique_ptr<System>> systems, DrawableSink& sink) const;
   /// Before a substep of h [s].
   void pull(std::span<const std::unique_ptr<System>> systems, Real h);
 

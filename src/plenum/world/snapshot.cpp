@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::size_t num_centrings = static_cast<std::size_t>(Centring::cell) + 1;
 constexpr const char* overlaps_block = "inside_solids";
+constexpr std::array<const char*, 4> pins_blocks = {"pins", "places_of_pins", "pinned_samples",
+                                                    "pinned_samples_offsets"};
 constexpr std::int64_t last_frame = std::int64_t{1} << 53;  // numbers beyond are not exact in times
 
 /// First item of a block, which need not be aligned, that is infinite or not a number, or the block's count.
@@ -43,6 +45,12 @@ std::vector<T> values_of(const CheckpointBlock& block) {
 
 std::string_view text_of(const CheckpointBlock& block) {
   return {reinterpret_cast<const char*>(block.data.data()), block.data.size()};
+}
+
+/// Pins as four blocks hold them.
+Hand::Pins pins_of(std::span<const CheckpointBlock> b) {
+  return {values_of<std::int64_t>(b[0]), values_of<double>(b[1]), values_of<std::int64_t>(b[2]),
+          values_of<double>(b[3])};
 }
 
 /// Parameters as a checkpoint holds them.
@@ -147,6 +155,13 @@ std::vector<std::byte> World::snapshot() {
   // Only while there are any: who starts outside of solids has nothing to do with this.
   if (!overlaps_.empty())
     writer.add(overlaps_block, ScalarType::i64, 3, overlaps_.size(), &overlaps_[0].system);
+  if (hand_.num_pins() > 0) {
+    const Hand::Pins pins = hand_.pins();
+    writer.add(pins_blocks[0], ScalarType::i64, 4, pins.what.size() / 4, pins.what.data());
+    writer.add(pins_blocks[1], ScalarType::f64, 10, pins.where.size() / 10, pins.where.data());
+    writer.add(pins_blocks[2], ScalarType::i64, 1, pins.samples.size(), pins.samples.data());
+    writer.add(pins_blocks[3], ScalarType::f64, 4, pins.held.size() / 4, pins.held.data());
+  }
   writer.finish();
   return buffer;
 }
@@ -241,6 +256,18 @@ std::vector<std::string> World::restore(std::span<const std::byte> bytes, const 
                            fmt::format("item {}", k), "");
     }
   }
+  if (at < blocks.size() && blocks[at].name == pins_blocks[0]) {
+    const std::size_t first = at;
+    expect(pins_blocks[0], ScalarType::i64, 4), expect(pins_blocks[1], ScalarType::f64, 10);
+    expect(pins_blocks[2], ScalarType::i64, 1), expect(pins_blocks[3], ScalarType::f64, 4);
+    for (std::size_t k = first; k < at; ++k)
+      if (const std::size_t bad = first_not_finite(blocks[k]); bad < blocks[k].count)
+        throw inconsistent(blocks[k].name, "holds a value that is not finite", fmt::format("item {}", bad),
+                           "");
+    Hand scratch;
+    if (!scratch.set_pins(pins_of(std::span(blocks).subspan(first)), systems_.size()))
+      throw inconsistent(pins_blocks[0], "and what belongs to it do not fit together", "", "");
+  }
   if (at != blocks.size()) throw other("it holds more systems");
 
   // What only a solver knows is checked in place, with the way back open.
@@ -295,10 +322,12 @@ std::vector<std::string> World::load(std::span<const CheckpointBlock> blocks) {
     if (!own.empty()) system.place();  // what moved between two scenes did not move in time
   }
   overlaps_.clear();
-  if (at < blocks.size()) {
+  if (at < blocks.size() && blocks[at].name == overlaps_block) {
     overlaps_.resize(blocks[at].count);
     std::memcpy(overlaps_.data(), blocks[at].data.data(), blocks[at].data.size());
+    ++at;
   }
+  hand_.set_pins(at < blocks.size() ? pins_of(blocks.subspan(at)) : Hand::Pins{}, systems_.size());
   return changed;
 }
 
@@ -313,6 +342,13 @@ Hash128 World::hash() {
                       hasher.add(&field.count, sizeof field.count);
                       hasher.add(field.data, field.bytes());
                     });
+  }
+  if (hand_.num_pins() > 0) {
+    const Hand::Pins pins = hand_.pins();
+    hasher.add(pins.what.data(), pins.what.size() * sizeof(std::int64_t));
+    hasher.add(pins.where.data(), pins.where.size() * sizeof(double));
+    hasher.add(pins.samples.data(), pins.samples.size() * sizeof(std::int64_t));
+    hasher.add(pins.held.data(), pins.held.size() * sizeof(double));
   }
   if (!overlaps_.empty()) hasher.add(overlaps_.data(), overlaps_.size() * sizeof overlaps_[0]);
   return hasher.digest();

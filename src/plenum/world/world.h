@@ -140,16 +140,17 @@ class World {
   void release() { hand_.release(); }
   bool dragging() const { return hand_.holds(); }
   /// Lets go of what is dragged, but for a pin that pulls on where it was dragged to. Dragging something by
-  /// what a pin holds takes that pin up. Pins are no part of checkpoints.
+  /// what a pin holds takes that pin up.
   void pin() { hand_.pin(); }
   void unpin() { hand_.unpin(); }  ///< all of them
   std::size_t num_pins() const { return hand_.num_pins(); }
+  void show_pins(DrawableSink& sink) const { hand_.show_pins(systems_, sink); }
   /// Air that moves besides, over what has triangles in the wind, until it is changed.
   void blow(const std::optional<Gust>& gust) { hand_.blow(gust); }
   /// Opens cloth where a cut goes through it. True if it did anywhere.
   bool open(const CutSector& cut);
 
-  /// Everything needed to resume: clock, parameters, states, edited models. restore() throws Error, and
+  /// Everything needed to resume: clock, parameters, states, edited models, pins. restore() throws Error, and
   /// leaves the world as it was, if the bytes are damaged, of another scene, or do not fit together.
   /// Parameters that were added to this world with other values than to the checkpoint's keep these values;
   /// it says which, a clause for each.
