@@ -18,10 +18,10 @@ using JointAxis = Rigid::JointAxis;
 /// it is this part of their load's free fall in a sub-step. In loops solve_for_least() keeps out of impulses
 /// what no body can follow, to the square of this over the rounding of a double.
 constexpr double regularization = 1e-7, regularization_of_loops = 1e-6;
-/// The same for joints of bodies with locked axes, of the diagonal as it would be without locks: a led body
-/// and a lock may want what cannot be, and close to where they bar each other a small way asks for any speed.
-/// With this, a lever l that is left gives l / (l^2 + 0.01) of the leader's speed: at most five times as
-/// much.
+/// The same for joints of bodies with locked axes, of the diagonal as it would be without locks, where bodies
+/// are led: one that is led and a lock may want what cannot be, and close to where they bar each other a
+/// small way asks for any speed. With this, a lever l that is left gives l / (l^2 + 0.01) of the leader's
+/// speed: at most five times as much.
 constexpr double locked_regularization = 1e-2;
 /// Where a body turns by more than this [rad] in a sub-step, Newton's method takes two steps: one leaves of a
 /// turn by x errors that give x^4 of the energy, of one sign. 480 times a second this is 0.3 % a minute.
@@ -199,6 +199,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
       std::count_if(bodies_.begin(), bodies_.end(), [](const Body& b) { return b.moves; });
   const bool is_held = num_moving < std::ptrdiff_t(bodies_.size());
   has_loops_ = n > num_moving - (is_held ? 0 : 1);
+  is_redundant_ = !may_conflict_ && (has_loops_ || std::any_of(joints_.begin(), joints_.end(), is_locked));
   if constexpr (general) full_ = joints_;
 }
 
@@ -440,7 +441,7 @@ double JointIsland<D>::give_of_locked(const Body& a, const Body& b, const Joint&
     n = j.n.col(r), on_a = j.on_a.col(r), on_b = j.on_b.col(r);
   else
     on_a = j.arm_a.cross(n), on_b = j.arm_b.cross(n);
-  return locked_regularization *
+  return (may_conflict_ ? locked_regularization : regularization_of_loops) *
          ((a.inverse_mass + b.inverse_mass) * n.squaredNorm() + turns(a, on_a) + turns(b, on_b));
 }
 
@@ -563,7 +564,7 @@ void JointIsland<D>::relax(const JointScene& scene, SolverBodies& bodies) {
   const bool may_work = general || has_loops_;
   const double before = may_work ? kinetic_energy() : 0;
   project(scene, false);
-  if (may_work) owed_ = std::min(owed_ + std::max(before - kinetic_energy(), 0.0), most_owed(scene.h));
+  if (may_work) owed_ = std::min(owed_ + std::max(before - kinetic_energy(), 0.0), most_owed());
   save(bodies);
 }
 

@@ -193,7 +193,7 @@ class JointIsland {
   Common motion_in_common() const;
   void slow_down(const Common& common, double most, double more = 0);
   double energy_of_closing(double h) const;
-  double most_owed(double h) const;
+  double most_owed() const;
   void bound_energy(const Common& common, double before, double h);
   double kinetic_energy() const;
   double work_of_springs();
@@ -237,13 +237,14 @@ class JointIsland {
   bool is_heavier_ = false, was_heavier_ = false;  ///< a body, by find_stiffness(), and in the last sub-step
   bool may_conflict_ = false;
   bool sleeps_ = false;
-  bool has_blow_ = false;     ///< whether absorb() has been here since collect()
-  bool has_spans_ = false;    ///< rods or ropes
-  bool has_pushed_ = false;   ///< push_drives(), in this sub-step
-  bool has_changed_ = false;  ///< a row, in this solve()
-  double borrowed_ = 0;       ///< [J] of bound_energy(), to close gaps
-  double owed_ = 0;           ///< [J] that joints took and may give back
-  bool has_loops_ = false;    ///< perhaps through the world
+  bool has_blow_ = false;      ///< whether absorb() has been here since collect()
+  bool has_spans_ = false;     ///< rods or ropes
+  bool has_pushed_ = false;    ///< push_drives(), in this sub-step
+  bool has_changed_ = false;   ///< a row, in this solve()
+  double borrowed_ = 0;        ///< [J] of bound_energy(), to close gaps
+  double owed_ = 0;            ///< [J] that joints took and may give back
+  bool has_loops_ = false;     ///< perhaps through the world
+  bool is_redundant_ = false;  ///< or joints hold what locked axes hold
 };
 
 extern template class JointIsland<3>;

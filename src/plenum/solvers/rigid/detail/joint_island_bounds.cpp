@@ -19,7 +19,7 @@ constexpr double damping_from = 0.2, damping_rate = 1, damping_most = 0.5, stiff
 /// through, and from which h^2 k / I on both apply: wheels, which hang by their middle, turn as fast as they
 /// like.
 constexpr double turn_damped = 0.2, turn_most = 0.3, turn_stiffness = 0.02;
-constexpr double most_to_and_fro = 0.05;  ///< part of the energy that bound_energy() lets swing
+constexpr double most_to_and_fro = 0.02;  ///< part of the energy that bound_energy() lets swing
 
 }  // namespace
 
@@ -251,15 +251,12 @@ double JointIsland<D>::energy_of_closing(double h) const {
   return mass * std::pow(std::min(speed, gap_speed), 2) / 2;
 }
 
-/// [J] that goes to and fro by itself: speeds fit the joints at one end of a sub-step, and in its middle
-/// after it; of what turns by x in it up to x^2 of the energy is the less or more there.
+/// [J] that may go to and fro by itself: speeds fit the joints at one end of a sub-step, and in its middle
+/// after it; of what turns by x in it (x/2)^2 of the energy is the less or more there, and swings as x does
+/// over the turns of a mechanism.
 template <int D>
-double JointIsland<D>::most_owed(double h) const {
-  if (is_heavier_) return 0;
-  double turned2 = 0;
-  for (const Body& body : bodies_)
-    if (body.moves) turned2 = std::max(turned2, body.w.squaredNorm());
-  return std::min(h * h * turned2, most_to_and_fro) * kinetic_energy();
+double JointIsland<D>::most_owed() const {
+  return is_heavier_ ? 0 : most_to_and_fro * kinetic_energy();
 }
 
 /// Leaves the bodies no more energy than this, than joints took before and may give back (owed_), than
@@ -296,7 +293,7 @@ void JointIsland<D>::bound_energy(const Common& common, double before, double h)
   slow_down(common, own + owed_ + closing + driven, most);
   const double given = kinetic_energy() - own - (first + last + led), repaid = std::min(given, owed_);
   borrowed_ = std::clamp(given - repaid, 0.0, closing);
-  owed_ = std::clamp(owed_ - repaid, 0.0, most_owed(h));
+  owed_ = std::clamp(owed_ - repaid, 0.0, most_owed());
 }
 
 template void JointIsland<3>::find_stiffness(double);
@@ -311,7 +308,7 @@ template void JointIsland<3>::bound_work(double);
 template void JointIsland<3>::slow_down(const Common&, double, double);
 template auto JointIsland<3>::motion_in_common() const -> Common;
 template double JointIsland<3>::energy_of_closing(double) const;
-template double JointIsland<3>::most_owed(double) const;
+template double JointIsland<3>::most_owed() const;
 template void JointIsland<3>::bound_energy(const Common&, double, double);
 template void JointIsland<6>::find_stiffness(double);
 template void JointIsland<6>::take_inertia(Body&, SolverBodies&);
@@ -325,7 +322,7 @@ template void JointIsland<6>::bound_work(double);
 template void JointIsland<6>::slow_down(const Common&, double, double);
 template auto JointIsland<6>::motion_in_common() const -> Common;
 template double JointIsland<6>::energy_of_closing(double) const;
-template double JointIsland<6>::most_owed(double) const;
+template double JointIsland<6>::most_owed() const;
 template void JointIsland<6>::bound_energy(const Common&, double, double);
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -63,16 +63,16 @@ void JointIsland<D>::push_drives(const JointScene& scene) {
   }
 }
 
-/// change_ = what it asks for, by least impulses. In loops some rows say what others say, and rounding, or
-/// how they were placed, lets them disagree: (A + G)^-1 answers an error b across all that bodies can do with
-/// impulses b / G. Those stay out by (A + G)^-1 A (A + G)^-1 b = (A + G)^-1 (b - G (A + G)^-1 b), which of an
-/// eigenvalue l keeps l / (l + g)^2: 1 / l of what can move, nothing of what cannot. On such filters: Hansen
-/// 1998, "Rank-Deficient and Discrete Ill-Posed Problems", section 4.
+/// change_ = what it asks for, by least impulses. In loops, and where axes are locked, some rows say what
+/// others say, and rounding, or how they were placed, lets them disagree: (A + G)^-1 answers an error b
+/// across all that bodies can do with impulses b / G. Those stay out by (A + G)^-1 A (A + G)^-1 b = (A +
+/// G)^-1 (b - G (A + G)^-1 b), which of an eigenvalue l keeps l / (l + g)^2: 1 / l of what can move, nothing
+/// of what cannot. On such filters: Hansen 1998, "Rank-Deficient and Discrete Ill-Posed Problems", section 4.
 template <int D>
 void JointIsland<D>::solve_for_least() {
-  if (has_loops_) wanted_ = change_;
+  if (is_redundant_) wanted_ = change_;
   factors_.solve(pattern_, change_);
-  if (!has_loops_) return;
+  if (!is_redundant_) return;
   for (std::size_t k = 0; k < joints_.size(); ++k)
     change_[k] = wanted_[k] - joints_[k].give.cwiseProduct(change_[k]);
   factors_.solve(pattern_, change_);
