@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "pbd/built.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/solvers/pbd/detail/enclosures.h"
 #include "plenum/solvers/pbd/pbd.h"
@@ -17,19 +18,8 @@ PbdPart balloon() {
   return part;
 }
 
-struct Balloon {
-  Pbd::Model model;
-  Pbd::State state;
-  Pbd::Params params = {};
-  Pbd::Workspace workspace = {};
-
-  explicit Balloon(const PbdPart& part) {
-    Pbd::build({.parts = {part}}, model, state);
-    params.air_density = 0;
-  }
-  void run(int frames) {
-    for (int k = 0; k < frames; ++k) Pbd::step(model, state, params, workspace, Real(1) / 60);
-  }
+struct Balloon : plenum_test::Built {
+  using Built::Built;
   double volume() const { return enclosed_volume(model, model.enclosures[0], state.particles.x); }
 };
 

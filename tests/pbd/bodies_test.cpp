@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "pbd/built.h"
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
 #include "plenum/solvers/pbd/pbd.h"
@@ -13,18 +14,8 @@ namespace plenum { namespace {
 using D3 = Vector3<double>;
 using Form = PbdBody::Form;
 
-struct Heaped {
-  Pbd::Model model;
-  Pbd::State state;
-  Pbd::Params params = {};
-  Pbd::Workspace workspace = {};
-
-  explicit Heaped(const PbdSpec& spec, int substeps = 10) {
-    Pbd::build(spec, model, state);
-    params.air_density = 0;
-    params.substeps = substeps;
-  }
-  Report step(Real dt = Real(1) / 60) { return Pbd::step(model, state, params, workspace, dt); }
+struct Heaped : plenum_test::Built {
+  explicit Heaped(const PbdSpec& spec, int substeps = 10) : Built(spec) { params.substeps = substeps; }
 
   D3 momentum() const {
     D3 sum = D3::Zero();

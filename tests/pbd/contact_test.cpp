@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include "pbd/built.h"
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/crossings.h"
 #include "plenum/geometry/shapes.h"
@@ -16,19 +17,12 @@ namespace plenum { namespace {
 
 using Contact = Pbd::Contact;
 
-struct Touching {
-  Pbd::Model model;
-  Pbd::State state;
-  Pbd::Params params = {};
-  Pbd::Workspace workspace = {};
-
-  explicit Touching(const std::vector<PbdPart>& parts, Contact contact = Contact::conservative) {
-    Pbd::build({.parts = parts}, model, state);
-    params.air_density = 0;
+struct Touching : plenum_test::Built {
+  explicit Touching(const std::vector<PbdPart>& parts, Contact contact = Contact::conservative)
+      : Built(parts) {
     params.contact = contact;
     params.thickness = Real(0.005);
   }
-  Report step(Real dt = Real(1) / 60) { return Pbd::step(model, state, params, workspace, dt); }
   std::size_t crossed() const {
     return crossings(state.particles.x, model.surface_edges, model.surface).size();
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "pbd/built.h"
 #include "plenum/elements/position_constraints.h"
 #include "plenum/elements/strain_constraints.h"
 #include "plenum/solvers/pbd/pbd.h"
@@ -12,23 +13,14 @@ namespace plenum { namespace {
 
 using D3 = Vector3<double>;
 
-struct Damped {
-  Pbd::Model model;
-  Pbd::State state;
-  Pbd::Params params = {};
-  Pbd::Workspace workspace = {};
-
+struct Damped : plenum_test::Built {
   Damped() = default;
-  explicit Damped(const PbdPart& part) {
-    Pbd::build({.parts = {part}}, model, state);
-    params.air_density = 0, params.gravity.setZero();
-  }
+  explicit Damped(const PbdPart& part) : Built(part) { params.gravity.setZero(); }
   void run(double seconds, int steps, int substeps) {
     params.substeps = substeps;
     for (int k = 0; k < steps; ++k)
       Pbd::step(model, state, params, workspace, static_cast<Real>(seconds / steps));
   }
-  D3 x(std::size_t i) const { return state.particles.x[i].cast<double>(); }
 };
 
 /// Two particles of 1 kg on a spring of 1000 N/m that is 1 m long.

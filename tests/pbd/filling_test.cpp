@@ -3,27 +3,15 @@
 
 #include <cmath>
 
+#include "pbd/built.h"
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/solvers/pbd/detail/enclosures.h"
 
 namespace plenum { namespace {
 
-struct Filled {
-  Pbd::Model model;
-  Pbd::State state;
-  Pbd::Params params = {};
-  Pbd::Workspace workspace = {};
-  Report last;
-
-  explicit Filled(const PbdPart& part) {
-    Pbd::build({.parts = {part}}, model, state);
-    params.gravity.setZero();
-    params.air_density = 0;
-  }
-  void run(int steps) {
-    for (int k = 0; k < steps; ++k) last = Pbd::step(model, state, params, workspace, Real(1) / 60);
-  }
+struct Filled : plenum_test::Built {
+  explicit Filled(const PbdPart& part) : Built(part) { params.gravity.setZero(); }
   double volume() const { return enclosed_volume(model, model.enclosures[0], state.particles.x); }
   /// Momentum [kg m/s] and angular momentum [kg m^2/s] about the origin.
   std::pair<Vector3<double>, Vector3<double>> momenta() const {

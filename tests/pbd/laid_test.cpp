@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "pbd/built.h"
 #include "plenum/solvers/pbd/pbd.h"
 
 namespace plenum { namespace {
@@ -22,11 +23,7 @@ PbdBody ware(PbdBody::Form form, Real radius, Real height) {
 }
 
 /// A table top, a cloth on it that a hand draws along x by its right edge, and a body on the cloth.
-struct Laid {
-  Pbd::Model model;
-  Pbd::State state;
-  Pbd::Params params = {};
-  Pbd::Workspace workspace = {};
+struct Laid : plenum_test::Built {
   double speed;  ///< [m/s]
   int frames = 0;
 

@@ -1,5 +1,6 @@
 // Position-based dynamics: closed forms of XPBD and PBD, conservation, determinism, resuming.
 #include "plenum/solvers/pbd/pbd.h"
+#include "pbd/built.h"
 
 #include <gtest/gtest.h>
 
@@ -12,19 +13,7 @@ namespace plenum { namespace {
 
 constexpr double eps = std::numeric_limits<Real>::epsilon();
 
-struct Bodies {
-  Pbd::Model model;
-  Pbd::State state;
-  Pbd::Params params = {};
-  Pbd::Workspace workspace = {};
-
-  explicit Bodies(const PbdPart& part) : Bodies(std::vector{part}) {}
-  explicit Bodies(const std::vector<PbdPart>& parts) {
-    Pbd::build({.parts = parts}, model, state);
-    params.air_density = 0;
-  }
-  Report step(Real dt = Real(1) / 60) { return Pbd::step(model, state, params, workspace, dt); }
-};
+using Bodies = plenum_test::Built;
 
 /// `count` masses of 1 kg on springs of 1000 N/m in a row, hanging from the first particle.
 Bodies hanging_chain(int count) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "pbd/built.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/solvers/pbd/detail/shapes.h"
 
@@ -20,19 +21,8 @@ PbdPart block(Mode mode, Real radius) {
   part.position = Vec3(1, 2, -1), part.rotation = Vec3(20, 50, -130);
   return part;
 }
-struct Block {
-  Pbd::Model model;
-  Pbd::State state;
-  Pbd::Params params = {};
-  Pbd::Workspace workspace = {};
-  explicit Block(const PbdPart& part) {
-    Pbd::build({.parts = {part}}, model, state);
-    params.air_density = 0;
-    params.gravity.setZero();
-  }
-  void run(int steps) {
-    for (int k = 0; k < steps; ++k) Pbd::step(model, state, params, workspace, Real(1) / 60);
-  }
+struct Block : plenum_test::Built {
+  explicit Block(const PbdPart& part) : Built(part) { params.gravity.setZero(); }
 };
 
 TEST(PbdShapes, NeitherPushNorTurnAndStayWhereTheyAre) {

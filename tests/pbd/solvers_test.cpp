@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "pbd/built.h"
 #include "plenum/base/parallel.h"
 #include "plenum/solvers/pbd/pbd.h"
 #include "plenum/world/world.h"
@@ -14,22 +15,11 @@ using Solver = Pbd::Solver;
 using D3 = Vector3<double>;
 constexpr double rounding = std::numeric_limits<Real>::epsilon();
 
-struct Solved {
-  Pbd::Model model;
-  Pbd::State state;
-  Pbd::Params params = {};
-  Pbd::Workspace workspace = {};
-
-  explicit Solved(const std::vector<PbdPart>& parts, Solver solver = Solver::gauss_seidel,
-                  int iterations = 1) {
-    Pbd::build({.parts = parts}, model, state);
-    params.air_density = 0;
+struct Solved : plenum_test::Built {
+  explicit Solved(const std::vector<PbdPart>& parts, Solver solver = Solver::gauss_seidel, int iterations = 1)
+      : Built(parts) {
     params.solver = solver, params.iterations = iterations;
   }
-  void run(int steps, Real dt = Real(1) / 60) {
-    for (int k = 0; k < steps; ++k) Pbd::step(model, state, params, workspace, dt);
-  }
-  D3 x(std::size_t i) const { return state.particles.x[i].cast<double>(); }
   double away_from(const Solved& other) const {
     double most = 0;
     for (std::size_t i = 0; i < model.mass.size(); ++i) most = std::max(most, (x(i) - other.x(i)).norm());

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "pbd/built.h"
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/solvers/pbd/detail/enclosures.h"
@@ -11,20 +12,7 @@
 
 namespace plenum { namespace {
 
-struct Cloth {
-  Pbd::Model model;
-  Pbd::State state;
-  Pbd::Params params = {};
-  Pbd::Workspace workspace = {};
-  Report last;
-  explicit Cloth(const PbdPart& part) {
-    Pbd::build({.parts = {part}}, model, state);
-    params.air_density = 0;
-  }
-  void run(int steps) {
-    for (int k = 0; k < steps; ++k) last = Pbd::step(model, state, params, workspace, Real(1) / 60);
-  }
-};
+using Cloth = plenum_test::Built;
 
 /// A strip of 0.2 x 1 m that hangs along one of its sides by its upper edge.
 PbdPart strip(bool along_x) {

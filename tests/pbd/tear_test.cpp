@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "pbd/built.h"
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/adjacency.h"
@@ -21,18 +22,8 @@ namespace plenum { namespace {
 
 constexpr double tear_eps = std::numeric_limits<Real>::epsilon();
 
-struct TearingCloth {
-  Pbd::Model model;
-  Pbd::State state;
-  Pbd::Params params = {};
-  Pbd::Workspace workspace = {};
-
-  explicit TearingCloth(const std::vector<PbdPart>& parts) {
-    Pbd::build({.parts = parts}, model, state);
-    params.air_density = 0;
-    params.tear_strain = Real(0.2);
-  }
-  Report step(Real dt = Real(1) / 60) { return Pbd::step(model, state, params, workspace, dt); }
+struct TearingCloth : plenum_test::Built {
+  explicit TearingCloth(const std::vector<PbdPart>& parts) : Built(parts) { params.tear_strain = Real(0.2); }
   bool edit() { return Pbd::edit(model, state, params, workspace); }
   double mass() const {
     double sum = 0;
