@@ -3,6 +3,7 @@
 
 #include "plenum/integrate/body_impulse.h"
 #include "plenum/solvers/pbd/detail/workspace.h"
+#include "plenum/state/particle_samples.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -22,25 +23,15 @@ void Pbd::gust(Workspace& workspace, const Gust& gust) {
 }
 
 Samples Pbd::samples(const Model&, const State& state, const Params& params, const Workspace& workspace) {
-  const bool stepped = workspace.impl && workspace.impl->x0.size() == state.particles.size();
-  return {.x0 = stepped ? workspace.impl->x0 : state.particles.x,
-          .x = state.particles.x,
-          .v = state.particles.v,
-          .v0 = stepped ? workspace.impl->v0 : state.particles.v,
-          .inverse_mass = state.particles.inverse_mass,
-          .radius = params.thickness,
-          .friction = params.friction,
-          .restitution = params.restitution};
+  const PbdWorkspace* const w = workspace.impl.get();
+  Samples samples = w ? samples_of(state.particles, w->x0, w->v0) : samples_of(state.particles, {}, {});
+  samples.radius = params.thickness;
+  samples.friction = params.friction, samples.restitution = params.restitution;
+  return samples;
 }
 
 void Pbd::absorb(const Model&, State& state, std::span<const SampleImpulse> impulses) {
-  for (const SampleImpulse& s : impulses) {
-    const auto i = static_cast<std::size_t>(s.sample);
-    const Real w = state.particles.inverse_mass[i];
-    if (w == 0) continue;
-    state.particles.v[i] += w * s.impulse;
-    state.particles.x[i] += s.displacement;
-  }
+  take_impulses(state.particles, impulses);
 }
 
 std::span<const SolidBody> Pbd::bodies(const Model& model, const State& state, const Params&,

@@ -8,6 +8,7 @@
 #include "plenum/math/pose.h"
 #include "plenum/solvers/springs/detail/steps.h"
 #include "plenum/solvers/springs/detail/workspace.h"
+#include "plenum/state/particle_samples.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -296,16 +297,12 @@ void Springs::model_fields(Model& model, FieldVisitor& visit) {
 
 Samples Springs::samples(const Model& model, const State& state, const Params& params,
                          const Workspace& workspace) {
-  const bool stepped = workspace.impl && workspace.impl->x0.size() == state.particles.size();
-  return {.x0 = stepped ? workspace.impl->x0 : state.particles.x,
-          .x = state.particles.x,
-          .v = state.particles.v,
-          .v0 = stepped ? workspace.impl->v0 : state.particles.v,
-          .inverse_mass = state.particles.inverse_mass,
-          .radius = params.thickness,
-          .friction = params.friction,
-          .restitution = params.restitution,
-          .reach = model.reach > 0 ? model.reach : std::numeric_limits<Real>::infinity()};
+  const SpringsWorkspace* const w = workspace.impl.get();
+  Samples samples = w ? samples_of(state.particles, w->x0, w->v0) : samples_of(state.particles, {}, {});
+  samples.radius = params.thickness;
+  samples.friction = params.friction, samples.restitution = params.restitution;
+  if (model.reach > 0) samples.reach = model.reach;
+  return samples;
 }
 
 void Springs::rest_on(Workspace& workspace, std::span<Support> supports) {
@@ -329,13 +326,7 @@ void Springs::find_pieces(const Model& model, const State& state, Pieces& out) {
 }
 
 void Springs::absorb(const Model&, State& state, std::span<const SampleImpulse> impulses) {
-  for (const SampleImpulse& s : impulses) {
-    const auto i = static_cast<std::size_t>(s.sample);
-    const Real w = state.particles.inverse_mass[i];
-    if (w == 0) continue;
-    state.particles.v[i] += w * s.impulse;
-    state.particles.x[i] += s.displacement;
-  }
+  take_impulses(state.particles, impulses);
 }
 
 }  // namespace plenum::inline PLENUM_ABI
