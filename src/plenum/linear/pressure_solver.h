@@ -1,0 +1,64 @@
+#pragma once
+// Solvers of the Poisson equation on a grid, chosen by name. All take the same operator, start from the x
+// that they are given, and are judged by the true residual.
+#include <memory>
+
+#include "plenum/base/parallel.h"
+#include "plenum/linear/grid_multigrid.h"
+#include "plenum/linear/solve.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+enum class PressureMethod : int { automatic, jacobi, gauss_seidel, sor, cg, mic0, multigrid };
+constexpr std::array<const char*, 7> names_of(PressureMethod) {
+  return {"automatic", "jacobi", "gauss_seidel", "sor", "cg", "mic0", "multigrid"};
+}
+
+/// Solves A x = b.
+///
+/// Conjugate gradients and sweeps compute in `Real` a correction to x, which is kept in double precision: a
+/// pressure in float is rounded by more than the tolerance allows where its range is large (at 256^3 cells
+/// the residual of the rounded solution is about 5e-5 of the right-hand side). When the recurrence has
+/// converged the correction is added, and b - A x computed anew; if that is not small enough the iteration
+/// goes on from it (iterative refinement, Wilkinson 1963).
+class PressureSolver {
+ public:
+  PressureSolver() = default;
+  explicit PressureSolver(GridPoisson a);
+  PressureSolver(PressureSolver&&) = default;
+  PressureSolver& operator=(PressureSolver&&) = default;
+
+  const GridPoisson& poisson() const { return *a_; }
+  bool is_made() const { return a_ != nullptr; }
+
+  /// Right-hand side and solution, arrays of poisson().layout; what is no cell is zero. solve() takes the
+  /// mean out of closed regions of b.
+  std::vector<Real> b;
+  std::vector<double> x;
+
+  /// Allocates nothing after the first call with the same method.
+  SolveReport solve(PressureMethod method, const SolveOptions& options);
+
+  /// Of the last solve, the largest mean of a closed region that was taken out of b.
+  double imbalance() const { return imbalance_; }
+  /// Bytes that an iteration of conjugate gradients with multigrid moves, as in GridMultigrid.
+  double bytes_per_iteration();
+
+ private:
+  using Precondition = FunctionRef<double(std::span<const Real>, std::span<Real>)>;
+  void conjugate_gradients(Precondition precondition, double tolerance, int max_iterations,
+                           SolveReport& report, double& norm);
+  void sweep(PressureMethod method, Real relaxation);
+  void add_correction();
+  GridMultigrid& multigrid();
+  void make_mic0();
+  double apply_mic0(std::span<const Real> r, std::span<Real> z);
+
+  std::unique_ptr<GridPoisson> a_;
+  std::unique_ptr<GridMultigrid> multigrid_;
+  std::vector<Real> r_, z_, p_, e_;
+  std::vector<Real> mic0_;  ///< inverse of the pivots' roots
+  double imbalance_ = 0;
+};
+
+}  // namespace plenum::inline PLENUM_ABI
