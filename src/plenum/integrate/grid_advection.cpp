@@ -1,0 +1,307 @@
+#include "plenum/integrate/grid_advection.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plenum/base/independent.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+constexpr int batch = 64;
+
+/// Places of some items of a row, in cells from the low corner.
+struct Places {
+  alignas(64) Real x[batch], y[batch], z[batch];
+};
+struct Values {
+  alignas(64) Real v[batch];
+};
+
+struct Layout {
+  int sy, sz;
+  Real nx, ny, nz;
+  bool wraps[3];
+  Layout(const GridShape& shape, const GridBox& box)
+      : sy(static_cast<int>(shape.stride(1))),
+        sz(static_cast<int>(shape.stride(2))),
+        nx(static_cast<Real>(shape.cells[0])),
+        ny(static_cast<Real>(shape.cells[1])),
+        nz(static_cast<Real>(shape.cells[2])) {
+    for (std::size_t c = 0; c < 3; ++c) wraps[c] = box.sides[2 * c] == GridSide::periodic;
+  }
+};
+
+/// Where items of a quantity stand in their cells.
+struct Offset {
+  Real x, y, z;
+  explicit Offset(int component)
+      : x(component == 0 ? Real(0) : Real(0.5)),
+        y(component == 1 ? Real(0) : Real(0.5)),
+        z(component == 2 ? Real(0) : Real(0.5)) {}
+};
+
+/// Linear interpolation between the eight (four) items around each place; with `range`, also the least and
+/// the largest of them. Places are in the box, so that all are in the array.
+template <int D, bool range>
+void sample_linear(const Layout& layout, const Real* a, const Offset& offset, const Places& at, int n,
+                   Real* out, Real* low, Real* high) {
+  const int sy = layout.sy, sz = layout.sz;
+  PLENUM_INDEPENDENT
+  for (int m = 0; m < n; ++m) {
+    // One is added for the layer of ghosts, which also makes truncation the floor.
+    const Real x = at.x[m] - offset.x + 1, y = at.y[m] - offset.y + 1;
+    const int i = static_cast<int>(x), j = static_cast<int>(y);
+    const Real fx = x - static_cast<Real>(i), fy = y - static_cast<Real>(j);
+    const auto plane = [&](int base) {
+      const Real a0 = a[base], a1 = a[base + 1], b0 = a[base + sy], b1 = a[base + sy + 1];
+      const Real p = a0 + fx * (a1 - a0), q = b0 + fx * (b1 - b0);
+      struct {
+        Real value, low, high;
+      } r{p + fy * (q - p), 0, 0};
+      if constexpr (range) {
+        const Real l0 = a0 < a1 ? a0 : a1, l1 = b0 < b1 ? b0 : b1, h0 = a0 < a1 ? a1 : a0,
+                   h1 = b0 < b1 ? b1 : b0;
+        r.low = l0 < l1 ? l0 : l1;
+        r.high = h0 < h1 ? h1 : h0;
+      }
+      return r;
+    };
+    if constexpr (D == 2) {
+      const auto r = plane(i + sy * j);
+      out[m] = r.value;
+      if constexpr (range) low[m] = r.low, high[m] = r.high;
+    } else {
+      const Real z = at.z[m] - offset.z + 1;
+      const int k = static_cast<int>(z), base = i + sy * j + sz * k;
+      const Real fz = z - static_cast<Real>(k);
+      const auto r = plane(base), s = plane(base + sz);
+      out[m] = r.value + fz * (s.value - r.value);
+      if constexpr (range) {
+        low[m] = r.low < s.low ? r.low : s.low;
+        high[m] = r.high < s.high ? s.high : r.high;
+      }
+    }
+  }
+}
+
+/// Cubic Hermite interpolation between b and c with the slopes of central differences, limited as monotone
+/// data need (Fritsch & Carlson 1980).
+Real monotone_cubic(Real a, Real b, Real c, Real d, Real t) {
+  const Real rise = c - b;
+  const auto limited = [&](Real slope) {
+    if (slope * rise <= 0) return Real(0);
+    return rise > 0 ? std::min(slope, 3 * rise) : std::max(slope, 3 * rise);
+  };
+  const Real s0 = limited((c - a) / 2), s1 = limited((d - b) / 2);
+  return b + t * (s0 + t * (3 * rise - 2 * s0 - s1 + t * (s0 + s1 - 2 * rise)));
+}
+
+template <int D>
+void sample_cubic(const GridShape& shape, const Layout& layout, const Real* a, const Offset& offset,
+                  const Places& at, int n, Real* out) {
+  const int top[3] = {static_cast<int>(shape.cells[0]) + 2, static_cast<int>(shape.cells[1]) + 2,
+                      static_cast<int>(shape.cells[2]) + 2};
+  for (int m = 0; m < n; ++m) {
+    const Real x = at.x[m] - offset.x + 1, y = at.y[m] - offset.y + 1, z = at.z[m] - offset.z + 1;
+    const int i = static_cast<int>(x), j = static_cast<int>(y), k = D == 3 ? static_cast<int>(z) : 0;
+    const auto along_x = [&](int row) {
+      const auto item = [&](int ii) { return a[row + std::clamp(ii, 0, top[0])]; };
+      return monotone_cubic(item(i - 1), item(i), item(i + 1), item(i + 2), x - static_cast<Real>(i));
+    };
+    const auto along_y = [&](int plane) {
+      const auto row = [&](int jj) { return along_x(plane + layout.sy * std::clamp(jj, 0, top[1])); };
+      return monotone_cubic(row(j - 1), row(j), row(j + 1), row(j + 2), y - static_cast<Real>(j));
+    };
+    if constexpr (D == 2) {
+      out[m] = along_y(0);
+    } else {
+      const auto plane = [&](int kk) { return along_y(layout.sz * std::clamp(kk, 0, top[2])); };
+      out[m] = monotone_cubic(plane(k - 1), plane(k), plane(k + 1), plane(k + 2), z - static_cast<Real>(k));
+    }
+  }
+}
+
+/// Moves places back into the box; inside[m] becomes 0 where one was beyond a side that does not lead on.
+inline void keep_in_box(bool wraps, Real n, Real* x, int count, Real* inside) {
+  if (wraps) {
+    PLENUM_INDEPENDENT
+    for (int m = 0; m < count; ++m) {
+      x[m] -= n * std::floor(x[m] / n);
+      x[m] = x[m] < n ? x[m] : Real(0);  // rounding of what is just below zero
+    }
+    return;
+  }
+  PLENUM_INDEPENDENT
+  for (int m = 0; m < count; ++m) {
+    // A place that is not a number goes to the low side, so that no step reads beyond its arrays.
+    const Real kept = x[m] > 0 ? (x[m] < n ? x[m] : n) : Real(0);
+    inside[m] = kept == x[m] ? inside[m] : Real(0);
+    x[m] = kept;
+  }
+}
+
+template <int D>
+class Tracer {
+ public:
+  Tracer(const GridShape& shape, const GridBox& box, const FaceField& velocity, Real step, Trace trace,
+         int component)
+      : layout(shape, box), offset(component), step_(step), trace_(trace), component_(component) {
+    for (int c = 0; c < D; ++c) u_[c] = velocity[c].data();
+  }
+
+  const Layout layout;
+  const Offset offset;
+
+  /// Where the flow brings items i to i + n of a row from (direction 1) or to (-1).
+  void trace(Index i, Index j, Index k, std::size_t item, int n, Real direction, Places& at,
+             Values& inside) const {
+    Values v[3], v2[3], v3[3];
+    Places start;
+    for (int m = 0; m < n; ++m) {
+      start.x[m] = static_cast<Real>(i + m) + offset.x;
+      start.y[m] = static_cast<Real>(j) + offset.y;
+      start.z[m] = static_cast<Real>(k) + offset.z;
+      inside.v[m] = 1;
+    }
+    velocity_of_items(item, n, v);
+    const Real h = -direction * step_;
+    switch (trace_) {
+      case Trace::euler:
+        move(start, h, v, n, at, inside);
+        break;
+      case Trace::rk2:
+        move(start, h / 2, v, n, at, inside);
+        velocity_at(at, n, v2);
+        move(start, h, v2, n, at, inside);
+        break;
+      case Trace::rk3:  // Ralston 1962
+        move(start, h / 2, v, n, at, inside);
+        velocity_at(at, n, v2);
+        move(start, h * Real(0.75), v2, n, at, inside);
+        velocity_at(at, n, v3);
+        for (int c = 0; c < D; ++c)
+          for (int m = 0; m < n; ++m) v[c].v[m] = (2 * v[c].v[m] + 3 * v2[c].v[m] + 4 * v3[c].v[m]) / 9;
+        move(start, h, v, n, at, inside);
+        break;
+    }
+  }
+
+ private:
+  /// Of items themselves, from the faces beside them.
+  void velocity_of_items(std::size_t item, int n, Values* v) const {
+    const std::ptrdiff_t stride[3] = {1, layout.sy, layout.sz};
+    for (int c = 0; c < D; ++c) {
+      const Real* u = u_[c] + item;
+      const std::ptrdiff_t up = stride[c];
+      if (c == component_) {
+        for (int m = 0; m < n; ++m) v[c].v[m] = u[m];
+      } else if (component_ < 0) {
+        PLENUM_INDEPENDENT
+        for (int m = 0; m < n; ++m) v[c].v[m] = (u[m] + u[m + up]) / 2;
+      } else {
+        // The faces of the two cells that the item lies between.
+        const std::ptrdiff_t back = stride[component_];
+        PLENUM_INDEPENDENT
+        for (int m = 0; m < n; ++m) v[c].v[m] = ((u[m] + u[m + up]) + (u[m - back] + u[m + up - back])) / 4;
+      }
+    }
+  }
+  void velocity_at(const Places& at, int n, Values* v) const {
+    for (int c = 0; c < D; ++c)
+      sample_linear<D, false>(layout, u_[c], Offset(c), at, n, v[c].v, nullptr, nullptr);
+  }
+  void move(const Places& start, Real h, const Values* v, int n, Places& to, Values& inside) const {
+    PLENUM_INDEPENDENT
+    for (int m = 0; m < n; ++m) {
+      to.x[m] = start.x[m] + h * v[0].v[m];
+      to.y[m] = start.y[m] + h * v[1].v[m];
+      if constexpr (D == 3) to.z[m] = start.z[m] + h * v[2].v[m];
+    }
+    keep_in_box(layout.wraps[0], layout.nx, to.x, n, inside.v);
+    keep_in_box(layout.wraps[1], layout.ny, to.y, n, inside.v);
+    if constexpr (D == 3) keep_in_box(layout.wraps[2], layout.nz, to.z, n, inside.v);
+  }
+
+  const Real* u_[3] = {};
+  Real step_;
+  Trace trace_;
+  int component_;
+};
+
+/// f(i, j, k, item, n) for batches of all items of a quantity that stands at cells or on faces.
+template <class F>
+void for_batches(const GridShape& shape, int component, F&& f) {
+  std::array<Index, 3> n = shape.cells;
+  if (component >= 0) ++n[static_cast<std::size_t>(component)];
+  const auto rows = static_cast<std::size_t>(n[1]) * static_cast<std::size_t>(n[2]);
+  parallel_for(rows, std::max<std::size_t>(1, 2048 / static_cast<std::size_t>(n[0])),
+               [&](std::size_t begin, std::size_t end) {
+                 for (std::size_t row = begin; row < end; ++row) {
+                   const auto j = static_cast<Index>(row % static_cast<std::size_t>(n[1])),
+                              k = static_cast<Index>(row / static_cast<std::size_t>(n[1]));
+                   for (Index i = 0; i < n[0]; i += batch)
+                     f(i, j, k, shape.index(i, j, k), std::min<int>(batch, n[0] - i));
+                 }
+               });
+}
+
+template <int D>
+void advect(const GridShape& shape, const GridBox& box, const FaceField& velocity, Real step,
+            AdvectionScheme scheme, Trace trace, const AdvectedQuantity& quantity, AdvectionWorkspace& work,
+            FunctionRef<void(std::span<Real>)> fill) {
+  const Tracer<D> tracer(shape, box, velocity, step, trace, quantity.component);
+  const Real* q = quantity.q.data();
+  if (scheme != AdvectionScheme::maccormack) {
+    Real* out = quantity.out.data();
+    for_batches(shape, quantity.component, [&](Index i, Index j, Index k, std::size_t item, int n) {
+      Places at;
+      Values inside;
+      tracer.trace(i, j, k, item, n, 1, at, inside);
+      if (scheme == AdvectionScheme::cubic)
+        sample_cubic<D>(shape, tracer.layout, q, tracer.offset, at, n, out + item);
+      else
+        sample_linear<D, false>(tracer.layout, q, tracer.offset, at, n, out + item, nullptr, nullptr);
+    });
+    return;
+  }
+  for (std::vector<Real>* v : {&work.forward, &work.low, &work.high}) v->resize(shape.size());
+  Real *forward = work.forward.data(), *low = work.low.data(), *high = work.high.data();
+  for_batches(shape, quantity.component, [&](Index i, Index j, Index k, std::size_t item, int n) {
+    Places at;
+    Values inside;
+    tracer.trace(i, j, k, item, n, 1, at, inside);
+    sample_linear<D, true>(tracer.layout, q, tracer.offset, at, n, forward + item, low + item, high + item);
+    // What comes from a side is not corrected: there is no way back to it.
+    for (int m = 0; m < n; ++m)
+      if (inside.v[m] == 0)
+        low[item + static_cast<std::size_t>(m)] = high[item + static_cast<std::size_t>(m)] =
+            forward[item + static_cast<std::size_t>(m)];
+  });
+  fill(work.forward);
+  for_batches(shape, quantity.component, [&](Index i, Index j, Index k, std::size_t item, int n) {
+    Places at;
+    Values inside, back;
+    tracer.trace(i, j, k, item, n, -1, at, inside);
+    sample_linear<D, false>(tracer.layout, forward, tracer.offset, at, n, back.v, nullptr, nullptr);
+    const Real *f = forward + item, *from = q + item, *l = low + item, *h = high + item;
+    Real* out = quantity.out.data() + item;
+    PLENUM_INDEPENDENT
+    for (int m = 0; m < n; ++m) {
+      const Real corrected = f[m] + (from[m] - back.v[m]) / 2;
+      const Real limited = corrected < l[m] ? l[m] : corrected > h[m] ? h[m] : corrected;
+      out[m] = inside.v[m] > 0 ? limited : f[m];
+    }
+  });
+}
+
+}  // namespace
+
+void advect(const GridShape& shape, const GridBox& box, const FaceField& velocity, Real step,
+            AdvectionScheme scheme, Trace trace, const AdvectedQuantity& quantity, AdvectionWorkspace& work,
+            FunctionRef<void(std::span<Real>)> fill) {
+  const auto f = shape.is_flat() ? advect<2> : advect<3>;
+  f(shape, box, velocity, step, scheme, trace, quantity, work, fill);
+}
+
+}  // namespace plenum::inline PLENUM_ABI

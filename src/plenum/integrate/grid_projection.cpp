@@ -1,0 +1,113 @@
+#include "plenum/integrate/grid_projection.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plenum/base/independent.h"
+#include "plenum/base/parallel.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+DivergenceMeasure negative_divergence(const GridShape& shape, const FaceField& velocity,
+                                      const FaceField& open, const RowLayout& layout, std::span<Real> b) {
+  const auto ny = static_cast<std::size_t>(shape.cells[1]);
+  const auto nx = static_cast<std::size_t>(shape.cells[0]);
+  const int dimensions = shape.dimensions();
+  return ordered_reduce(
+      layout.rows(), std::max<std::size_t>(1, 8192 / nx), DivergenceMeasure{},
+      [&](std::size_t begin, std::size_t end) {
+        DivergenceMeasure part;
+        for (std::size_t row = begin; row < end; ++row) {
+          const auto j = static_cast<Index>(row % ny), k = static_cast<Index>(row / ny);
+          Real* out = b.data() + layout.row(j, k);
+          const std::size_t first = shape.index(0, j, k);
+          for (std::size_t i = 0; i < nx; ++i) out[i] = 0;
+          for (int c = 0; c < dimensions; ++c) {
+            const Real* u = velocity[c].data() + first;
+            const std::ptrdiff_t s = shape.stride(c);
+            if (open[c].empty()) {
+              PLENUM_INDEPENDENT
+              for (std::size_t i = 0; i < nx; ++i) out[i] += u[i] - u[static_cast<std::ptrdiff_t>(i) + s];
+            } else {
+              const Real* f = open[c].data() + first;
+              PLENUM_INDEPENDENT
+              for (std::size_t i = 0; i < nx; ++i) {
+                const auto up = static_cast<std::ptrdiff_t>(i) + s;
+                out[i] += f[i] * u[i] - f[up] * u[up];
+              }
+            }
+          }
+          Real most = 0, squares = 0;
+          for (std::size_t i = 0; i < nx; ++i) {
+            const Real a = std::abs(out[i]);
+            most = a > most ? a : most;
+            squares += out[i] * out[i];
+          }
+          part.most = std::max(part.most, static_cast<double>(most));
+          part.squares += static_cast<double>(squares);
+        }
+        return part;
+      },
+      [](const DivergenceMeasure& p, const DivergenceMeasure& q) {
+        return DivergenceMeasure{std::max(p.most, q.most), p.squares + q.squares};
+      });
+}
+
+void subtract_gradient(const GridShape& shape, const GridBox& box, const FaceField& open,
+                       const GridPoisson& a, std::span<const double> q, FaceField& velocity) {
+  const RowLayout& layout = a.layout;
+  for (int c = 0; c < shape.dimensions(); ++c) {
+    const auto axis = static_cast<std::size_t>(c);
+    const GridSide low = box.sides[2 * axis], high = box.sides[2 * axis + 1];
+    std::array<Index, 3> faces = shape.cells;
+    ++faces[axis];
+    const auto ny = static_cast<std::size_t>(faces[1]);
+    std::vector<Real>& u = velocity.along[axis];
+    const std::span<const Real> f = open[c];
+    const Index last = shape.cells[axis];
+    parallel_for(ny * static_cast<std::size_t>(faces[2]),
+                 std::max<std::size_t>(1, 8192 / static_cast<std::size_t>(faces[0])),
+                 [&](std::size_t begin, std::size_t end) {
+                   for (std::size_t row = begin; row < end; ++row) {
+                     const auto j = static_cast<Index>(row % ny), k = static_cast<Index>(row / ny);
+                     const std::size_t item = shape.index(0, j, k);
+                     const auto subtract = [&](Index i, double below, double above, double factor) {
+                       const std::size_t at = item + static_cast<std::size_t>(i);
+                       if (f.empty() || f[at] > 0) u[at] -= static_cast<Real>(factor * (above - below));
+                     };
+                     // A face of the side: q beyond an outflow is zero at half the distance.
+                     const auto on_low = [&](Index i, double inside, double other) {
+                       if (low == GridSide::outflow) subtract(i, 0, inside, 2);
+                       if (low == GridSide::periodic) subtract(i, other, inside, 1);
+                     };
+                     const auto on_high = [&](Index i, double inside, double other) {
+                       if (high == GridSide::outflow) subtract(i, inside, 0, 2);
+                       if (high == GridSide::periodic) subtract(i, inside, other, 1);
+                     };
+                     if (c == 0) {
+                       const double* x = q.data() + layout.row(j, k);
+                       on_low(0, x[0], x[last - 1]);
+                       for (Index i = 1; i < last; ++i) subtract(i, x[i - 1], x[i], 1);
+                       on_high(last, x[last - 1], x[0]);
+                       continue;
+                     }
+                     const Index at = c == 1 ? j : k;
+                     const auto line = [&](Index m) {
+                       return q.data() + (c == 1 ? layout.row(m, k) : layout.row(j, m));
+                     };
+                     if (at == 0) {
+                       const double *inside = line(0), *other = line(last - 1);
+                       for (Index i = 0; i < faces[0]; ++i) on_low(i, inside[i], other[i]);
+                     } else if (at == last) {
+                       const double *inside = line(last - 1), *other = line(0);
+                       for (Index i = 0; i < faces[0]; ++i) on_high(i, inside[i], other[i]);
+                     } else {
+                       const double *below = line(at - 1), *above = line(at);
+                       for (Index i = 0; i < faces[0]; ++i) subtract(i, below[i], above[i], 1);
+                     }
+                   }
+                 });
+  }
+}
+
+}  // namespace plenum::inline PLENUM_ABI
