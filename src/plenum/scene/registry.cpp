@@ -4,13 +4,14 @@
 #include "plenum/solvers/particles/particles.h"
 #include "plenum/solvers/pbd/pbd.h"
 #include "plenum/solvers/rigid/rigid.h"
+#include "plenum/solvers/smoke/smoke.h"
 #include "plenum/solvers/springs/springs.h"
 
 namespace plenum::inline PLENUM_ABI {
 
 std::span<const SolverEntry> all_solvers() {
   static constexpr SolverEntry solvers[] = {
-      entry<Obstacle>(), entry<ParticleSystem>(), entry<Pbd>(), entry<Rigid>(), entry<Springs>(),
+      entry<Obstacle>(), entry<ParticleSystem>(), entry<Pbd>(), entry<Rigid>(), entry<Smoke>(), entry<Springs>(),
   };
   return solvers;
 }

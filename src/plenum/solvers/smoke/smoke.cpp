@@ -1,0 +1,440 @@
+#include "plenum/solvers/smoke/smoke.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "plenum/base/independent.h"
+#include "plenum/geometry/aabb.h"
+#include "plenum/integrate/grid_diffusion.h"
+#include "plenum/integrate/grid_projection.h"
+#include "plenum/linear/vector_ops.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+using Model = Smoke::Model;
+using State = Smoke::State;
+using Params = Smoke::Params;
+using Workspace = Smoke::Workspace;
+
+/// f(j, k, first item) for all rows of items of component c (-1: cells), in parallel.
+template <class F>
+void for_item_rows(const GridShape& shape, int c, F&& f) {
+  std::array<Index, 3> n = shape.cells;
+  if (c >= 0) ++n[static_cast<std::size_t>(c)];
+  const auto ny = static_cast<std::size_t>(n[1]);
+  parallel_for(ny * static_cast<std::size_t>(n[2]),
+               std::max<std::size_t>(1, 4096 / static_cast<std::size_t>(n[0])),
+               [&](std::size_t begin, std::size_t end) {
+                 for (std::size_t row = begin; row < end; ++row) {
+                   const auto j = static_cast<Index>(row % ny), k = static_cast<Index>(row / ny);
+                   f(j, k, static_cast<std::ptrdiff_t>(shape.index(0, j, k)), n[0]);
+                 }
+               });
+}
+
+/// Where item (i, j, k) of component c stands [m].
+Vec3 place(const Model& m, int c, Index i, Index j, Index k) {
+  const auto at = [&](int axis, Index n) {
+    return m.low[axis] + m.h * (static_cast<Real>(n) + (axis == c ? Real(0) : Real(0.5)));
+  };
+  return {at(0, i), at(1, j), at(2, k)};
+}
+
+/// Draws the items of one quantity that are within a source towards its value.
+void draw_towards(const Model& m, const SmokeSource& source, const Shape& solid, int c, Real value, Real part,
+                  std::span<Real> q) {
+  const Pose pose = source.pose();
+  const Aabb bounds = solid.bounds(pose);
+  std::array<Index, 3> n = m.shape.cells;
+  if (c >= 0) ++n[static_cast<std::size_t>(c)];
+  std::array<Index, 3> begin{}, end{};
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    const Real low = (bounds.low[axis] - m.low[axis]) / m.h - 1,
+               high = (bounds.high[axis] - m.low[axis]) / m.h + 2;
+    begin[a] = static_cast<Index>(std::clamp(std::floor(low), Real(0), static_cast<Real>(n[a])));
+    end[a] = static_cast<Index>(std::clamp(std::ceil(high), Real(0), static_cast<Real>(n[a])));
+  }
+  if (begin[0] >= end[0] || begin[1] >= end[1] || begin[2] >= end[2]) return;
+  const auto ny = static_cast<std::size_t>(end[1] - begin[1]);
+  parallel_for(
+      ny * static_cast<std::size_t>(end[2] - begin[2]), 16, [&](std::size_t first, std::size_t last) {
+        for (std::size_t row = first; row < last; ++row)
+          for (Index i = begin[0]; i < end[0]; ++i) {
+            const Index j = begin[1] + static_cast<Index>(row % ny),
+                        k = begin[2] + static_cast<Index>(row / ny);
+            const Real distance = solid.signed_distance(pose.to_local(place(m, c, i, j, k))).distance;
+            // A cell at the surface is covered in part.
+            const Real covered = std::clamp(Real(0.5) - distance / m.h, Real(0), Real(1));
+            Real& item = q[m.shape.index(i, j, k)];
+            item += part * covered * (value - item);
+          }
+      });
+}
+
+void add_sources(const Model& m, State& s, const Params& params, Real dt) {
+  for (const SmokeSource& source : params.sources) {
+    if (s.time < static_cast<double>(source.start) || s.time >= static_cast<double>(source.stop)) continue;
+    const Shape solid = source.solid();
+    const Real part = -std::expm1(-source.rate * dt);
+    draw_towards(m, source, solid, -1, source.density, part, s.density);
+    draw_towards(m, source, solid, -1, source.temperature, part, s.temperature);
+    if (source.moves)
+      for (int c = 0; c < m.shape.dimensions(); ++c)
+        draw_towards(m, source, solid, c, source.velocity[c], part,
+                     s.velocity.along[static_cast<std::size_t>(c)]);
+  }
+}
+
+/// Accelerations [m/s^2] that give back swirls: epsilon h (N x w), N = grad |w| / |grad |w||, at cell centres
+/// into workspace.vorticity. Source: Steinhoff & Underhill 1994; Fedkiw, Stam & Jensen 2001, equations 9
+/// to 11.
+void confine_vorticity(const Model& m, const FaceField& velocity, Real epsilon, Workspace& w) {
+  const GridShape& shape = m.shape;
+  const int dimensions = shape.dimensions();
+  for (int c = 0; c < 3; ++c)
+    if (dimensions == 3 || c == 2) w.vorticity[static_cast<std::size_t>(c)].resize(shape.size());
+  w.vorticity_size.resize(shape.size());
+  const Real half = 1 / (4 * m.h);  // central differences of means of two faces
+  // d u_c / d x_axis at the centre of a cell.
+  const auto slope = [&](int c, int axis, std::ptrdiff_t at) {
+    const Real* u = velocity[c].data() + at;
+    const std::ptrdiff_t s = shape.stride(axis), up = shape.stride(c);
+    return half * ((u[s] + u[s + up]) - (u[-s] + u[-s + up]));
+  };
+  for_item_rows(shape, -1, [&](Index, Index, std::ptrdiff_t first, Index n) {
+    for (std::ptrdiff_t at = first; at < first + n; ++at) {
+      const auto item = static_cast<std::size_t>(at);
+      const Real z = slope(1, 0, at) - slope(0, 1, at);
+      w.vorticity[2][item] = z;
+      if (dimensions == 2) {
+        w.vorticity_size[item] = std::abs(z);
+        continue;
+      }
+      const Real x = slope(2, 1, at) - slope(1, 2, at), y = slope(0, 2, at) - slope(2, 0, at);
+      w.vorticity[0][item] = x;
+      w.vorticity[1][item] = y;
+      w.vorticity_size[item] = std::sqrt(x * x + y * y + z * z);
+    }
+  });
+  fill_cell_ghosts(shape, m.box, 0, w.vorticity_size);
+  const Real strength = epsilon * m.h;
+  for_item_rows(shape, -1, [&](Index, Index, std::ptrdiff_t first, Index n) {
+    const Real* size = w.vorticity_size.data();
+    for (std::ptrdiff_t at = first; at < first + n; ++at) {
+      const auto item = static_cast<std::size_t>(at);
+      const auto gradient = [&](int axis) {
+        return size[at + shape.stride(axis)] - size[at - shape.stride(axis)];
+      };
+      const Real gx = gradient(0), gy = gradient(1), gz = dimensions == 3 ? gradient(2) : Real(0);
+      const Real length = std::sqrt(gx * gx + gy * gy + gz * gz);
+      const Real scale = length > 0 ? strength / length : Real(0);
+      const Real z = w.vorticity[2][item];
+      if (dimensions == 2) {
+        // (gx, gy, 0) x (0, 0, z); the x component takes the place of the size, which is read no more at this
+        // item only, and so is kept in the array of its own.
+        w.scalar[item] = scale * gy * z;
+        w.vorticity[2][item] = -scale * gx * z;
+        continue;
+      }
+      const Real x = w.vorticity[0][item], y = w.vorticity[1][item];
+      w.vorticity[0][item] = scale * (gy * z - gz * y);
+      w.vorticity[1][item] = scale * (gz * x - gx * z);
+      w.vorticity[2][item] = scale * (gx * y - gy * x);
+    }
+  });
+}
+
+/// The arrays that confine_vorticity left along axis c.
+std::vector<Real>& confinement(const GridShape& shape, Workspace& w, int c) {
+  if (shape.is_flat()) return c == 0 ? w.scalar : w.vorticity[2];
+  return w.vorticity[static_cast<std::size_t>(c)];
+}
+
+/// forced = u + dt (forces): the body's acceleration, buoyancy in the approximation of Boussinesq, g (a soot
+/// - b T) (Fedkiw, Stam & Jensen 2001, equation 8), and the confinement of vorticity.
+void add_forces(const Model& m, const State& s, const Params& params, Workspace& w, Real dt) {
+  const GridShape& shape = m.shape;
+  const bool confines = params.vorticity_confinement > 0;
+  if (confines) {
+    confine_vorticity(m, s.velocity, params.vorticity_confinement, w);
+    for (int c = 0; c < shape.dimensions(); ++c) fill_cell_ghosts(shape, m.box, 0, confinement(shape, w, c));
+  }
+  for (int c = 0; c < shape.dimensions(); ++c) {
+    const auto axis = static_cast<std::size_t>(c);
+    const std::ptrdiff_t below = shape.stride(c);
+    const Real given = dt * params.acceleration[c], soot = dt * params.gravity[c] * params.soot_weight / 2,
+               heat = -dt * params.gravity[c] * params.thermal_expansion / 2;
+    const Real* extra = confines ? confinement(shape, w, c).data() : nullptr;
+    for_item_rows(shape, c, [&](Index, Index, std::ptrdiff_t first, Index n) {
+      const Real *u = s.velocity[c].data() + first, *rho = s.density.data() + first,
+                 *t = s.temperature.data() + first;
+      Real* out = w.forced.along[axis].data() + first;
+      PLENUM_INDEPENDENT
+      for (Index i = 0; i < n; ++i)
+        out[i] = u[i] + given + soot * (rho[i] + rho[i - below]) + heat * (t[i] + t[i - below]);
+      if (extra) {
+        const Real* f = extra + first;
+        PLENUM_INDEPENDENT
+        for (Index i = 0; i < n; ++i) out[i] += dt / 2 * (f[i] + f[i - below]);
+      }
+    });
+    fill_component_ghosts(shape, m.box, c, w.forced.along[axis]);
+  }
+}
+
+/// Velocities within solids: none where the gas sticks to them, else those of the gas beside.
+void fill_solids(const Model& m, FaceField& velocity) {
+  if (m.known[3].empty()) return;
+  for (int c = 0; c < m.shape.dimensions(); ++c) {
+    const auto axis = static_cast<std::size_t>(c);
+    if (m.solids_grip) {
+      for_item_rows(m.shape, c, [&](Index, Index, std::ptrdiff_t first, Index n) {
+        for (std::ptrdiff_t at = first; at < first + n; ++at)
+          if (!m.known[axis][static_cast<std::size_t>(at)])
+            velocity.along[axis][static_cast<std::size_t>(at)] = 0;
+      });
+    } else {
+      extrapolate(m.shape, m.extrapolation[axis], velocity.along[axis]);
+    }
+  }
+}
+
+void advect_all(const Model& m, State& s, const Params& params, Workspace& w, Real dt) {
+  const GridShape& shape = m.shape;
+  const Real step = dt / m.h;
+  for (int c = 0; c < shape.dimensions(); ++c) {
+    const auto axis = static_cast<std::size_t>(c);
+    advect(shape, m.box, s.velocity, step, params.advection, params.trace,
+           {c, w.forced[c], w.moved.along[axis]}, w.advection,
+           [&](std::span<Real> q) { fill_component_ghosts(shape, m.box, c, q); });
+  }
+  const auto carry = [&](std::vector<Real>& q, Real decay) {
+    if (!m.known[3].empty()) {
+      extrapolate(shape, m.extrapolation[3], q);
+      fill_cell_ghosts(shape, m.box, 0, q);
+    }
+    advect(shape, m.box, s.velocity, step, params.advection, params.trace, {-1, q, w.scalar}, w.advection,
+           [&](std::span<Real> a) { fill_cell_ghosts(shape, m.box, 0, a); });
+    const Real left = std::exp(-decay * dt);
+    for_item_rows(shape, -1, [&](Index, Index, std::ptrdiff_t first, Index n) {
+      Real* a = w.scalar.data() + first;
+      for (Index i = 0; i < n; ++i) a[i] *= left;
+      if (!m.known[3].empty())
+        for (Index i = 0; i < n; ++i)
+          if (!m.known[3][static_cast<std::size_t>(first + i)]) a[i] = 0;
+    });
+    fill_cell_ghosts(shape, m.box, 0, w.scalar);
+    std::swap(q, w.scalar);
+  };
+  carry(s.density, params.settling);
+  carry(s.temperature, params.cooling);
+  std::swap(s.velocity, w.moved);
+}
+
+void diffuse(const Model& m, State& s, const Params& params, Workspace& w, Real dt, Report& report) {
+  const GridShape& shape = m.shape;
+  const Real number = params.viscosity * dt / (m.h * m.h);
+  for (int c = 0; c < shape.dimensions(); ++c) {
+    const auto axis = static_cast<std::size_t>(c);
+    DiffusedItems items{.end = shape.cells, .moves = m.known[axis]};
+    // Faces on the sides are given there, or follow from what is beside them; those of periodic axes are one.
+    if (m.box.sides[2 * axis] != GridSide::periodic) items.begin[axis] = 1;
+    std::vector<Real>& u = s.velocity.along[axis];
+    std::vector<Real>& from = w.moved.along[axis];
+    const auto fill = [&](std::span<Real> q) { fill_component_ghosts(shape, m.box, c, q); };
+    fill(u);
+    std::copy(u.begin(), u.end(), from.begin());
+    if (params.diffusion == Smoke::Diffusion::explicit_euler) {
+      diffuse_explicitly(shape, items, number, from, u);
+      fill(u);
+      continue;
+    }
+    Real size = 0, change = 0;
+    for (const Real value : from) size = std::max(size, std::abs(value));
+    constexpr int most_sweeps = 400;
+    const Real tolerance = size * 10 * std::numeric_limits<Real>::epsilon();
+    const int sweeps =
+        diffuse_implicitly(shape, items, number, from, u, fill, tolerance, most_sweeps, change);
+    report.iterations += sweeps;
+    if (sweeps == most_sweeps && change > Real(1e-4) * size)
+      report.warn("viscosity did not converge in its sweeps; lower viscosity or shorten the step");
+  }
+}
+
+/// Largest speed along one axis [m/s].
+double largest_speed(const GridShape& shape, const FaceField& velocity) {
+  double most = 0;
+  for (int c = 0; c < shape.dimensions(); ++c) {
+    const std::span<const Real> u = velocity[c];
+    most = std::max(most, ordered_reduce(
+                              u.size(), 8192, 0.0,
+                              [&](std::size_t begin, std::size_t end) {
+                                Real part = 0;
+                                for (std::size_t i = begin; i < end; ++i) {
+                                  const Real a = std::abs(u[i]);
+                                  part = a > part ? a : part;
+                                }
+                                return static_cast<double>(part);
+                              },
+                              [](double a, double b) { return std::max(a, b); }));
+  }
+  return most;
+}
+
+void project(const Model& m, State& s, const Params& params, Workspace& w, Real dt, Report& report) {
+  const GridShape& shape = m.shape;
+  if (!w.pressure.is_made())
+    w.pressure = PressureSolver(
+        grid_poisson(shape, m.box.pressure_sides(), {.x = m.open[0], .y = m.open[1], .z = m.open[2]}));
+  PressureSolver& solver = w.pressure;
+  const RowLayout& layout = solver.poisson().layout;
+  const DivergenceMeasure before = negative_divergence(shape, s.velocity, m.open, layout, solver.b);
+  const double scale =
+      static_cast<double>(dt) / (static_cast<double>(params.air_density) * static_cast<double>(m.h));
+  for_item_rows(shape, -1, [&](Index j, Index k, std::ptrdiff_t first, Index n) {
+    double* x = solver.x.data() + layout.row(j, k);
+    for (Index i = 0; i < n; ++i)
+      x[i] = scale * static_cast<double>(s.pressure[static_cast<std::size_t>(first + i)]);
+  });
+  const double speed = largest_speed(shape, s.velocity);
+  // Velocities are known to a rounding each, and so is their divergence: a quarter of an ulp in the mean, by
+  // the root of six (four) faces.
+  double squares = 0;
+  for (int c = 0; c < shape.dimensions(); ++c)
+    squares += static_cast<double>(norm(s.velocity[c])) * static_cast<double>(norm(s.velocity[c]));
+  const double rounding =
+      static_cast<double>(std::numeric_limits<Real>::epsilon()) / 4 * std::sqrt(2 * squares);
+  const SolveReport solved = solver.solve(
+      params.pressure_solver, {.relative_tolerance = static_cast<double>(params.pressure_tolerance),
+                               .absolute_tolerance = rounding,
+                               .max_iterations = params.pressure_iterations});
+  subtract_gradient(shape, m.box, m.open, solver.poisson(), solver.x, s.velocity);
+  for_item_rows(shape, -1, [&](Index j, Index k, std::ptrdiff_t first, Index n) {
+    const double* x = solver.x.data() + layout.row(j, k);
+    for (Index i = 0; i < n; ++i)
+      s.pressure[static_cast<std::size_t>(first + i)] = static_cast<Real>(x[i] / scale);
+  });
+  report.iterations += solved.iterations;
+  report.measure("pressure_iterations", solved.iterations);
+  report.measure("pressure_residual", solved.residual);
+  report.measure("cfl", speed * static_cast<double>(dt) / static_cast<double>(m.h));
+  report.measure("divergence_before", before.most / static_cast<double>(m.h), "1/s");
+  // What sweeps are asked to do in a given number is not expected to converge.
+  const bool sweeps = params.pressure_solver == PressureMethod::jacobi ||
+                      params.pressure_solver == PressureMethod::gauss_seidel ||
+                      params.pressure_solver == PressureMethod::sor;
+  if (!solved.converged() && !sweeps && solved.residual > 10 * static_cast<double>(params.pressure_tolerance))
+    report.warn("the projection did not converge; raise pressure_iterations or pressure_tolerance");
+  if (solver.imbalance() > 1e-3 * std::max(before.most, 1e-30) && speed > 0 &&
+      solver.imbalance() > 10 * speed * static_cast<double>(std::numeric_limits<Real>::epsilon()))
+    report.warn("more flows into a closed region than out of it; give the box an outflow");
+}
+
+}  // namespace
+
+Real Smoke::max_dt(const Model& m, const State&, const Params& params) {
+  if (params.viscosity > 0 && params.diffusion == Diffusion::explicit_euler)
+    return largest_diffusion_number(m.shape) * m.h * m.h / params.viscosity;
+  return std::numeric_limits<Real>::infinity();
+}
+
+Report Smoke::step(const Model& m, State& s, const Params& params, Workspace& w, Real dt) {
+  Report report;
+  const GridShape& shape = m.shape;
+  for (FaceField* field : {&w.forced, &w.moved})
+    for (int c = 0; c < shape.dimensions(); ++c) {
+      std::vector<Real>& a = field->along[static_cast<std::size_t>(c)];
+      if (a.size() != shape.size()) a.assign(shape.size(), 0);
+    }
+  if (w.scalar.size() != shape.size()) w.scalar.assign(shape.size(), 0);
+  {
+    const StageTimer timer(report.stages, "sources");
+    add_sources(m, s, params, dt);
+    fill_solids(m, s.velocity);
+    fill_velocity_ghosts(shape, m.box, s.velocity);
+    fill_cell_ghosts(shape, m.box, 0, s.density);
+    fill_cell_ghosts(shape, m.box, 0, s.temperature);
+  }
+  {
+    const StageTimer timer(report.stages, "forces");
+    add_forces(m, s, params, w, dt);
+  }
+  {
+    const StageTimer timer(report.stages, "advection");
+    advect_all(m, s, params, w, dt);
+  }
+  if (params.viscosity > 0) {
+    const StageTimer timer(report.stages, "diffusion");
+    fill_solids(m, s.velocity);
+    diffuse(m, s, params, w, dt, report);
+  }
+  {
+    const StageTimer timer(report.stages, "projection");
+    fill_velocity_ghosts(shape, m.box, s.velocity);
+    project(m, s, params, w, dt, report);
+    fill_solids(m, s.velocity);
+    fill_velocity_ghosts(shape, m.box, s.velocity);
+  }
+  s.time += static_cast<double>(dt);
+  if (params.report_energy) report.measure("kinetic_energy", kinetic_energy(m, s, params.air_density), "J");
+  return report;
+}
+
+double Smoke::kinetic_energy(const Model& m, const State& s, Real air_density) {
+  const GridShape& shape = m.shape;
+  double sum = 0;
+  for (int c = 0; c < shape.dimensions(); ++c) {
+    const auto axis = static_cast<std::size_t>(c);
+    std::array<Index, 3> n = shape.cells;
+    const bool wraps = m.box.sides[2 * axis] == GridSide::periodic;
+    if (!wraps) ++n[axis];
+    const auto ny = static_cast<std::size_t>(n[1]);
+    sum += ordered_sum(ny * static_cast<std::size_t>(n[2]), 16, [&](std::size_t begin, std::size_t end) {
+      double part = 0;
+      for (std::size_t row = begin; row < end; ++row)
+        for (Index i = 0; i < n[0]; ++i) {
+          const auto j = static_cast<Index>(row % ny), k = static_cast<Index>(row / ny);
+          const std::size_t at = shape.index(i, j, k);
+          const Index along = c == 0 ? i : c == 1 ? j : k;
+          const bool outer = !wraps && (along == 0 || along == shape.cells[axis]);
+          const double open = m.open[c].empty() ? 1 : static_cast<double>(m.open[c][at]);
+          const double u = static_cast<double>(s.velocity[c][at]);
+          part += (outer ? 0.5 : 1.0) * open * u * u;
+        }
+      return part;
+    });
+  }
+  const double h = static_cast<double>(m.h);
+  return sum / 2 * static_cast<double>(air_density) * h * h * (shape.is_flat() ? 1 : h);
+}
+
+void Smoke::fields(const Model& m, State& s, FieldVisitor& visit) {
+  visit({"velocity_x", "m/s", Centring::global}, s.velocity.along[0]);
+  visit({"velocity_y", "m/s", Centring::global}, s.velocity.along[1]);
+  visit({"velocity_z", "m/s", Centring::global}, s.velocity.along[2]);
+  visit({"density", "kg/m^3", Centring::global}, s.density);
+  visit({"temperature", "K", Centring::global}, s.temperature);
+  visit({"pressure", "Pa", Centring::global}, s.pressure);
+  visit({"time", "s", Centring::global}, s.time);
+  visit.derived({"speed", "m/s", Centring::cell}, [&](std::vector<Real>& out) {
+    out.clear();
+    out.reserve(m.shape.num_cells());
+    for (Index k = 0; k < m.shape.cells[2]; ++k)
+      for (Index j = 0; j < m.shape.cells[1]; ++j)
+        for (Index i = 0; i < m.shape.cells[0]; ++i) {
+          Real sum = 0;
+          for (int c = 0; c < m.shape.dimensions(); ++c) {
+            const std::size_t at = m.shape.index(i, j, k);
+            const Real u =
+                (s.velocity[c][at] + s.velocity[c][at + static_cast<std::size_t>(m.shape.stride(c))]) / 2;
+            sum += u * u;
+          }
+          out.push_back(std::sqrt(sum));
+        }
+  });
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,141 @@
+#pragma once
+// Smoke: a gas of constant density on a staggered grid, in two dimensions or three, that carries soot and
+// heat.
+#include <string>
+#include <vector>
+
+#include "plenum/geometry/shape.h"
+#include "plenum/integrate/grid_advection.h"
+#include "plenum/linear/pressure_solver.h"
+#include "plenum/math/pose.h"
+#include "plenum/state/grid.h"
+#include "plenum/state/solver.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// A solid shape in the box: where smoke comes from, or what it flows around.
+struct SmokeShape {
+  enum class Kind : int { sphere, box, capsule, cylinder, torus };
+  friend constexpr std::array<const char*, 5> names_of(Kind) {
+    return {"sphere", "box", "capsule", "cylinder", "torus"};
+  }
+  Kind shape = Kind::sphere;
+  Real radius = Real(0.1);                        ///< [m]
+  Vec3 half_extents = Vec3::Constant(Real(0.1));  ///< [m] of a box
+  Real half_height = Real(0.1);                   ///< [m] of a capsule's axis or a cylinder, along y
+  Real minor_radius = Real(0.03);                 ///< [m] of a torus's tube
+  Vec3 position = Vec3::Zero();                   ///< [m]
+  Vec3 rotation = Vec3::Zero();                   ///< [deg]
+  void describe(Describer& d);
+  Shape solid() const;
+  Pose pose() const { return {position, rotation_from_degrees(rotation)}; }
+};
+
+/// Draws what is within its shape towards given values. All of it may be keyframed.
+struct SmokeSource : SmokeShape {
+  Real density = 1;                  ///< [kg/m^3] of soot
+  Real temperature = 50;             ///< [K] above the surroundings
+  Vec3 velocity = Vec3::Zero();      ///< [m/s]
+  bool moves = false;                ///< whether the velocity is given too
+  Real rate = 20;                    ///< [1/s] at which the values are approached
+  Real start = 0, stop = Real(1e9);  ///< [s] acts in between
+  void describe(Describer& d);
+};
+
+struct Smoke {
+  static constexpr const char* name = "smoke";
+  static constexpr const char* doc = "smoke in a box of cells, in two dimensions or three";
+
+  enum class Diffusion : int { explicit_euler, implicit_euler };
+  friend constexpr std::array<const char*, 2> names_of(Diffusion) {
+    return {"explicit_euler", "implicit_euler"};
+  }
+  /// What geometry() shows of a flat grid, and of a section through another.
+  enum class Show : int { density, temperature, speed, vorticity };
+  friend constexpr std::array<const char*, 4> names_of(Show) {
+    return {"density", "temperature", "speed", "vorticity"};
+  }
+
+  struct Side {
+    GridSide kind = GridSide::free_slip;
+    Vec3 velocity = Vec3::Zero();  ///< [m/s] of the wall, or of what flows in
+    void describe(Describer& d);
+  };
+  struct Spec {
+    int cells_x = 64, cells_y = 64, cells_z = 64;  ///< cells_z = 1: two dimensions
+    Real spacing = Real(1) / 64;                   ///< [m] side of a cell
+    Vec3 low = Vec3::Zero();                       ///< [m] low corner of the box
+    Side left, right, bottom, top, back, front;
+    std::vector<SmokeShape> solids = {};
+    bool solids_grip = false;  ///< whether the gas sticks to solids (no slip) or slides along them
+    Show show = Show::density;
+    Real show_low = 0, show_high = 1;  ///< range of the colour map; equal: of what there is
+    int palette = -1;                  ///< of the solids
+    void describe(Describer& d);
+  };
+
+  struct Model {
+    GridShape shape;
+    Real h = 1;               ///< [m]
+    Vec3 low = Vec3::Zero();  ///< [m]
+    GridBox box;
+    FaceField open;  ///< open fractions of faces; no items: all are open
+    /// Where there is fluid, by quantity: faces along x, y, z, cells. Empty without solids.
+    std::array<std::vector<std::uint8_t>, 4> known;
+    std::array<Extrapolation, 4> extrapolation;
+    std::vector<SmokeShape> solids;
+    bool solids_grip = false;
+    Show show = Show::density;
+    Real show_low = 0, show_high = 1;
+    int palette = -1;
+  };
+  struct State {
+    FaceField velocity;             ///< [m/s], with ghosts
+    std::vector<Real> density;      ///< [shape.size()] kg/m^3 of soot
+    std::vector<Real> temperature;  ///< [shape.size()] K above the surroundings
+    std::vector<Real> pressure;     ///< [shape.size()] Pa: where the next projection starts
+    double time = 0;                ///< [s]
+  };
+  struct Params {
+    Vec3 gravity = Vec3(0, Real(-9.81), 0);  ///< [m/s^2]
+    Real thermal_expansion = Real(1) / 293;  ///< [1/K] of an ideal gas, the inverse of its temperature
+    Real soot_weight = Real(0.1);            ///< [m^3/kg] relative weight of a unit of soot
+    Vec3 acceleration = Vec3::Zero();        ///< [m/s^2] of all of the gas
+    Real vorticity_confinement = 0;          ///< [1]
+    Real viscosity = 0;                      ///< [m^2/s], kinematic
+    Diffusion diffusion = Diffusion::implicit_euler;
+    Real air_density = Real(1.2);    ///< [kg/m^3]
+    Real cooling = 0, settling = 0;  ///< [1/s] decay of temperature and of soot
+    AdvectionScheme advection = AdvectionScheme::maccormack;
+    Trace trace = Trace::rk2;
+    PressureMethod pressure_solver = PressureMethod::automatic;
+    Real pressure_tolerance = Real(1e-4);  ///< of the residual, relative
+    int pressure_iterations = 100;
+    bool report_energy = false;
+    std::vector<SmokeSource> sources = {};
+    void describe(Describer& d);
+  };
+  struct Workspace {
+    FaceField forced, moved;                     ///< [shape.size()] each, m/s
+    std::vector<Real> scalar;                    ///< [shape.size()]
+    std::array<std::vector<Real>, 3> vorticity;  ///< [shape.size()] 1/s at cell centres
+    std::vector<Real> vorticity_size;
+    AdvectionWorkspace advection;
+    PressureSolver pressure;
+  };
+
+  static std::size_t memory(const Spec& spec);
+  static void build(const Spec& spec, Model& model, State& state);
+  /// Throws Error if arrays that checkpoints hold do not fit the model.
+  static void check(const Model& model, const State& state);
+  static Real max_dt(const Model& model, const State& state, const Params& params);
+  static constexpr const char* remedy_of_small_steps = "lower viscosity, or set diffusion to implicit_euler";
+  static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
+  static void fields(const Model& model, State& state, FieldVisitor& visit);
+  static void geometry(const Model& model, const State& state, DrawableSink& sink);
+
+  /// [J] of the whole box, a flat one a metre deep: each face's velocity counts for the volume around it.
+  static double kinetic_energy(const Model& model, const State& state, Real air_density);
+};
+
+}  // namespace plenum::inline PLENUM_ABI

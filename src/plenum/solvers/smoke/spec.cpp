@@ -1,0 +1,243 @@
+// Descriptions of smoke, and the making of one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "plenum/base/error.h"
+#include "plenum/solvers/smoke/smoke.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+constexpr double far = 1e5;  // [m]
+
+std::array<Smoke::Side, 6> sides_of(const Smoke::Spec& s) {
+  return {s.left, s.right, s.bottom, s.top, s.back, s.front};
+}
+
+}  // namespace
+
+void SmokeShape::describe(Describer& d) {
+  const auto length = [](const char* doc) { return Info{.unit = "m", .min = 1e-4, .max = 1e4, .doc = doc}; };
+  d("shape", shape, {.doc = "what it is"});
+  if (d.when("shape", "sphere", shape == Kind::sphere)) d("radius", radius, length("of the sphere"));
+  if (d.when("shape", "box", shape == Kind::box))
+    d("half_extents", half_extents, length("half of each side"));
+  if (d.when("shape", "capsule", shape == Kind::capsule)) {
+    d("radius", radius, length("of the capsule"));
+    d("half_height", half_height, length("half the length of the axis, which is y"));
+  }
+  if (d.when("shape", "cylinder", shape == Kind::cylinder)) {
+    d("radius", radius, length("of the cylinder"));
+    d("half_height", half_height, length("half the height along y"));
+  }
+  if (d.when("shape", "torus", shape == Kind::torus)) {
+    d("radius", radius, length("from the axis y to the middle of the tube"));
+    d("minor_radius", minor_radius, length("of the tube"));
+  }
+  d("position", position, {.unit = "m", .min = -far, .max = far, .doc = "of its middle"});
+  d("rotation", rotation,
+    {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
+}
+
+void SmokeSource::describe(Describer& d) {
+  SmokeShape::describe(d);
+  d("density", density, {.unit = "kg/m^3", .min = 0, .max = 1e3, .doc = "of soot in it"});
+  d("temperature", temperature, {.unit = "K", .min = -300, .max = 1e4, .doc = "above the surroundings"});
+  d("moves", moves, {.doc = "whether it gives the gas its velocity too"});
+  d("velocity", velocity, {.unit = "m/s", .min = -1e3, .max = 1e3, .doc = "of the gas in it, if it moves"});
+  d("rate", rate, {.unit = "1/s", .min = 0, .max = 1e6, .doc = "at which its values are approached"});
+  d("start", start, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it begins"});
+  d("stop", stop, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it ends"});
+}
+
+void Smoke::Side::describe(Describer& d) {
+  d("kind", kind, {.doc = "what it does to the flow; periodic sides come in pairs"});
+  d("velocity", velocity,
+    {.unit = "m/s", .min = -1e3, .max = 1e3, .doc = "of the wall along itself, or of what flows in"});
+}
+
+void Smoke::Spec::describe(Describer& d) {
+  const auto count = [](const char* doc) { return Info{.min = 2, .max = 4096, .doc = doc}; };
+  d("cells_x", cells_x, count("cells along x"));
+  d("cells_y", cells_y, count("cells along y"));
+  d("cells_z", cells_z, {.min = 1, .max = 4096, .doc = "cells along z; 1: two dimensions"});
+  d("spacing", spacing, {.unit = "m", .min = 1e-6, .max = 1e4, .doc = "side of a cell"});
+  d("low", low, {.unit = "m", .min = -far, .max = far, .doc = "corner of the box"});
+  d("left", left, {.doc = "side of the least x"});
+  d("right", right, {.doc = "side of the largest x"});
+  d("bottom", bottom, {.doc = "side of the least y"});
+  d("top", top, {.doc = "side of the largest y"});
+  d("back", back, {.doc = "side of the least z"});
+  d("front", front, {.doc = "side of the largest z"});
+  d("solids", solids, {.doc = "what the gas flows around", .max_count = 10000});
+  d("solids_grip", solids_grip, {.doc = "whether the gas sticks to solids or slides along them"});
+  d("show", show, {.doc = "what a picture of two dimensions is coloured by"});
+  d("show_low", show_low, {.min = -1e9, .max = 1e9, .doc = "lower end of its colours"});
+  d("show_high", show_high, {.min = -1e9, .max = 1e9, .doc = "upper end; equal: of what there is"});
+  d("palette", palette, {.min = -1, .max = 1000, .doc = "which of the palette's colours the solids have"});
+}
+
+void Smoke::Params::describe(Describer& d) {
+  d("gravity", gravity, {.unit = "m/s^2", .min = -1e3, .max = 1e3, .doc = "of the surroundings"});
+  d("thermal_expansion", thermal_expansion,
+    {.unit = "1/K", .min = 0, .max = 10, .doc = "warm gas rises by this part of gravity for each degree"});
+  d("soot_weight", soot_weight,
+    {.unit = "m^3/kg", .min = -1e3, .max = 1e3, .doc = "soot sinks by this part of gravity for its density"});
+  d("acceleration", acceleration, {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "of all of the gas"});
+  d("vorticity_confinement", vorticity_confinement,
+    {.min = 0, .max = 100, .doc = "gives back swirls that the grid blurs"});
+  d("viscosity", viscosity, {.unit = "m^2/s", .min = 0, .max = 1e4, .doc = "kinematic; of air 1.5e-5"});
+  d("diffusion", diffusion, {.doc = "how viscosity is integrated"});
+  d("air_density", air_density, {.unit = "kg/m^3", .min = 1e-6, .max = 1e5, .doc = "of the gas"});
+  d("cooling", cooling, {.unit = "1/s", .min = 0, .max = 1e3, .doc = "decay of its temperature"});
+  d("settling", settling, {.unit = "1/s", .min = 0, .max = 1e3, .doc = "decay of the soot"});
+  d("advection", advection, {.doc = "how the flow carries what is in it"});
+  d("trace", trace, {.doc = "how ways are traced back"});
+  d("pressure_solver", pressure_solver, {.doc = "of the projection; automatic: multigrid"});
+  d("pressure_tolerance", pressure_tolerance,
+    {.min = 1e-12, .max = 1, .doc = "residual of the projection, relative", .logarithmic = true});
+  d("pressure_iterations", pressure_iterations, {.min = 1, .max = 100000, .doc = "of it at most"});
+  d("report_energy", report_energy, {.doc = "kinetic energy in reports"});
+  d("sources", sources, {.doc = "where smoke comes from", .max_count = 1000});
+}
+
+Shape SmokeShape::solid() const {
+  switch (shape) {
+    case Kind::sphere:
+      return SphereShape{radius};
+    case Kind::box:
+      return BoxShape{half_extents};
+    case Kind::capsule:
+      return CapsuleShape{radius, half_height};
+    case Kind::cylinder:
+      return CylinderShape{radius, half_height};
+    case Kind::torus:
+      return TorusShape{radius, minor_radius};
+  }
+  throw Error("unknown shape");
+}
+
+std::size_t Smoke::memory(const Spec& spec) {
+  const GridShape shape{{spec.cells_x, spec.cells_y, spec.cells_z}};
+  // State 6, scratch 12, the pressure's 9 counting doubles twice, its coarser grids a seventh, faces 3.
+  return shape.size() * sizeof(Real) * 32;
+}
+
+void Smoke::build(const Spec& spec, Model& m, State& s) {
+  m = {};
+  s = {};
+  m.shape.cells = {spec.cells_x, spec.cells_y, spec.cells_z};
+  m.h = spec.spacing;
+  m.low = spec.low;
+  m.solids = spec.solids;
+  m.solids_grip = spec.solids_grip;
+  m.show = spec.show;
+  m.show_low = spec.show_low;
+  m.show_high = spec.show_high;
+  m.palette = spec.palette;
+  const GridShape& shape = m.shape;
+  Refusals refusals;
+  static constexpr const char* names[] = {"left", "right", "bottom", "top", "back", "front"};
+  const std::array<Side, 6> sides = sides_of(spec);
+  for (std::size_t k = 0; k < 6; ++k) {
+    m.box.sides[k] = sides[k].kind;
+    m.box.velocity[k] = sides[k].velocity;
+    const std::size_t axis = k / 2, other = k ^ 1;
+    if (static_cast<int>(axis) >= shape.dimensions()) continue;
+    if (sides[k].kind == GridSide::periodic && sides[other].kind != GridSide::periodic)
+      refusals.keep(Problem{.key = fmt::format("{}.kind", names[other]),
+                            .what = "the opposite side is periodic and this one is not",
+                            .remedy = "make both periodic, or neither"});
+    const bool wall = sides[k].kind == GridSide::no_slip || sides[k].kind == GridSide::free_slip;
+    if (wall && sides[k].velocity[static_cast<Index>(axis)] != 0)
+      refusals.keep(Problem{.key = fmt::format("{}.velocity", names[k]),
+                            .what = "a wall cannot move out of its plane",
+                            .remedy = "give it a velocity along itself, or make it an inflow"});
+  }
+  if (shape.num_cells() > (std::size_t{1} << 30))
+    refusals.keep(Problem{.key = "cells_x",
+                          .what = "the box has too many cells",
+                          .value = fmt::format("{}", shape.num_cells()),
+                          .allowed = "at most 1073741824 altogether"});
+  refusals.refuse();
+
+  if (!spec.solids.empty()) {
+    m.open.assign(shape, 1);
+    for (std::size_t k = 0; k < spec.solids.size(); ++k)
+      under(fmt::format("solids[{}]", k),
+            [&] { close_faces(shape, m.low, m.h, spec.solids[k].solid(), spec.solids[k].pose(), m.open); });
+    for (int c = 0; c < shape.dimensions(); ++c) {
+      // Sides of a periodic axis are one face.
+      const auto axis = static_cast<std::size_t>(c);
+      if (m.box.sides[2 * axis] != GridSide::periodic) continue;
+      std::array<Index, 3> n = shape.cells;
+      n[axis] = 1;
+      for (Index k = 0; k < n[2]; ++k)
+        for (Index j = 0; j < n[1]; ++j)
+          for (Index i = 0; i < n[0]; ++i) {
+            Real& f = m.open.along[axis][shape.index(i, j, k)];
+            Real& g = m.open.along[axis][shape.index(i + (c == 0 ? shape.cells[0] : 0),
+                                                     j + (c == 1 ? shape.cells[1] : 0),
+                                                     k + (c == 2 ? shape.cells[2] : 0))];
+            f = g = std::min(f, g);
+          }
+    }
+    std::vector<std::uint8_t>& cells = m.known[3];
+    cells.assign(shape.size(), 0);
+    for (int c = 0; c < shape.dimensions(); ++c) {
+      std::vector<std::uint8_t>& known = m.known[static_cast<std::size_t>(c)];
+      known.assign(shape.size(), 0);
+      std::array<Index, 3> n = shape.cells;
+      ++n[static_cast<std::size_t>(c)];
+      for (Index k = 0; k < n[2]; ++k)
+        for (Index j = 0; j < n[1]; ++j)
+          for (Index i = 0; i < n[0]; ++i) {
+            const std::size_t at = shape.index(i, j, k);
+            if (!(m.open[c][at] > 0)) continue;
+            known[at] = 1;
+            // Both cells beside the face hold fluid.
+            cells[at] = 1;
+            cells[static_cast<std::size_t>(static_cast<std::ptrdiff_t>(at) - shape.stride(c))] = 1;
+          }
+      m.extrapolation[static_cast<std::size_t>(c)] = find_extrapolation(shape, known, n, 3);
+    }
+    std::vector<std::uint8_t> inside(shape.size(), 0);
+    for (Index k = 0; k < shape.cells[2]; ++k)
+      for (Index j = 0; j < shape.cells[1]; ++j)
+        for (Index i = 0; i < shape.cells[0]; ++i) inside[shape.index(i, j, k)] = cells[shape.index(i, j, k)];
+    cells = inside;
+    m.extrapolation[3] = find_extrapolation(shape, cells, shape.cells, 3);
+    if (std::find(cells.begin(), cells.end(), 1) == cells.end())
+      throw Error(Problem{.key = "solids",
+                          .what = "the solids fill the whole box",
+                          .remedy = "make them smaller, or the box larger"});
+  }
+  s.velocity.assign(shape, 0);
+  s.density.assign(shape.size(), 0);
+  s.temperature.assign(shape.size(), 0);
+  s.pressure.assign(shape.size(), 0);
+  fill_velocity_ghosts(shape, m.box, s.velocity);
+}
+
+void Smoke::check(const Model& m, const State& s) {
+  const auto fits = [&](const char* key, std::size_t size, std::size_t wanted) {
+    if (size != wanted)
+      throw Error(Problem{.key = key,
+                          .what = "has another number of items than the grid",
+                          .value = fmt::format("{}", size),
+                          .allowed = fmt::format("{}", wanted)});
+  };
+  const std::size_t n = m.shape.size();
+  fits("velocity_x", s.velocity[0].size(), n);
+  fits("velocity_y", s.velocity[1].size(), n);
+  fits("velocity_z", s.velocity[2].size(), m.shape.is_flat() ? 0 : n);
+  fits("density", s.density.size(), n);
+  fits("temperature", s.temperature.size(), n);
+  fits("pressure", s.pressure.size(), n);
+}
+
+static_assert(Buildable<Smoke>);
+
+}  // namespace plenum::inline PLENUM_ABI
