@@ -123,4 +123,9 @@ void BoundsSink::lines(const LineView& view) {
                  view.look == Look::obstacle ? obstacles : subject);
 }
 
+void BoundsSink::volume(const VolumeView& view) {
+  include(subject, view.low);
+  include(subject, view.high());
+}
+
 }  // namespace plenum::inline PLENUM_ABI

@@ -16,6 +16,7 @@ class BoundsSink final : public DrawableSink {
   void triangles(const TriangleView& view) override;
   void spheres(const SphereView& view) override;
   void lines(const LineView& view) override;
+  void volume(const VolumeView& view) override;  ///< the whole box: smoke spreads in it
 };
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -110,6 +110,12 @@ void SubjectFrame::lines(const LineView& view) {
       if (s[k] >= 0 && s[k] < num_points) include(view.x[s[k]], view.radius);
 }
 
+void SubjectFrame::volume(const VolumeView& view) {
+  const Vec3 low = view.low, high = view.high();
+  for (int k = 0; k < 8; ++k)
+    include(Vec3((k & 1 ? high : low).x(), (k & 2 ? high : low).y(), (k & 4 ? high : low).z()));
+}
+
 Camera SubjectFrame::camera() const {
   if (empty()) {
     SubjectFrame cube = *this;

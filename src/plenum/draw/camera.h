@@ -55,6 +55,7 @@ class SubjectFrame final : public DrawableSink {
   void triangles(const TriangleView& view) override;
   void spheres(const SphereView& view) override;
   void lines(const LineView& view) override;
+  void volume(const VolumeView& view) override;
   void include(const Vec3& x, Real radius = 0);
   /// What another frame, of the same aspect and framing, must show; for a subject at many times.
   void include(const SubjectFrame& other);

@@ -31,6 +31,7 @@ class PaletteSink final : public DrawableSink {
     coloured.palette = entry(view.palette, view.look);
     sink_.lines(coloured);
   }
+  void volume(const VolumeView& view) override { sink_.volume(view); }
   void label(const LabelView& view) override { sink_.label(view); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <numbers>
@@ -13,6 +14,7 @@
 #include "plenum/draw/detail/frame.h"
 #include "plenum/draw/detail/quantities.h"
 #include "plenum/draw/detail/targets.h"
+#include "plenum/draw/detail/volume.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -21,7 +23,7 @@ using namespace detail;
 struct Renderer::Impl {
   // Programs by shape and pass.
   GlProgram geometry[3][num_passes];
-  GlProgram floor_surface, backdrop, farthest, occlusion, smooth, gather, gather_single, finish;
+  GlProgram floor_surface, backdrop, volume, farthest, occlusion, smooth, gather, gather_single, finish;
   GlVertexArray no_vertices = make_vertex_array();
   QuadIndices quads;
   GlBuffer frame_buffer = make_buffer();
@@ -43,7 +45,8 @@ struct Renderer::Impl {
   /// Batches of arrays that last, by where they are.
   std::map<std::tuple<const Vec3*, const Index3*, const Vec3*>, std::size_t> lasting;
   std::vector<ItemBatch> item_batches;
-  std::size_t num_triangle_batches = 0, num_item_batches = 0;
+  std::vector<VolumeBatch> volumes;
+  std::size_t num_triangle_batches = 0, num_item_batches = 0, num_volumes = 0;
   bool any_marks = false;
   Quantities quantities;
   DrawMesh mesh;
@@ -75,6 +78,8 @@ struct Renderer::Impl {
   void draw_surfaces();
   void draw_occlusion();
   void draw_picture();
+  void light_volumes();
+  void draw_volumes();
   void draw_marks();
   void update_overlay();
   void draw_finish();
@@ -92,7 +97,8 @@ enum Unit {
   unit_picture,
   unit_overlay,
   unit_farthest_8,
-  unit_farthest_64
+  unit_farthest_64,
+  unit_volume
 };
 
 Renderer::Impl::Impl() {
@@ -107,6 +113,7 @@ Renderer::Impl::Impl() {
           GlProgram(names[int(shape)], vertex_source(shape, pass), fragment_source(shape, pass));
   floor_surface = GlProgram("floor", screen_vertex_source(), floor_surface_source());
   backdrop = GlProgram("backdrop", screen_vertex_source(), backdrop_source());
+  volume = GlProgram("volume", screen_vertex_source(), volume_source());
   farthest = GlProgram("farthest", screen_vertex_source(), farthest_source());
   occlusion = GlProgram("occlusion", screen_vertex_source(), occlusion_source());
   smooth = GlProgram("smooth", screen_vertex_source(), smooth_source());
@@ -127,11 +134,12 @@ Renderer::Impl::Impl() {
     glUniform1i(program.uniform("overlay"), unit_overlay);
     glUniform1i(program.uniform("farthest_8"), unit_farthest_8);
     glUniform1i(program.uniform("farthest_64"), unit_farthest_64);
+    glUniform1i(program.uniform("volume_map"), unit_volume);
   };
   for (auto& shape : geometry)
     for (const GlProgram& program : shape) units(program);
   for (const GlProgram* program :
-       {&floor_surface, &backdrop, &farthest, &occlusion, &smooth, &gather, &gather_single, &finish})
+       {&floor_surface, &backdrop, &volume, &farthest, &occlusion, &smooth, &gather, &gather_single, &finish})
     units(*program);
 
   std::vector<float> maps;
@@ -312,8 +320,56 @@ void Renderer::Impl::draw_picture() {
   draw_geometry(Pass::shade);
   backdrop.use();
   draw_screen();
+  if (num_volumes > 0) draw_volumes();
   if (any_marks) draw_marks();
   glDisable(GL_MULTISAMPLE);
+}
+
+void Renderer::Impl::light_volumes() {
+  const StageTimer timer(times, "volumes");
+  const Vec3 toward(block.light[0], block.light[1], block.light[2]);
+  for (std::size_t i = 0; i < num_volumes; ++i) {
+    VolumeBatch& batch = volumes[i];
+    batch.lit = light_volume(batch.view, toward);
+    const std::array<int, 3>& n = batch.lit.size;
+    glActiveTexture(GL_TEXTURE0 + unit_volume);
+    if (n[0] > 0) batch.texture = make_volume_texture(n[0], n[1], n[2], batch.lit.texels.data());
+  }
+}
+
+void Renderer::Impl::draw_volumes() {
+  const StageTimer timer(times, "volumes");
+  glDisable(GL_DEPTH_TEST);
+  glEnable(GL_BLEND);
+  glBlendFunc(GL_ONE, GL_SRC_ALPHA);
+  volume.use();
+  bind(unit_surface, GL_TEXTURE_2D, surface.colour);
+  bind(unit_compare, GL_TEXTURE_2D, shadow.depth);
+  glBindSampler(unit_compare, compare);
+  // The farther ones first.
+  std::vector<const VolumeBatch*> order;
+  for (std::size_t i = 0; i < num_volumes; ++i)
+    if (volumes[i].lit.size[0] > 0) order.push_back(&volumes[i]);
+  const auto distance = [&](const VolumeBatch* v) {
+    return (v->lit.box.centre() - camera.eye).squaredNorm();
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const VolumeBatch* a, const VolumeBatch* b) { return distance(a) > distance(b); });
+  for (const VolumeBatch* v : order) {
+    bind(unit_volume, GL_TEXTURE_3D, v->texture);
+    const auto vec3 = [&](const char* name, const Vec3& x) {
+      glUniform3f(volume.uniform(name), float(x.x()), float(x.y()), float(x.z()));
+    };
+    vec3("low", v->lit.box.low);
+    vec3("high", v->lit.box.high);
+    vec3("albedo", v->view.albedo);
+    glUniform1f(volume.uniform("march"),
+                float(v->view.spacing) * (style.quality == Quality::draft ? 2.0f : 1.0f));
+    draw_screen();
+  }
+  glBindSampler(unit_compare, 0);
+  glDisable(GL_BLEND);
+  glEnable(GL_DEPTH_TEST);
 }
 
 void Renderer::Impl::draw_marks() {
@@ -367,6 +423,7 @@ void Renderer::Impl::draw_all(GLuint framebuffer) {
   build_targets();
   block = frame_block(camera, style, casters, {width, height, surface.width, surface.height});
   update_overlay();
+  if (num_volumes > 0) light_volumes();
 
   glDisable(GL_CULL_FACE);
   glDisable(GL_SCISSOR_TEST);
@@ -429,7 +486,7 @@ void Renderer::begin_frame(const Camera& camera, const Style& style, int width, 
   r.caption.clear();
   r.labels.clear();
   r.casters = {};
-  r.num_triangle_batches = r.num_item_batches = 0;
+  r.num_triangle_batches = r.num_item_batches = r.num_volumes = 0;
   r.lasting.clear();
   r.any_marks = false;
   r.quantities.begin_frame();
@@ -557,6 +614,21 @@ void Renderer::lines(const LineView& view) {
   batch.upload(r.texels, int(r.texels.size() / 12));
   batch.material = material_of(view.look, view.palette);
   batch.colouring.quantity = r.quantities.note(view.colour, num_values);
+}
+
+void Renderer::volume(const VolumeView& view) {
+  Impl& r = *impl_;
+  const StageTimer timer(r.times, "upload");
+  if (view.shape.is_flat() || view.density.size() < view.shape.size() || !(view.extinction > 0)) return;
+  if (r.num_volumes == r.volumes.size()) r.volumes.emplace_back();
+  VolumeBatch& batch = r.volumes[r.num_volumes++];
+  batch.density.assign(view.density.begin(), view.density.end());
+  for (Real& density : batch.density)
+    if (!std::isfinite(density)) density = 0;
+  batch.view = view;
+  batch.view.density = batch.density;
+  r.casters.extend(view.low);
+  r.casters.extend(view.high());
 }
 
 void Renderer::label(const LabelView& view) {

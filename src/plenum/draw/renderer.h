@@ -36,6 +36,7 @@ class Renderer final : public DrawableSink {
   void triangles(const TriangleView& view) override;
   void spheres(const SphereView& view) override;
   void lines(const LineView& view) override;
+  void volume(const VolumeView& view) override;
   void label(const LabelView& view) override;
 
   /// A line of text in the upper left corner of the picture, until the next begin_frame().

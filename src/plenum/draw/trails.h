@@ -78,6 +78,7 @@ class TrailSink final : public DrawableSink {
     if (view.trail > 0) trails_.follow(view, sink_);
   }
   void lines(const LineView& view) override { sink_.lines(view); }
+  void volume(const VolumeView& view) override { sink_.volume(view); }
   void label(const LabelView& view) override { sink_.label(view); }
 
  private:

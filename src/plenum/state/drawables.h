@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "plenum/base/real.h"
+#include "plenum/math/grid_shape.h"
 #include "plenum/math/pose.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -77,6 +78,21 @@ struct LineView {
   bool colours_segments = false;  ///< `colour` has a value for each segment instead of each point
 };
 
+/// Something in the air that dims and scatters light, such as smoke.
+struct VolumeView {
+  GridShape shape;                           ///< three-dimensional
+  std::span<const Real> density;             ///< [shape.size()], at cell centres
+  Vec3 low = Vec3::Zero();                   ///< [m] corner of the box of cells
+  Real spacing = 1;                          ///< [m] side of a cell
+  Real extinction = 1;                       ///< [1/m] of light, for each unit of density
+  Vec3 albedo = Vec3::Constant(Real(0.92));  ///< linear; the part of that which is scattered
+
+  Vec3 high() const {
+    return low + spacing * Vec3(static_cast<Real>(shape.cells[0]), static_cast<Real>(shape.cells[1]),
+                                static_cast<Real>(shape.cells[2]));
+  }
+};
+
 /// Words at a place, centred a little above it, always upright and in front.
 struct LabelView {
   Vec3 at;                ///< [m]
@@ -90,6 +106,7 @@ class DrawableSink {
   virtual void triangles(const TriangleView& view) = 0;
   virtual void spheres(const SphereView& view) = 0;
   virtual void lines(const LineView& view) = 0;
+  virtual void volume(const VolumeView&) {}
   virtual void label(const LabelView&) {}
 };
 

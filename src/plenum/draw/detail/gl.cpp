@@ -35,6 +35,20 @@ GlTexture make_texture(GLenum internal_format, int width, int height, GLenum for
   return GlTexture(name);
 }
 
+GlTexture make_volume_texture(int width, int height, int depth, const float* rgb) {
+  GLuint name = 0;
+  glGenTextures(1, &name);
+  glBindTexture(GL_TEXTURE_3D, name);
+  glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
+  glTexImage3D(GL_TEXTURE_3D, 0, GL_RGB16F, width, height, depth, 0, GL_RGB, GL_FLOAT, rgb);
+  for (const GLenum filter : {GL_TEXTURE_MIN_FILTER, GL_TEXTURE_MAG_FILTER})
+    glTexParameteri(GL_TEXTURE_3D, filter, GL_LINEAR);
+  for (const GLenum wrap : {GL_TEXTURE_WRAP_S, GL_TEXTURE_WRAP_T, GL_TEXTURE_WRAP_R})
+    glTexParameteri(GL_TEXTURE_3D, wrap, GL_CLAMP_TO_EDGE);
+  glTexParameteri(GL_TEXTURE_3D, GL_TEXTURE_MAX_LEVEL, 0);
+  return GlTexture(name);
+}
+
 GlTexture make_multisample_texture(GLenum internal_format, int samples, int width, int height) {
   GLuint name = 0;
   glGenTextures(1, &name);

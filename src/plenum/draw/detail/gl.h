@@ -62,6 +62,8 @@ GlFramebuffer make_framebuffer();
 /// A texture without mipmaps, clamped to its edge. `filter` is GL_NEAREST or GL_LINEAR.
 GlTexture make_texture(GLenum internal_format, int width, int height, GLenum format, GLenum type,
                        const void* data, GLenum filter);
+/// A texture of three dimensions of RGB floats, linear, clamped to its edge.
+GlTexture make_volume_texture(int width, int height, int depth, const float* rgb);
 GlTexture make_multisample_texture(GLenum internal_format, int samples, int width, int height);
 
 /// Throws Error with `what` if the bound framebuffer is not complete.

@@ -37,6 +37,7 @@ std::string fragment_source(Shape shape, Pass pass);
 std::string screen_vertex_source();
 std::string floor_surface_source();  ///< the floor into the surface buffer
 std::string backdrop_source();       ///< background, and floor with its shadows
+std::string volume_source();         ///< what floats in the air, over all that is solid
 std::string occlusion_source();      ///< shadow and ambient occlusion from the surface buffer
 std::string farthest_source();       ///< greatest depth of blocks of 8 x 8 texels of the surface buffer
 std::string smooth_source();         ///< takes the grain out of it

@@ -224,6 +224,69 @@ void main() {
 }
 )glsl";
 
+// Light through a volume, marched from the eye: each step takes exp(-sigma dt) of what is behind it and adds
+// what it scatters (Kajiya & Von Herzen 1984, "Ray tracing volume densities"). The light that reaches a step
+// is stored with the density. Light that is scattered more than once is dimmer and less dimmed: octaves of
+// the single scattering, each of half its strength and extinction (Wrenninge, Kulla & Lundqvist 2013, "Oz:
+// the great and volumetric").
+const char* const volume_main = R"glsl(
+in vec2 v_screen;
+uniform sampler2D surface_map;
+uniform sampler2DShadow shadow_compare;
+uniform sampler3D volume_map;  // extinction [1/m], optical depth towards the key light, and towards the sky
+uniform vec3 low;
+uniform vec3 high;
+uniform vec3 albedo;
+uniform float march;  // [m] length of a step
+out vec4 out_colour;  // light, and what of the background remains
+
+float lit_by_key(vec3 x) {
+  vec3 l = (light_from_world * vec4(x, 1.0)).xyz;
+  vec2 at = 0.5 * l.xy / shadow.x + 0.5;
+  if (any(lessThan(at, vec2(0.0))) || any(greaterThan(at, vec2(1.0)))) return 1.0;
+  return texture(shadow_compare, vec3(at, clamp((l.z - 2.0 * shadow.z) / shadow.y, 0.0, 0.99999)));
+}
+void main() {
+  vec3 ray = view_ray(v_screen);
+  vec3 a = (low - eye.xyz) / ray, b = (high - eye.xyz) / ray;
+  vec3 first = min(a, b), last = max(a, b);
+  float t = max(max(first.x, first.y), max(first.z, 0.0)), end = min(min(last.x, last.y), last.z);
+  vec4 s = texelFetch(surface_map, ivec2(gl_FragCoord.xy * viewport.zw / viewport.xy), 0);
+  end = min(end, s.w);
+  if (end <= t) discard;
+  float scale = length(ray), dt = march / scale;
+  // The first step is shorter by a share that differs from pixel to pixel, so that steps show no layers.
+  ivec2 p = ivec2(gl_FragCoord.xy) & 3;
+  int turn = ((p.x ^ p.y) & 1) * 8 + (p.y & 1) * 4 + (((p.x ^ p.y) >> 1) & 1) * 2 + ((p.y >> 1) & 1);
+  t += dt * fract((float(turn) + 0.5 + 4.0 * passes.z) / 16.0);
+  vec3 light_sum = vec3(0.0);
+  float through = 1.0;
+  vec3 size = high - low;
+  for (int k = 0; k < 1024; ++k) {
+    if (t >= end || through < 0.004) break;
+    vec3 x = eye.xyz + t * ray;
+    vec3 v = textureLod(volume_map, (x - low) / size, 0.0).rgb;
+    t += dt;
+    if (v.r < 0.01) continue;
+    float kept = exp(-v.r * march);
+    vec3 key = 0.25 * key_light * lit_by_key(x);  // a phase of 1 / (4 pi) of pi times key_light
+    vec3 glow = vec3(0.0);
+    float strength = 1.0, dim = 1.0;
+    for (int octave = 0; octave < 4; ++octave) {
+      glow += strength * (key * exp(-dim * v.g) + 0.5 * sky_light * exp(-dim * v.b));
+      strength *= 0.5;
+      dim *= 0.5;
+    }
+    glow += 0.3 * ground_light + 0.5 * fill_light;
+    light_sum += through * (1.0 - kept) * albedo * glow;
+    through *= kept;
+  }
+  float covered = 1.0 - through;
+  if (covered < 1e-4) discard;
+  out_colour = vec4(tone(top.w * light_sum / covered) * covered, through);
+}
+)glsl";
+
 const char* const farthest_main = R"glsl(
 uniform sampler2D surface_map;  // depth in w, or alone in r
 uniform bool again;
@@ -365,6 +428,9 @@ std::string backdrop_source() {
 std::string occlusion_source() {
   return source_of({glsl_frame, "#define SEARCH_TAPS 12\n#define FILTER_TAPS 16\n#define HORIZON_STEPS 4\n",
                     floor_meeting, occlusion_head, key_visibility, ambient_visibility, occlusion_main});
+}
+std::string volume_source() {
+  return source_of({glsl_frame, glsl_tone, glsl_light, floor_meeting, volume_main});
 }
 std::string farthest_source() {
   return source_of({glsl_frame, farthest_main});

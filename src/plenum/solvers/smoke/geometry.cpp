@@ -24,6 +24,10 @@ TriangleMesh mesh_of(const SmokeShape& s) {
   return {};
 }
 
+/// A grey between soot, which takes most of the light, and steam, which scatters nearly all: it shows before
+/// light walls and dark ones.
+const Vec3 soot_albedo(Real(0.62), Real(0.63), Real(0.66));
+
 /// What cell (i, j, k) is coloured by.
 Real shown(const Smoke::Model& m, const Smoke::State& s, Index i, Index j, Index k) {
   const std::size_t at = m.shape.index(i, j, k);
@@ -56,9 +60,22 @@ Real shown(const Smoke::Model& m, const Smoke::State& s, Index i, Index j, Index
 }  // namespace
 
 void Smoke::geometry(const Model& m, const State& s, DrawableSink& sink) {
+  for (const SmokeShape& solid : m.solids) {
+    const TriangleMesh mesh = mesh_of(solid);
+    sink.triangles({.x = mesh.x,
+                    .triangles = mesh.triangles,
+                    .pose = solid.pose(),
+                    .look = Look::obstacle,
+                    .palette = m.palette});
+  }
+  if (!m.shape.is_flat()) {
+    sink.volume(
+        {.shape = m.shape, .density = s.density, .low = m.low, .spacing = m.h, .extinction = m.extinction});
+    return;
+  }
   // A sheet of the section z = const through the middle, with a corner at each cell's centre and the sides'
   // corners at the box's own.
-  const Index nx = m.shape.cells[0], ny = m.shape.cells[1], k = m.shape.cells[2] / 2;
+  const Index nx = m.shape.cells[0], ny = m.shape.cells[1], k = 0;
   std::vector<Vec3> x;
   std::vector<Real> values;
   std::vector<Index3> triangles;
@@ -87,14 +104,6 @@ void Smoke::geometry(const Model& m, const State& s, DrawableSink& sink) {
                  .low = m.show_low,
                  .high = m.show_high};
   sink.triangles(view);
-  for (const SmokeShape& solid : m.solids) {
-    const TriangleMesh mesh = mesh_of(solid);
-    sink.triangles({.x = mesh.x,
-                    .triangles = mesh.triangles,
-                    .pose = solid.pose(),
-                    .look = Look::obstacle,
-                    .palette = m.palette});
-  }
 }
 
 }  // namespace plenum::inline PLENUM_ABI

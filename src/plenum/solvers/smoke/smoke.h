@@ -50,7 +50,7 @@ struct Smoke {
   friend constexpr std::array<const char*, 2> names_of(Diffusion) {
     return {"explicit_euler", "implicit_euler"};
   }
-  /// What geometry() shows of a flat grid, and of a section through another.
+  /// What the sheet of a flat grid is coloured by.
   enum class Show : int { density, temperature, speed, vorticity };
   friend constexpr std::array<const char*, 4> names_of(Show) {
     return {"density", "temperature", "speed", "vorticity"};
@@ -70,6 +70,7 @@ struct Smoke {
     bool solids_grip = false;  ///< whether the gas sticks to solids (no slip) or slides along them
     Show show = Show::density;
     Real show_low = 0, show_high = 1;  ///< range of the colour map; equal: of what there is
+    Real extinction = 20;              ///< [m^2/kg] of light by soot, in pictures of three dimensions
     int palette = -1;                  ///< of the solids
     void describe(Describer& d);
   };
@@ -87,6 +88,7 @@ struct Smoke {
     bool solids_grip = false;
     Show show = Show::density;
     Real show_low = 0, show_high = 1;
+    Real extinction = 20;
     int palette = -1;
   };
   struct State {

@@ -76,6 +76,11 @@ void Smoke::Spec::describe(Describer& d) {
   d("show", show, {.doc = "what a picture of two dimensions is coloured by"});
   d("show_low", show_low, {.min = -1e9, .max = 1e9, .doc = "lower end of its colours"});
   d("show_high", show_high, {.min = -1e9, .max = 1e9, .doc = "upper end; equal: of what there is"});
+  d("extinction", extinction,
+    {.unit = "m^2/kg",
+     .min = 1e-3,
+     .max = 1e5,
+     .doc = "how much soot dims light in pictures of three dimensions"});
   d("palette", palette, {.min = -1, .max = 1000, .doc = "which of the palette's colours the solids have"});
 }
 
@@ -136,6 +141,7 @@ void Smoke::build(const Spec& spec, Model& m, State& s) {
   m.show = spec.show;
   m.show_low = spec.show_low;
   m.show_high = spec.show_high;
+  m.extinction = spec.extinction;
   m.palette = spec.palette;
   const GridShape& shape = m.shape;
   Refusals refusals;
