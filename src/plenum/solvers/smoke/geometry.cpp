@@ -26,7 +26,7 @@ TriangleMesh mesh_of(const SmokeShape& s) {
 
 /// A grey between soot, which takes most of the light, and steam, which scatters nearly all: it shows before
 /// light walls and dark ones.
-const Vec3 soot_albedo(Real(0.62), Real(0.63), Real(0.66));
+const Vec3 soot_albedo(Real(0.45), Real(0.46), Real(0.49));
 
 /// What cell (i, j, k) is coloured by.
 Real shown(const Smoke::Model& m, const Smoke::State& s, Index i, Index j, Index k) {
@@ -69,8 +69,12 @@ void Smoke::geometry(const Model& m, const State& s, DrawableSink& sink) {
                     .palette = m.palette});
   }
   if (!m.shape.is_flat()) {
-    sink.volume(
-        {.shape = m.shape, .density = s.density, .low = m.low, .spacing = m.h, .extinction = m.extinction});
+    sink.volume({.shape = m.shape,
+                 .density = s.density,
+                 .low = m.low,
+                 .spacing = m.h,
+                 .extinction = m.extinction,
+                 .albedo = soot_albedo});
     return;
   }
   // A sheet of the section z = const through the middle, with a corner at each cell's centre and the sides'
