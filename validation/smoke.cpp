@@ -205,17 +205,19 @@ void poiseuille(Rows& rows) {
 }
 const Register register_poiseuille("poiseuille/smoke", Effort::quick, poiseuille);
 
-void cavity(Rows& rows, int re, int n, double time) {
+/// The steady flow that a lid draws along, on the centre lines: u on the vertical one, v on the horizontal
+/// one.
+void cavity(Rows& rows, int re, int n, double time, double cfl, std::initializer_list<int> axes) {
   Smoke::Spec spec = square(n, GridSide::no_slip);
   spec.top.velocity = Vec3(1, 0, 0);
   Gas gas(spec);
   gas.params.viscosity = static_cast<Real>(1.0 / re);
   gas.params.pressure_tolerance = Real(1e-4);
-  const double dt = 1.0 / n;
+  const double dt = cfl / n;
   const int steps = static_cast<int>(time / dt);
   for (int k = 0; k < steps; ++k) gas.step(dt);
   const std::string column = "Re" + std::to_string(re);
-  for (const int axis : {0, 1}) {
+  for (const int axis : axes) {
     const Reference reference(axis == 0 ? "ghia_u_vertical_centerline" : "ghia_v_horizontal_centerline");
     double most = 0;
     for (std::size_t r = 0; r < reference.size(); ++r) {
@@ -238,11 +240,16 @@ void cavity(Rows& rows, int re, int n, double time) {
   }
 }
 const Register register_cavity_u("ghia_u_vertical_centerline/smoke", Effort::quick,
-                                 [](Rows& rows) { cavity(rows, 100, 128, 20); });
-const Register register_cavity_400("smoke/cavity-400", Effort::thorough,
-                                   [](Rows& rows) { cavity(rows, 400, 128, 50); });
-const Register register_cavity_1000("smoke/cavity-1000", Effort::thorough,
-                                    [](Rows& rows) { cavity(rows, 1000, 128, 80); });
+                                 [](Rows& rows) { cavity(rows, 100, 128, 20, 1, {0}); });
+const Register register_cavity_v("ghia_v_horizontal_centerline/smoke", Effort::quick,
+                                 [](Rows& rows) { cavity(rows, 100, 128, 20, 1, {1}); });
+const Register register_cavity_400("smoke/cavity-400", Effort::thorough, [](Rows& rows) {
+  cavity(rows, 400, 128, 50, 1, {0, 1});
+});
+// Here the error of the splitting, of first order in time, counts: a whole cell a step leaves 2.5 %.
+const Register register_cavity_1000("smoke/cavity-1000", Effort::thorough, [](Rows& rows) {
+  cavity(rows, 1000, 128, 80, 0.5, {0, 1});
+});
 
 /// A warm ball below a solid one, in a closed box.
 Smoke::Spec plume_box(int n) {
