@@ -11,7 +11,8 @@ namespace plenum::inline PLENUM_ABI {
 
 std::span<const SolverEntry> all_solvers() {
   static constexpr SolverEntry solvers[] = {
-      entry<Obstacle>(), entry<ParticleSystem>(), entry<Pbd>(), entry<Rigid>(), entry<Smoke>(), entry<Springs>(),
+      entry<Obstacle>(), entry<ParticleSystem>(), entry<Pbd>(),
+      entry<Rigid>(),    entry<Smoke>(),          entry<Springs>(),
   };
   return solvers;
 }
