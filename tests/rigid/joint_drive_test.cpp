@@ -140,7 +140,10 @@ TEST(RigidDrives, PressOnAFloorThatGivesByTheirStrength) {
       const Vec3 end = scene.state.frames.pose(1) * Vec3(half.x(), -half.y(), 0);
       lowest = std::min(lowest, double(end.y()));
     }
-    EXPECT_GT(lowest, -7e-7 * strength) << strength;
+    // And as it arrives, by a little of the 2 mm that its end, at 1 m/s, comes in a sub-step.
+    const Vec3 end = scene.state.frames.pose(1) * Vec3(half.x(), -half.y(), 0);
+    EXPECT_GT(end.y(), -7e-7 * strength) << strength;
+    EXPECT_GT(lowest, -7e-7 * strength - 0.05 / 480) << strength;
     EXPECT_LT(scene.state.frames.w[1].norm(), 0.01) << strength;
     EXPECT_NEAR(scene.state.joints.torque[0].z(), -strength, 0.01 * strength);
   }
