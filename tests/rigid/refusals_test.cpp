@@ -263,6 +263,17 @@ TEST(RigidRefusals, NamesThatCallTwoBodies) {
   EXPECT_EQ(said("b", {row, row}), "assemblies[1].name: calls a body as another body is called: h[0]" + own);
 }
 
+TEST(RigidRefusals, GridsWhereOneBodyIsMeant) {
+  BodySpec grid = cube();
+  grid.name = "g", grid.count_x = 3;
+  rigid::JointSpec joint;
+  joint.body_b = "g";
+  EXPECT_EQ(message({.bodies = {grid}, .joints = {joint}}),
+            "joints[0].body_b: names 3 bodies: g (allowed: one of them: g[0] to g[2])");
+  joint.body_b = "g[2]";
+  EXPECT_EQ(message({.bodies = {grid}, .joints = {joint}}), "");
+}
+
 TEST(RigidRefusals, WhatAppliesToNoDriveAndNoEndInSceneFiles) {
   const auto complaint = [](const std::string& model) {
     const auto problems = check_scene_text(

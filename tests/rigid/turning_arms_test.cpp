@@ -51,8 +51,8 @@ TEST(RigidRolling, WheelsAndCoinsKeepTheirSpeed) {
       }
 }
 
-// Cones that lie on their sides roll about their apexes, by symmetry at a constant rate.
-TEST(RigidRolling, ConesAboutTheirApexesGainNothing) {
+// Slender cones that lie on their sides roll about their apexes, by symmetry at a constant rate.
+TEST(RigidRolling, SlenderConesAboutTheirApexesGainNothing) {
   for (const double radius : {0.15, 0.25}) {
     BodySpec floor = validation::floor_box(), cone;
     floor.friction = 1, cone.friction = Real(0.9);

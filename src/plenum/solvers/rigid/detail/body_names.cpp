@@ -39,7 +39,16 @@ BodyNames::Call BodyNames::call(const std::string& text) const {
 
 Index BodyNames::find(const std::string& key, const std::string& text) const {
   if (text.empty()) return -1;
-  if (const auto group = groups_.find(text); group != groups_.end()) return group->second.first;
+  if (const auto group = groups_.find(text); group != groups_.end()) {
+    const Index count = group->second.count;
+    if (count > 1)
+      throw Error(Problem{
+          .key = key,
+          .what = "names " + std::to_string(count) + " bodies",
+          .value = text,
+          .allowed = "one of them: " + text + "[0] to " + text + "[" + std::to_string(count - 1) + "]"});
+    return group->second.first;
+  }
   if (const Call found = call(text); found.group) return found.group->first + found.place;
   if (const auto number = whole_number(text); number && *number >= 0 && *number < total_) return *number;
   throw Error(Problem{.key = key,

@@ -22,8 +22,8 @@ constexpr int joint_rounds = 8;
 /// joints in turn, one in each sub-step, bring to rest.
 constexpr Real laden = 30;
 /// Of a cone that rolls about its apex: its rim's friction turns it round, in every sub-step anew, and what a
-/// round of friction and normals leaves of each other does work of one sign. With one round it gained 10 % of
-/// its energy in a minute, with six it loses 1 %.
+/// round of friction and normals leaves of each other does work of one sign, a tenth of its energy in a
+/// minute.
 constexpr int rolling_rounds = 6;
 constexpr Real hard_slop = Real(0.1);  ///< part of the size
 /// Part of the size over which a contact is followed that slides. What slides farther in a step leaves it.
