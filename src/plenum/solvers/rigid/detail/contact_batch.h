@@ -84,6 +84,7 @@ struct ContactSolver::Still {
 
   Still(const ContactSolver& solver, const Batch& b)
       : batch(b), points(solver.points_.data() + b.first_point) {}
+  static constexpr bool turns = false;
   const Wide3& normal() const { return batch.normal; }
   const Wide3& tangent() const { return batch.tangent; }
   const Wide3& ra(int p) const { return points[p].ra; }
@@ -103,6 +104,9 @@ struct ContactSolver::Moved {
   const Turning& now;
 
   Moved(const ContactSolver& solver, const Batch& b) : now(solver.turning_[b.turning]) {}
+  static constexpr bool turns = true;
+  const Wide& curve(int p) const { return now.curve[p]; }
+  const Wide3& slip_to_come() const { return now.slip_to_come; }
   const Wide3& normal() const { return now.normal; }
   const Wide3& tangent() const { return now.tangent; }
   const Wide3& ra(int p) const { return now.ra[p]; }

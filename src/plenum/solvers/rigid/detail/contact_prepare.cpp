@@ -29,7 +29,7 @@ constexpr Real hard_slop = Real(0.1);  ///< part of the size
 /// Part of the size over which a contact is followed that slides. What slides farther in a step leaves it.
 constexpr Real slide_followed = Real(0.25);
 
-/// Whether a body lies on a line that is oblique to its axis.
+/// Whether a body lies on a line that is oblique to its axis: as it rolls it goes round.
 bool rolls_round(const ContactInput& c) {
   const auto oblique = [&](const Vec3& axis) {
     const Real sine = std::abs(axis.dot(c.normal));
@@ -268,6 +268,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
           turning->reach[l] = slide_followed * c.size;
           set(turning->axis_a, l, c.axis_a);
           set(turning->axis_b, l, c.axis_b);
+          turning->rolls_round[l] = rolls_round(c) ? 1 : 0;
         }
         // The patch: the centre of pressure, or of the points while nothing presses.
         Real sum = 0;

@@ -104,7 +104,8 @@ template <bool with_bias, class View>
     vb.w += ib.inverse * change;
   }
   {
-    const Wide3 slip = velocity_at(vb, at.patch_b()) - velocity_at(va, at.patch_a());
+    Wide3 slip = velocity_at(vb, at.patch_b()) - velocity_at(va, at.patch_a());
+    if constexpr (View::turns) slip += fill(with_bias ? 1 : -1) * at.slip_to_come();
     const Wide s1 = dot(t1, slip) - batch.slide, s2 = dot(t2, slip) - batch.slide_across;
     const Wide wanted1 = batch.along - (answer.k11 * s1 + answer.k12 * s2);
     const Wide wanted2 = batch.across - (answer.k12 * s1 + answer.k22 * s2);
@@ -141,6 +142,7 @@ template <bool with_bias, class View>
       scale[p] = open ? one : batch.soft_mass;
       keep[p] = open ? zero : batch.soft_impulse;
     }
+    if constexpr (View::turns) bias[p] += fill(with_bias ? 1 : -1) * at.curve(p);
   }
   // First as if all points kept pressing, which at rest they do: exact for the pair, and the same for each
   // point. Where one would have to pull, they are taken in turn.

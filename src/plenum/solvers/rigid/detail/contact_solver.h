@@ -207,8 +207,12 @@ class ContactSolver {
     Wide3 axis_a, axis_b;                           ///< as in ContactInput
     Wide reach;                                     ///< [m] that a contact may slide and be followed
 
+    Wide rolls_round;  ///< 1 or 0: see foresee()
+
     Wide3 normal, tangent, ra[4], rb[4], patch_a, patch_b;
     Wide mass[4], separation[4];
+    Wide curve[4];       ///< [m/s] see foresee()
+    Wide3 slip_to_come;  ///< [m/s] of the patch
     Response response;
   };
   /// What a blow gives [N s]: so far, in the last round, and the direction that was searched last.
@@ -258,6 +262,8 @@ class ContactSolver {
                Response& out) const;
   void turn_batches(const SolverBodies& bodies);
   void turn_batch(const Batch& batch, const SolverBodies& bodies);
+  Wide place(const Batch& batch, WideMotion ma, WideMotion mb, Turning& now) const;
+  void foresee(const Batch& batch, const SolverBodies& bodies, Turning& now) const;
   /// Adds the impulses that batch b holds, where it now is, to its sums; sign: 1 or -1.
   void book(std::size_t b, const SolverBodies& bodies, Real sign);
   bool find_blows(const SolverBodies& bodies, bool first, const JointSolver& joints);

@@ -1,8 +1,11 @@
 // What contacts answer to impulses, and how their normals turn.
+#include <Eigen/Geometry>
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
+#include "plenum/solvers/rigid/detail/block_ldlt.h"
 #include "plenum/solvers/rigid/detail/contact_batch.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
@@ -202,11 +205,59 @@ void ContactSolver::turn_batches(const SolverBodies& bodies) {
 }
 
 void ContactSolver::turn_batch(const Batch& batch, const SolverBodies& bodies) {
-  const Points* points = points_.data() + batch.first_point;
   Turning& now = turning_[batch.turning];
+  const Wide is_other = place(batch, gather_motion(bodies, batch.a), gather_motion(bodies, batch.b), now);
+  if (any(now.rolls_round > Wide{})) foresee(batch, bodies, now);
+  if (any(is_other > Wide{})) respond(batch, Moved(*this, batch), now.is_new, bodies, now.mass, now.response);
+}
+
+/// Of what rolls round on a line, places go round too: a speed that is none where they are at the start of a
+/// sub-step sinks them by its end, a cone's rim by its half h^2 w x (dr/dt), which contacts would push out
+/// again and so give energy. What the surfaces will have come nearer by then, where free bodies would go,
+/// beyond what speeds say, is asked for besides.
+void ContactSolver::foresee(const Batch& batch, const SolverBodies& bodies, Turning& now) const {
+  const Real h = settings_.h;
+  // Motions at the end of the sub-step, and velocities there: free bodies gyrate.
+  const auto ahead = [&](WideMotion& m, WideVelocity& v, const Index* index) {
+    for (int l = 0; l < wide; ++l) {
+      const BodyInertia& body = bodies.inertia[index[l]];
+      const Eigen::Vector3d w(v.w.x[l], v.w.y[l], v.w.z[l]);
+      Eigen::Vector3d change = Eigen::Vector3d::Zero();
+      if (body.inverse_mass > 0) {
+        const Real* k = body.inverse;
+        Eigen::Matrix3d inverse;
+        inverse << k[0], k[3], k[4], k[3], k[1], k[5], k[4], k[5], k[2];
+        change = double(h) * (inverse * (inverse_of<3>(inverse) * w).cross(w));
+      }
+      const Eigen::Vector3d turn = double(h) * (w + change / 2);
+      const double angle = turn.norm(), part = angle > 1e-12 ? std::sin(angle / 2) / angle : 0.5;
+      const Eigen::Quaterniond by(std::cos(angle / 2), part * turn.x(), part * turn.y(), part * turn.z()),
+          q = by * Eigen::Quaterniond(double(m.w[l]), double(m.u.x[l]), double(m.u.y[l]), double(m.u.z[l]));
+      m.u.x[l] = Real(q.x()), m.u.y[l] = Real(q.y()), m.u.z[l] = Real(q.z()), m.w[l] = Real(q.w());
+      v.w.x[l] += Real(change.x()), v.w.y[l] += Real(change.y()), v.w.z[l] += Real(change.z());
+    }
+    m.dx += fill(h) * v.v;
+  };
+  WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
+  const WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
+  WideVelocity to_a = va, to_b = vb;
+  ahead(ma, to_a, batch.a), ahead(mb, to_b, batch.b);
+  Turning next = now;
+  place(batch, ma, mb, next);
+  for (int p = 0; p < batch.count; ++p) {
+    const Wide speed = dot(now.normal, velocity_at(vb, now.rb[p]) - velocity_at(va, now.ra[p]));
+    now.curve[p] = now.rolls_round * ((next.separation[p] - now.separation[p]) * fill(1 / h) - speed);
+  }
+  const Wide3 slip = velocity_at(vb, now.patch_b) - velocity_at(va, now.patch_a),
+              to_slip = velocity_at(to_b, next.patch_b) - velocity_at(to_a, next.patch_a);
+  now.slip_to_come = (fill(Real(0.5)) * now.rolls_round) * (to_slip - slip);
+}
+
+/// How the batch stands after the motions a and b: 1 for lanes whose answers to impulses are others now.
+Wide ContactSolver::place(const Batch& batch, WideMotion ma, WideMotion mb, Turning& now) const {
+  const Points* points = points_.data() + batch.first_point;
   const Wide zero{}, one = fill(1), tiny = fill(std::numeric_limits<Real>::min());
-  WideMotion ma = without_twist(gather_motion(bodies, batch.a), now.axis_a),
-             mb = without_twist(gather_motion(bodies, batch.b), now.axis_b);
+  ma = without_twist(ma, now.axis_a), mb = without_twist(mb, now.axis_b);
   const Wide3 n0 = batch.normal;
   const Wide rounds = batch.round_a + batch.round_b;
   // Of the first point: how far the surfaces were apart at the start, and where the cores have gone since.
@@ -274,7 +325,7 @@ void ContactSolver::turn_batch(const Batch& batch, const SolverBodies& bodies) {
   // Until a body has turned by 0.06 rad, what a contact answers to impulses is what it was within as much.
   const Wide least = fill(Real(0.9995));
   const auto is_other = follows & ((ma.w < least) | (mb.w < least));
-  if (any(is_other)) respond(batch, Moved(*this, batch), now.is_new, bodies, now.mass, now.response);
+  return is_other ? one : zero;
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail
