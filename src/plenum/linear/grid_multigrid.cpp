@@ -33,7 +33,7 @@ struct Tiling {
     count_y = std::max<Index>(1, (ny + tile_y - 1) / tile_y);
     tile_y = (ny + count_y - 1) / count_y;
     // Tiles of few planes compute much twice; few tiles leave threads without work.
-    const Index wanted = std::max<Index>(1, (threads == 1 ? 1 : 4 * threads) / count_y);
+    const Index wanted = std::max<Index>(1, (threads == 1 ? 1 : 2 * threads) / count_y);
     tile_z = std::clamp<Index>((nz + wanted - 1) / wanted, std::min<Index>(nz, 8), std::max<Index>(nz, 1));
     count_z = (nz + tile_z - 1) / tile_z;
   }

@@ -175,8 +175,16 @@ double PressureSolver::apply_mic0(std::span<const Real> r, std::span<Real> z) {
 }
 
 SolveReport PressureSolver::solve(PressureMethod method, const SolveOptions& options) {
-  const GridPoisson& a = *a_;
   if (method == PressureMethod::automatic) method = PressureMethod::multigrid;
+  // The factor's substitutions are one thread's alone: no other should wait for them.
+  if (method == PressureMethod::mic0) return solve_by(method, options);
+  SolveReport report;
+  with_ready_threads([&] { report = solve_by(method, options); });
+  return report;
+}
+
+SolveReport PressureSolver::solve_by(PressureMethod method, const SolveOptions& options) {
+  const GridPoisson& a = *a_;
   for (std::vector<Real>* v : {&r_, &z_, &p_, &e_})
     if (v->size() != a.layout.size()) v->assign(a.layout.size(), 0);
   imbalance_ = project_closed_regions(a, b);
