@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <random>
@@ -188,6 +189,58 @@ TEST(GridAdvection, MovesByWholeCellsExactlyAndAddsNothing) {
               << component << " " << i << " " << j << " " << k;
         });
       }
+}
+
+TEST(GridAdvection, InterpolatesWhereTheFlowCameFromHoweverFarNeighboursPart) {
+  // Rows of more cells than vectors have lanes, of which neighbours come from beside each other, from a few
+  // rows or from all over the box; the reference interpolates one by one, in double precision.
+  for (const GridShape& shape : {GridShape{{70, 9, 8}}, GridShape{{70, 20, 1}}})
+    for (const double cells : {0.0, 0.3, 2.0, 40.0}) {
+      const GridBox box = box_of(GridSide::free_slip);
+      FaceField velocity;
+      velocity.assign(shape, 0);
+      for (int c = 0; c < shape.dimensions(); ++c)
+        fill_at_random(velocity.along[static_cast<std::size_t>(c)], static_cast<unsigned>(c));
+      fill_velocity_ghosts(shape, box, velocity);
+      std::vector<Real> q(shape.size()), out(shape.size());
+      fill_at_random(q, 5);
+      const auto fill = [&](std::span<Real> a) { fill_cell_ghosts(shape, box, 0, a); };
+      fill(q);
+      AdvectionWorkspace work;
+      advect(shape, box, velocity, static_cast<Real>(cells), AdvectionScheme::semi_lagrangian, Trace::euler,
+             {-1, q, out}, work, fill);
+      for_items(shape, -1, [&](Index i, Index j, Index k, std::size_t item) {
+        const Index at[3] = {i, j, k};
+        Index low[3] = {};
+        double part[3] = {};
+        for (int c = 0; c < shape.dimensions(); ++c) {
+          const std::span<const Real> u = velocity[c];
+          const double mean = (static_cast<double>(u[item]) +
+                               static_cast<double>(u[item + static_cast<std::size_t>(shape.stride(c))])) /
+                              2;
+          const double x = std::clamp(at[c] + 0.5 - cells * mean, 0.0,
+                                      static_cast<double>(shape.cells[static_cast<std::size_t>(c)])) -
+                           0.5;
+          low[c] = static_cast<Index>(std::floor(x));
+          part[c] = x - std::floor(x);
+        }
+        double expected = 0;
+        for (int corner = 0; corner < 1 << shape.dimensions(); ++corner) {
+          double weight = 1;
+          Index to[3] = {};
+          for (int c = 0; c < shape.dimensions(); ++c) {
+            const int up = corner >> c & 1;
+            weight *= up ? part[c] : 1 - part[c];
+            to[c] = low[c] + up;
+          }
+          expected += weight * static_cast<double>(q[shape.index(to[0], to[1], to[2])]);
+        }
+        // Places are rounded to an ulp or two of 40 times a speed and of a box of 70 cells; slopes are 2 at
+        // most along each axis.
+        ASSERT_NEAR(static_cast<double>(out[item]), expected, 6 * 4 * 70 * rounding / 8)
+            << cells << " " << i << " " << j << " " << k;
+      });
+    }
 }
 
 TEST(GridAdvection, NeverLeavesTheRangeOfWhatIsThere) {

@@ -1,9 +1,14 @@
 #include "plenum/integrate/grid_advection.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "plenum/base/independent.h"
+#include "plenum/math/wide.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -20,11 +25,13 @@ struct Values {
 
 struct Layout {
   int sy, sz;
+  std::ptrdiff_t items;
   Real nx, ny, nz;
   bool wraps[3];
   Layout(const GridShape& shape, const GridBox& box)
       : sy(static_cast<int>(shape.stride(1))),
         sz(static_cast<int>(shape.stride(2))),
+        items(static_cast<std::ptrdiff_t>(shape.size())),
         nx(static_cast<Real>(shape.cells[0])),
         ny(static_cast<Real>(shape.cells[1])),
         nz(static_cast<Real>(shape.cells[2])) {
@@ -41,48 +48,149 @@ struct Offset {
         z(component == 2 ? Real(0) : Real(0.5)) {}
 };
 
+/// Interpolated along x, y and z, and the least and the largest of what it was interpolated from.
+template <class T>
+struct Sample {
+  T value, low, high;
+};
+/// Between items beside each other: 0 and 1 along x, a and b along y.
+template <bool range, class T>
+[[gnu::always_inline]] inline Sample<T> in_plane(const T& a0, const T& a1, const T& b0, const T& b1,
+                                                 const T& fx, const T& fy) {
+  const T p = a0 + fx * (a1 - a0), q = b0 + fx * (b1 - b0);
+  Sample<T> r{p + fy * (q - p), {}, {}};
+  if constexpr (range) {
+    const T l0 = a0 < a1 ? a0 : a1, l1 = b0 < b1 ? b0 : b1, h0 = a0 < a1 ? a1 : a0, h1 = b0 < b1 ? b1 : b0;
+    r.low = l0 < l1 ? l0 : l1;
+    r.high = h0 < h1 ? h1 : h0;
+  }
+  return r;
+}
+template <bool range, class T>
+[[gnu::always_inline]] inline Sample<T> between(const Sample<T>& r, const Sample<T>& s, const T& fz) {
+  Sample<T> t{r.value + fz * (s.value - r.value), {}, {}};
+  if constexpr (range) {
+    t.low = r.low < s.low ? r.low : s.low;
+    t.high = r.high < s.high ? s.high : r.high;
+  }
+  return t;
+}
+
+using detail::fill, detail::load_wide, detail::store_wide, detail::wide, detail::Wide;
+using Integer = std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t>;
+typedef Integer WideInteger __attribute__((vector_size(wide * sizeof(Integer))));
+
+/// p[index] of lanes, 0 <= index < 2 wide; where it is not, any of these.
+[[gnu::always_inline]] inline Wide of_window(const Real* p, const WideInteger& index) {
+#if defined(__GNUC__) && !defined(__clang__)
+  return __builtin_shuffle(load_wide(p), load_wide(p + wide), index);
+#else
+  Wide r;
+  for (int l = 0; l < wide; ++l) r[l] = p[index[l] & (2 * wide - 1)];
+  return r;
+#endif
+}
+/// The first lane in which a comparison holds; wide: none.
+[[gnu::always_inline]] inline int first_lane(const WideInteger& mask) {
+  typedef signed char Bytes __attribute__((vector_size(wide)));
+  const Bytes bytes = __builtin_convertvector(mask, Bytes);
+  for (int part = 0; part < wide / 8; ++part) {
+    std::uint64_t set;
+    std::memcpy(&set, reinterpret_cast<const char*>(&bytes) + 8 * part, 8);
+    if (set != 0) return 8 * part + std::countr_zero(set) / 8;
+  }
+  return wide;
+}
+
+/// sample_linear for as many places as there are lanes, if it can be done without collecting items one by
+/// one, which is what takes the time: neighbours mostly come from beside each other, so that few windows of
+/// two vectors hold the items of all, and lanes are picked from those. Whether it was.
+template <int D, bool range>
+bool sample_windows(const Layout& layout, const Real* a, const Offset& offset, const Real* at_x,
+                    const Real* at_y, const Real* at_z, Real* out, Real* low, Real* high) {
+  constexpr int most_windows = 4;  // more take as long as collecting
+  const Wide x = load_wide(at_x) - fill(offset.x) + fill(1), y = load_wide(at_y) - fill(offset.y) + fill(1);
+  const WideInteger i = __builtin_convertvector(x, WideInteger), j = __builtin_convertvector(y, WideInteger);
+  const Wide fx = x - __builtin_convertvector(i, Wide), fy = y - __builtin_convertvector(j, Wide);
+  WideInteger row = j * layout.sy;
+  Wide fz{};
+  if constexpr (D == 3) {
+    const Wide z = load_wide(at_z) - fill(offset.z) + fill(1);
+    const WideInteger k = __builtin_convertvector(z, WideInteger);
+    fz = z - __builtin_convertvector(k, Wide);
+    row += k * layout.sz;
+  }
+  alignas(64) Integer rows[wide], columns[wide];
+  std::memcpy(rows, &row, sizeof row);
+  std::memcpy(columns, &i, sizeof i);
+  const std::ptrdiff_t last = layout.items - (D == 3 ? layout.sz : 0) - layout.sy - 2 * wide;
+  Sample<Wide> result{};
+  WideInteger left = ~WideInteger{};
+  int lane = 0;
+  for (int windows = 0; windows < most_windows; ++windows) {
+    // Where it would begin if all lanes before had come from beside this one, with room on both sides.
+    const Integer begin = columns[lane] - lane - wide / 2;
+    const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(rows[lane]) + begin;
+    if (first < 0 || first > last) return false;
+    const Real* p = a + first;
+    const WideInteger index = i - begin, next = index + 1;
+    const WideInteger held = left & (row == rows[lane]) & (index >= 0) & (next < 2 * wide);
+    const auto plane = [&](const Real* q) {
+      return in_plane<range, Wide>(of_window(q, index), of_window(q, next), of_window(q + layout.sy, index),
+                                   of_window(q + layout.sy, next), fx, fy);
+    };
+    Sample<Wide> s = plane(p);
+    if constexpr (D == 3) s = between<range, Wide>(s, plane(p + layout.sz), fz);
+    result.value = held ? s.value : result.value;
+    if constexpr (range) {
+      result.low = held ? s.low : result.low;
+      result.high = held ? s.high : result.high;
+    }
+    left &= ~held;
+    lane = first_lane(left);
+    if (lane == wide) {
+      store_wide(out, result.value);
+      if constexpr (range) store_wide(low, result.low), store_wide(high, result.high);
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Linear interpolation between the eight (four) items around each place; with `range`, also the least and
 /// the largest of them. Places are in the box, so that all are in the array.
 template <int D, bool range>
 void sample_linear(const Layout& layout, const Real* a, const Offset& offset, const Places& at, int n,
                    Real* out, Real* low, Real* high) {
   const int sy = layout.sy, sz = layout.sz;
-  PLENUM_INDEPENDENT
-  for (int m = 0; m < n; ++m) {
-    // One is added for the layer of ghosts, which also makes truncation the floor.
-    const Real x = at.x[m] - offset.x + 1, y = at.y[m] - offset.y + 1;
-    const int i = static_cast<int>(x), j = static_cast<int>(y);
-    const Real fx = x - static_cast<Real>(i), fy = y - static_cast<Real>(j);
-    const auto plane = [&](int base) {
-      const Real a0 = a[base], a1 = a[base + 1], b0 = a[base + sy], b1 = a[base + sy + 1];
-      const Real p = a0 + fx * (a1 - a0), q = b0 + fx * (b1 - b0);
-      struct {
-        Real value, low, high;
-      } r{p + fy * (q - p), 0, 0};
-      if constexpr (range) {
-        const Real l0 = a0 < a1 ? a0 : a1, l1 = b0 < b1 ? b0 : b1, h0 = a0 < a1 ? a1 : a0,
-                   h1 = b0 < b1 ? b1 : b0;
-        r.low = l0 < l1 ? l0 : l1;
-        r.high = h0 < h1 ? h1 : h0;
+  const auto collect = [&](int begin, int end) {
+    PLENUM_INDEPENDENT
+    for (int m = begin; m < end; ++m) {
+      // One is added for the layer of ghosts, which also makes truncation the floor.
+      const Real x = at.x[m] - offset.x + 1, y = at.y[m] - offset.y + 1;
+      const int i = static_cast<int>(x), j = static_cast<int>(y);
+      const Real fx = x - static_cast<Real>(i), fy = y - static_cast<Real>(j);
+      const auto plane = [&](int base) {
+        return in_plane<range>(a[base], a[base + 1], a[base + sy], a[base + sy + 1], fx, fy);
+      };
+      Sample<Real> s;
+      if constexpr (D == 2) {
+        s = plane(i + sy * j);
+      } else {
+        const Real z = at.z[m] - offset.z + 1;
+        const int k = static_cast<int>(z), base = i + sy * j + sz * k;
+        s = between<range>(plane(base), plane(base + sz), z - static_cast<Real>(k));
       }
-      return r;
-    };
-    if constexpr (D == 2) {
-      const auto r = plane(i + sy * j);
-      out[m] = r.value;
-      if constexpr (range) low[m] = r.low, high[m] = r.high;
-    } else {
-      const Real z = at.z[m] - offset.z + 1;
-      const int k = static_cast<int>(z), base = i + sy * j + sz * k;
-      const Real fz = z - static_cast<Real>(k);
-      const auto r = plane(base), s = plane(base + sz);
-      out[m] = r.value + fz * (s.value - r.value);
-      if constexpr (range) {
-        low[m] = r.low < s.low ? r.low : s.low;
-        high[m] = r.high < s.high ? s.high : r.high;
-      }
+      out[m] = s.value;
+      if constexpr (range) low[m] = s.low, high[m] = s.high;
     }
-  }
+  };
+  int m = 0;
+  for (; m + wide <= n; m += wide)
+    if (!sample_windows<D, range>(layout, a, offset, at.x + m, at.y + m, at.z + m, out + m,
+                                  range ? low + m : nullptr, range ? high + m : nullptr))
+      collect(m, m + wide);
+  if (m < n) collect(m, n);
 }
 
 /// Cubic Hermite interpolation between b and c with the slopes of central differences, limited as monotone
