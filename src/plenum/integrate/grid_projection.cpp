@@ -5,8 +5,11 @@
 
 #include "plenum/base/independent.h"
 #include "plenum/base/parallel.h"
+#include "plenum/math/wide.h"
 
 namespace plenum::inline PLENUM_ABI {
+
+using detail::load_wide, detail::max, detail::wide, detail::Wide;
 
 DivergenceMeasure negative_divergence(const GridShape& shape, const FaceField& velocity,
                                       const FaceField& open, const RowLayout& layout, std::span<Real> b) {
@@ -37,14 +40,17 @@ DivergenceMeasure negative_divergence(const GridShape& shape, const FaceField& v
               }
             }
           }
-          Real most = 0, squares = 0;
-          for (std::size_t i = 0; i < nx; ++i) {
-            const Real a = std::abs(out[i]);
-            most = a > most ? a : most;
-            squares += out[i] * out[i];
+          // What a row of the solver's layout holds beyond its cells is zero.
+          Wide most{}, squares{};
+          for (std::size_t i = 0; i < nx; i += wide) {
+            const Wide a = load_wide(out + i);
+            most = max(max(a, -a), most);
+            squares += a * a;
           }
-          part.most = std::max(part.most, static_cast<double>(most));
-          part.squares += static_cast<double>(squares);
+          for (int l = 0; l < wide; ++l) {
+            part.most = std::max(part.most, static_cast<double>(most[l]));
+            part.squares += static_cast<double>(squares[l]);
+          }
         }
         return part;
       },
@@ -75,6 +81,22 @@ void subtract_gradient(const GridShape& shape, const GridBox& box, const FaceFie
                        const std::size_t at = item + static_cast<std::size_t>(i);
                        if (f.empty() || f[at] > 0) u[at] -= static_cast<Real>(factor * (above - below));
                      };
+                     // n faces between cells, vectors of them at a time.
+                     const auto subtract_all = [&](Index i, Index n, const double* below,
+                                                   const double* above) {
+                       Real* to = u.data() + item + i;
+                       if (f.empty()) {
+                         PLENUM_INDEPENDENT
+                         for (Index m = 0; m < n; ++m) to[m] -= static_cast<Real>(above[m] - below[m]);
+                         return;
+                       }
+                       const Real* part = f.data() + item + i;
+                       PLENUM_INDEPENDENT
+                       for (Index m = 0; m < n; ++m) {
+                         const Real change = static_cast<Real>(above[m] - below[m]);
+                         to[m] -= part[m] > 0 ? change : Real(0);
+                       }
+                     };
                      // A face of the side: q beyond an outflow is zero at half the distance.
                      const auto on_low = [&](Index i, double inside, double other) {
                        if (low == GridSide::outflow) subtract(i, 0, inside, 2);
@@ -87,7 +109,7 @@ void subtract_gradient(const GridShape& shape, const GridBox& box, const FaceFie
                      if (c == 0) {
                        const double* x = q.data() + layout.row(j, k);
                        on_low(0, x[0], x[last - 1]);
-                       for (Index i = 1; i < last; ++i) subtract(i, x[i - 1], x[i], 1);
+                       subtract_all(1, last - 1, x, x + 1);
                        on_high(last, x[last - 1], x[0]);
                        continue;
                      }
@@ -102,8 +124,7 @@ void subtract_gradient(const GridShape& shape, const GridBox& box, const FaceFie
                        const double *inside = line(last - 1), *other = line(0);
                        for (Index i = 0; i < faces[0]; ++i) on_high(i, inside[i], other[i]);
                      } else {
-                       const double *below = line(at - 1), *above = line(at);
-                       for (Index i = 0; i < faces[0]; ++i) subtract(i, below[i], above[i], 1);
+                       subtract_all(0, faces[0], line(at - 1), line(at));
                      }
                    }
                  });

@@ -2,57 +2,89 @@
 
 #include <algorithm>
 
+#include "plenum/base/independent.h"
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/shape.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-/// Calls f(offset) for the first item of every line along `axis`, ghosts of the other axes included.
+/// Parallel lines of a grid: the first items of `count` of them, `step` apart.
+struct Lines {
+  Real* x;
+  std::ptrdiff_t step;
+  Index count;
+};
+/// Calls f(lines) for all lines along `axis`, ghosts of the other axes included, those together that are
+/// neighbours in memory.
 template <class F>
-void for_lines(const GridShape& shape, int axis, F&& f) {
+void for_lines(const GridShape& shape, int axis, std::span<Real> q, F&& f) {
   const int a = axis == 0 ? 1 : 0, b = axis == 2 ? 1 : 2;
   const Index na = shape.cells[static_cast<std::size_t>(a)] + 3,
               nb = b == 2 && shape.is_flat() ? 1 : shape.cells[static_cast<std::size_t>(b)] + 3;
-  // Lines that are neighbours in memory are done together.
   parallel_for(static_cast<std::size_t>(nb), std::max<std::size_t>(1, 4096 / static_cast<std::size_t>(na)),
                [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t q = begin; q < end; ++q)
-                   for (Index p = 0; p < na; ++p)
-                     f(p * shape.stride(a) + static_cast<std::ptrdiff_t>(q) * shape.stride(b));
+                 for (std::size_t m = begin; m < end; ++m)
+                   f(Lines{q.data() + static_cast<std::ptrdiff_t>(m) * shape.stride(b), shape.stride(a), na});
                });
+}
+/// f(x) for the first item of each line; what f writes must not be read for another line.
+template <class F>
+[[gnu::always_inline]] inline void each_line(const Lines& lines, F&& f) {
+  if (lines.step == 1) {
+    PLENUM_INDEPENDENT
+    for (Index p = 0; p < lines.count; ++p) f(lines.x + p);
+  } else {
+    for (Index p = 0; p < lines.count; ++p) f(lines.x + p * lines.step);
+  }
 }
 
 /// Ghosts of a quantity that stands half-way between faces along the axis: x[m s] is that of cell m - 1.
-void fill_between(Real* x, std::ptrdiff_t s, Index n, GridSide low, GridSide high, Real at_low,
+void fill_between(const Lines& lines, std::ptrdiff_t s, Index n, GridSide low, GridSide high, Real at_low,
                   Real at_high) {
+  const std::ptrdiff_t last = n * s, up = last + s, top = up + s;
   if (low == GridSide::periodic) {
-    x[0] = x[n * s];
-    x[(n + 1) * s] = x[s];
-    x[(n + 2) * s] = x[(n > 1 ? 2 : 1) * s];
+    const std::ptrdiff_t second = (n > 1 ? 2 : 1) * s;
+    each_line(lines, [&](Real* x) {
+      x[0] = x[last];
+      x[up] = x[s];
+      x[top] = x[second];
+    });
     return;
   }
-  const auto beyond = [](GridSide side, Real inside, Real given) {
-    return side == GridSide::no_slip || side == GridSide::inflow ? 2 * given - inside : inside;
-  };
-  x[0] = beyond(low, x[s], at_low);
-  x[(n + 1) * s] = beyond(high, x[n * s], at_high);
-  x[(n + 2) * s] = high == GridSide::outflow ? x[n * s] : beyond(high, x[(n > 1 ? n - 1 : n) * s], at_high);
+  const auto is_given = [](GridSide side) { return side == GridSide::no_slip || side == GridSide::inflow; };
+  const bool low_given = is_given(low), high_given = is_given(high);
+  const std::ptrdiff_t mirrored = high == GridSide::outflow || n == 1 ? last : last - s;
+  each_line(lines, [&](Real* x) {
+    const Real below = x[s], inside = x[last], farther = x[mirrored];
+    x[0] = low_given ? 2 * at_low - below : below;
+    x[up] = high_given ? 2 * at_high - inside : inside;
+    x[top] = high_given ? 2 * at_high - farther : farther;
+  });
 }
 
 /// Ghosts of the component along the axis itself, which stands on the faces: x[m s] is that of face m - 1.
-void fill_on_faces(Real* x, std::ptrdiff_t s, Index n, GridSide low, GridSide high, Real at_low,
+void fill_on_faces(const Lines& lines, std::ptrdiff_t s, Index n, GridSide low, GridSide high, Real at_low,
                    Real at_high) {
+  const std::ptrdiff_t last = n * s, up = last + s, top = up + s;
   if (low == GridSide::periodic) {
-    x[(n + 1) * s] = x[s];
-    x[0] = x[n * s];
-    x[(n + 2) * s] = x[2 * s];
+    each_line(lines, [&](Real* x) {
+      const Real first = x[s];
+      x[0] = x[last];
+      x[top] = n > 1 ? x[2 * s] : first;
+      x[up] = first;
+    });
     return;
   }
-  if (low != GridSide::outflow) x[s] = at_low;
-  if (high != GridSide::outflow) x[(n + 1) * s] = at_high;
-  x[0] = low == GridSide::outflow ? x[s] : 2 * x[s] - x[2 * s];
-  x[(n + 2) * s] = high == GridSide::outflow ? x[(n + 1) * s] : 2 * x[(n + 1) * s] - x[n * s];
+  const bool low_open = low == GridSide::outflow, high_open = high == GridSide::outflow;
+  each_line(lines, [&](Real* x) {
+    const Real first = low_open ? x[s] : at_low, end = high_open ? x[up] : at_high;
+    const Real second = n > 1 ? x[2 * s] : end, before = n > 1 ? x[last] : first;
+    x[s] = first;
+    x[up] = end;
+    x[0] = low_open ? first : 2 * first - second;
+    x[top] = high_open ? end : 2 * end - before;
+  });
 }
 
 Real positive_triangle(Real a, Real b, Real c) {
@@ -84,9 +116,9 @@ void fill_component_ghosts(const GridShape& shape, const GridBox& box, int compo
     const auto side = static_cast<std::size_t>(2 * axis);
     const Index n = shape.cells[static_cast<std::size_t>(axis)];
     const Real low = box.velocity[side][component], high = box.velocity[side + 1][component];
-    for_lines(shape, axis, [&](std::ptrdiff_t first) {
+    for_lines(shape, axis, u, [&](const Lines& lines) {
       const auto fill = axis == component ? fill_on_faces : fill_between;
-      fill(u.data() + first, shape.stride(axis), n, box.sides[side], box.sides[side + 1], low, high);
+      fill(lines, shape.stride(axis), n, box.sides[side], box.sides[side + 1], low, high);
     });
   }
 }
@@ -101,9 +133,9 @@ void fill_cell_ghosts(const GridShape& shape, const GridBox& box, Real ambient, 
   for (int axis = 0; axis < shape.dimensions(); ++axis) {
     const auto side = static_cast<std::size_t>(2 * axis);
     const Index n = shape.cells[static_cast<std::size_t>(axis)];
-    for_lines(shape, axis, [&](std::ptrdiff_t first) {
-      fill_between(q.data() + first, shape.stride(axis), n, of_cells(box.sides[side]),
-                   of_cells(box.sides[side + 1]), ambient, ambient);
+    for_lines(shape, axis, q, [&](const Lines& lines) {
+      fill_between(lines, shape.stride(axis), n, of_cells(box.sides[side]), of_cells(box.sides[side + 1]),
+                   ambient, ambient);
     });
   }
 }

@@ -9,6 +9,7 @@
 #include "plenum/integrate/grid_diffusion.h"
 #include "plenum/integrate/grid_projection.h"
 #include "plenum/linear/vector_ops.h"
+#include "plenum/math/wide.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -99,50 +100,64 @@ void confine_vorticity(const Model& m, const FaceField& velocity, Real epsilon, 
   w.vorticity_size.resize(shape.size());
   const Real half = 1 / (4 * m.h);  // central differences of means of two faces
   // d u_c / d x_axis at the centre of a cell.
+  const Real* const components[3] = {velocity[0].data(), velocity[1].data(), velocity[2].data()};
+  const std::ptrdiff_t strides[3] = {shape.stride(0), shape.stride(1), shape.stride(2)};
   const auto slope = [&](int c, int axis, std::ptrdiff_t at) {
-    const Real* u = velocity[c].data() + at;
-    const std::ptrdiff_t s = shape.stride(axis), up = shape.stride(c);
+    const Real* u = components[c] + at;
+    const std::ptrdiff_t s = strides[axis], up = strides[c];
     return half * ((u[s] + u[s + up]) - (u[-s] + u[-s + up]));
   };
+  Real *wx = w.vorticity[0].data(), *wy = w.vorticity[1].data(), *wz = w.vorticity[2].data(),
+       *size = w.vorticity_size.data();
   for_item_rows(shape, -1, [&](Index, Index, std::ptrdiff_t first, Index n) {
-    for (std::ptrdiff_t at = first; at < first + n; ++at) {
-      const auto item = static_cast<std::size_t>(at);
-      const Real z = slope(1, 0, at) - slope(0, 1, at);
-      w.vorticity[2][item] = z;
-      if (dimensions == 2) {
-        w.vorticity_size[item] = std::abs(z);
-        continue;
+    const std::ptrdiff_t end = first + n;
+    if (dimensions == 2) {
+      PLENUM_INDEPENDENT
+      for (std::ptrdiff_t at = first; at < end; ++at) {
+        wz[at] = slope(1, 0, at) - slope(0, 1, at);
+        size[at] = std::abs(wz[at]);
       }
-      const Real x = slope(2, 1, at) - slope(1, 2, at), y = slope(0, 2, at) - slope(2, 0, at);
-      w.vorticity[0][item] = x;
-      w.vorticity[1][item] = y;
-      w.vorticity_size[item] = std::sqrt(x * x + y * y + z * z);
+      return;
+    }
+    PLENUM_INDEPENDENT
+    for (std::ptrdiff_t at = first; at < end; ++at) {
+      const Real x = slope(2, 1, at) - slope(1, 2, at), y = slope(0, 2, at) - slope(2, 0, at),
+                 z = slope(1, 0, at) - slope(0, 1, at);
+      wx[at] = x, wy[at] = y, wz[at] = z;
+      size[at] = std::sqrt(x * x + y * y + z * z);
     }
   });
   fill_cell_ghosts(shape, m.box, 0, w.vorticity_size);
   const Real strength = epsilon * m.h;
+  const std::ptrdiff_t sy = shape.stride(1), sz = shape.stride(2);
+  // epsilon h / |g|, and 0 where there is no gradient; divided in any case, as vectors are.
+  const auto scaled = [&](Real squared) {
+    const Real length = std::sqrt(squared), ratio = strength / (length > 0 ? length : Real(1));
+    return length > 0 ? ratio : Real(0);
+  };
   for_item_rows(shape, -1, [&](Index, Index, std::ptrdiff_t first, Index n) {
-    const Real* size = w.vorticity_size.data();
-    for (std::ptrdiff_t at = first; at < first + n; ++at) {
-      const auto item = static_cast<std::size_t>(at);
-      const auto gradient = [&](int axis) {
-        return size[at + shape.stride(axis)] - size[at - shape.stride(axis)];
-      };
-      const Real gx = gradient(0), gy = gradient(1), gz = dimensions == 3 ? gradient(2) : Real(0);
-      const Real length = std::sqrt(gx * gx + gy * gy + gz * gz);
-      const Real scale = length > 0 ? strength / length : Real(0);
-      const Real z = w.vorticity[2][item];
-      if (dimensions == 2) {
-        // (gx, gy, 0) x (0, 0, z); the x component takes the place of the size, which is read no more at this
-        // item only, and so is kept in the array of its own.
-        w.scalar[item] = scale * gy * z;
-        w.vorticity[2][item] = -scale * gx * z;
-        continue;
+    const std::ptrdiff_t end = first + n;
+    if (dimensions == 2) {
+      // (gx, gy, 0) x (0, 0, z); the x component takes the place of nothing that is read.
+      Real* fx = w.scalar.data();
+      PLENUM_INDEPENDENT
+      for (std::ptrdiff_t at = first; at < end; ++at) {
+        const Real gx = size[at + 1] - size[at - 1], gy = size[at + sy] - size[at - sy];
+        const Real scale = scaled(gx * gx + gy * gy), z = wz[at];
+        fx[at] = scale * gy * z;
+        wz[at] = -scale * gx * z;
       }
-      const Real x = w.vorticity[0][item], y = w.vorticity[1][item];
-      w.vorticity[0][item] = scale * (gy * z - gz * y);
-      w.vorticity[1][item] = scale * (gz * x - gx * z);
-      w.vorticity[2][item] = scale * (gx * y - gy * x);
+      return;
+    }
+    PLENUM_INDEPENDENT
+    for (std::ptrdiff_t at = first; at < end; ++at) {
+      const Real gx = size[at + 1] - size[at - 1], gy = size[at + sy] - size[at - sy],
+                 gz = size[at + sz] - size[at - sz];
+      const Real scale = scaled(gx * gx + gy * gy + gz * gz);
+      const Real x = wx[at], y = wy[at], z = wz[at];
+      wx[at] = scale * (gy * z - gz * y);
+      wy[at] = scale * (gz * x - gx * z);
+      wz[at] = scale * (gx * y - gy * x);
     }
   });
 }
@@ -272,12 +287,16 @@ double largest_speed(const GridShape& shape, const FaceField& velocity) {
     most = std::max(most, ordered_reduce(
                               u.size(), 8192, 0.0,
                               [&](std::size_t begin, std::size_t end) {
-                                Real part = 0;
-                                for (std::size_t i = begin; i < end; ++i) {
-                                  const Real a = std::abs(u[i]);
-                                  part = a > part ? a : part;
+                                detail::Wide part{};
+                                std::size_t i = begin;
+                                for (; i + detail::wide <= end; i += detail::wide) {
+                                  const detail::Wide a = detail::load_wide(&u[i]);
+                                  part = detail::max(detail::max(a, -a), part);
                                 }
-                                return static_cast<double>(part);
+                                Real most = 0;
+                                for (int l = 0; l < detail::wide; ++l) most = std::max(most, part[l]);
+                                for (; i < end; ++i) most = std::max(most, std::abs(u[i]));
+                                return static_cast<double>(most);
                               },
                               [](double a, double b) { return std::max(a, b); }));
   }
@@ -303,8 +322,7 @@ void project(const Model& m, State& s, const Params& params, Workspace& w, Real 
   // Velocities are known to a rounding each, and so is their divergence: a quarter of an ulp in the mean, by
   // the root of six (four) faces.
   double squares = 0;
-  for (int c = 0; c < shape.dimensions(); ++c)
-    squares += static_cast<double>(norm(s.velocity[c])) * static_cast<double>(norm(s.velocity[c]));
+  for (int c = 0; c < shape.dimensions(); ++c) squares += dot(s.velocity[c], s.velocity[c]);
   const double rounding =
       static_cast<double>(std::numeric_limits<Real>::epsilon()) / 4 * std::sqrt(2 * squares);
   const SolveReport solved = solver.solve(
