@@ -130,11 +130,8 @@ void confine_vorticity(const Model& m, const FaceField& velocity, Real epsilon, 
   fill_cell_ghosts(shape, m.box, 0, w.vorticity_size);
   const Real strength = epsilon * m.h;
   const std::ptrdiff_t sy = shape.stride(1), sz = shape.stride(2);
-  // epsilon h / |g|, and 0 where there is no gradient; divided in any case, as vectors are.
-  const auto scaled = [&](Real squared) {
-    const Real length = std::sqrt(squared), ratio = strength / (length > 0 ? length : Real(1));
-    return length > 0 ? ratio : Real(0);
-  };
+  // epsilon h / |g|; where there is no gradient any number will do, but for infinity.
+  const auto scaled = [&](Real squared) { return strength / std::max(std::sqrt(squared), Real(1e-30)); };
   for_item_rows(shape, -1, [&](Index, Index, std::ptrdiff_t first, Index n) {
     const std::ptrdiff_t end = first + n;
     if (dimensions == 2) {
