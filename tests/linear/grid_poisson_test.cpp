@@ -48,7 +48,7 @@ CutFaces random_faces(const GridShape& shape, unsigned seed) {
 
 /// The matrix, written down from the definition.
 Eigen::MatrixXd dense_matrix(const GridShape& shape, const PressureSides& sides, const CutFaces& f) {
-  const auto [nx, ny, nz] = shape.cells;
+  const Index nx = shape.cells[0], ny = shape.cells[1], nz = shape.cells[2];
   const Index n = nx * ny * nz;
   Eigen::MatrixXd a = Eigen::MatrixXd::Zero(n, n);
   const auto number = [&](Index i, Index j, Index k) { return i + nx * (j + ny * k); };
