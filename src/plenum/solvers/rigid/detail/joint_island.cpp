@@ -407,11 +407,25 @@ void JointIsland<D>::update(const JointScene& scene, SolverBodies& bodies) {
     }
   }
   find_stiffness(scene.h);
+  find_rows(scene);
+  const bool is_sought = may_vibrate_less(scene, bodies);
+  if (!is_sought) make_heavier();
+  find_pushes();
+  factorize(scene);
+  if (is_sought) {
+    estimate_vibration(scene.h);
+    make_heavier();
+    if (is_heavier_) find_pushes(), factorize(scene);
+  }
   if (is_heavier_) give_inertia(bodies);
-  for (std::size_t k = 0; k < joints_.size(); ++k) {
-    Joint& j = general ? full_[k] : joints_[k];
-    const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
-    if constexpr (general) {
+}
+
+template <int D>
+void JointIsland<D>::find_rows(const JointScene& scene) {
+  if constexpr (general)
+    for (std::size_t k = 0; k < joints_.size(); ++k) {
+      Joint& j = full_[k];
+      const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
       JointRows rows;
       joint_rows(scene.model.joints[std::size_t(j.joint)], a.pose, b.pose, joints_[k].value, rows);
       for (int r = 0; r < 6; ++r)
@@ -419,16 +433,22 @@ void JointIsland<D>::update(const JointScene& scene, SolverBodies& bodies) {
       if (joints_[k].turn_damping > 0) complete(scene.model.joints[std::size_t(j.joint)], j.on_a, j.on_b);
       for (int r = joints_[k].winds; r < 6; ++r)
         joints_[k].value[r] = wound(joints_[k].value[r], joints_[k].turn[r - 4]);
+    }
+}
+
+/// What impulses of the rows turn bodies by.
+template <int D>
+void JointIsland<D>::find_pushes() {
+  for (Joint& j : general ? full_ : joints_) {
+    const Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
+    if constexpr (general) {
+      j.push_a.noalias() = a.inverse_inertia * j.on_a;
+      j.push_b.noalias() = b.inverse_inertia * j.on_b;
     } else {
       j.push_a = times_cross(a.inverse_inertia, j.arm_a);
       j.push_b = times_cross(b.inverse_inertia, j.arm_b);
     }
-    if constexpr (general) {
-      j.push_a.noalias() = a.inverse_inertia * j.on_a;
-      j.push_b.noalias() = b.inverse_inertia * j.on_b;
-    }
   }
-  factorize(scene);
 }
 
 template <int D>
@@ -559,11 +579,13 @@ void JointIsland<D>::solve(const JointScene& scene, SolverBodies& bodies) {
 }
 template <int D>
 void JointIsland<D>::relax(const JointScene& scene, SolverBodies& bodies) {
-  borrowed_ = 0;
   load(bodies);
   const bool may_work = general || has_loops_;
   const double before = may_work ? kinetic_energy() : 0;
+  const Common common = borrowed_ > 0 ? motion_in_common() : Common{};
   project(scene, false);
+  if (borrowed_ > 0) slow_down(common, std::max(before - borrowed_, 0.0));
+  borrowed_ = 0;
   if (may_work) owed_ = std::min(owed_ + std::max(before - kinetic_energy(), 0.0), most_owed());
   save(bodies);
 }

@@ -129,6 +129,7 @@ class JointIsland {
     std::uint8_t locks = 0;    ///< Rigid::Model::locks
     bool is_heavier = false;   ///< by find_stiffness()
     double stiffness = 0;      ///< h^2 k / I of the stiffness k [N m/rad] that its joints' tension gives it
+    double vibrates = 0;       ///< or less: of the stiffest vibration that all joints together allow
     Eigen::Matrix3d inverse_inertia = Eigen::Matrix3d::Zero();
   };
   struct Joint {
@@ -174,16 +175,24 @@ class JointIsland {
   /// What a sub-step closes of a gap: a part of the joint's arms, and this speed [m/s].
   static constexpr double gap_part = 0.02, gap_speed = 0.5;
 
+  void find_rows(const JointScene& scene);
+  void find_pushes();
   void load(const SolverBodies& bodies);
   void save(SolverBodies& bodies) const;
   double predict(double h);
-  // In joint_island_bounds.cpp, which comes after joint_island.cpp where both are compiled as one: a class is
-  // not to be instantiated after its members.
+  // In joint_island_tension.cpp, which comes after joint_island.cpp where both are compiled as one: a class
+  // is not to be instantiated after its members.
   void find_stiffness(double h);
+  bool may_vibrate_less(const JointScene& scene, const SolverBodies& bodies);
+  double widest_gap(const JointScene& scene) const;
+  double resist(double h);
+  void estimate_vibration(double h);
+  void make_heavier();
   void take_inertia(Body& body, SolverBodies& bodies);
   void give_inertia(SolverBodies& bodies) const;
   void damp(double h);
   void limit(double h);
+  // In joint_island_bounds.cpp.
   void keep();
   void bound_work(double part_of_energy);
   struct Common {

@@ -1,115 +1,16 @@
-// Keeping joints within what a sub-step can follow: tension that is stiff for it, work that linearized
-// equations give beyond reason.
+// Keeping joints within reason: of the work that linearized equations give, and of energy.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "plenum/solvers/rigid/detail/joint_island.h"
-#include "plenum/solvers/rigid/detail/locks.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
-/// Of h^2 k / I, with k the stiffness that tension gives: from where on turning is damped, how fast the part
-/// of it that is taken in a sub-step rises and up to which, and what is let through. Leapfrog is stable below
-/// 4, its frequency is right to a percent below 0.25. E2 of validation/rigid_scenes.h neither gains energy
-/// nor gapes with these.
-constexpr double damping_from = 0.2, damping_rate = 1, damping_most = 0.5, stiffness_most = 1;
-/// [rad] of relative turning in a sub-step from where on it is damped too, [rad] of turning that is let
-/// through, and from which h^2 k / I on both apply: wheels, which hang by their middle, turn as fast as they
-/// like.
-constexpr double turn_damped = 0.2, turn_most = 0.3, turn_stiffness = 0.02;
 constexpr double most_to_and_fro = 0.02;  ///< part of the energy that bound_energy() lets swing
 
 }  // namespace
-
-/// Of each body, h^2 k / I with k the stiffness of the joints' tension. A body that this is too large for is
-/// given the moments of inertia under which it is `stiffness_most`.
-template <int D>
-void JointIsland<D>::find_stiffness(double h) {
-  was_heavier_ = is_heavier_;
-  is_heavier_ = false;
-  for (Body& body : bodies_) body.stiffness = 0, body.is_heavier = false;
-  for (const Joint& j : joints_) {
-    const D3& force = j.pull;  // on b
-    const double part = 1 / (force.squaredNorm() + std::numeric_limits<double>::min());
-    const auto add = [&](Body& body, const D3& arm, double pulls) {
-      if (!body.moves || !(pulls > 0)) return;
-      // By the mean of the inverse moments across the force.
-      const auto& k = body.inverse_inertia;
-      double response = (k.trace() - part * force.dot(k * force)) / 2;
-      // About the joint, where that stands still, by Steiner's theorem.
-      if (j.is_pinned) response /= 1 + response * arm.squaredNorm() / body.inverse_mass;
-      body.stiffness += h * pulls * response;
-    };
-    add(bodies_[std::size_t(j.a)], j.arm_a, -force.dot(j.arm_a));
-    add(bodies_[std::size_t(j.b)], j.arm_b, force.dot(j.arm_b));
-  }
-  for (Body& body : bodies_)
-    if (body.stiffness > stiffness_most) {
-      body.inverse_inertia *= stiffness_most / body.stiffness;
-      is_heavier_ = body.is_heavier = true;
-      body.stiffness = stiffness_most;
-    }
-}
-
-/// Mass and moments, without what find_stiffness() has made of these in the last sub-step.
-template <int D>
-void JointIsland<D>::take_inertia(Body& body, SolverBodies& bodies) {
-  BodyInertia& row = bodies.inertia[std::size_t(body.index)];
-  body.inverse_mass = double(row.inverse_mass);
-  Real* k = row.inverse;
-  if (body.is_heavier) {
-    row.enlarged = 1;
-    Mat3 m =
-        (body.rotation * body.inverse_moments.asDiagonal() * body.rotation.transpose()).template cast<Real>();
-    if (body.locks & turning_locks) m = turning_freely(m, body.locks);
-    k[0] = m(0, 0), k[1] = m(1, 1), k[2] = m(2, 2), k[3] = m(0, 1), k[4] = m(0, 2), k[5] = m(1, 2);
-  }
-  body.inverse_inertia << k[0], k[3], k[4], k[3], k[1], k[5], k[4], k[5], k[2];
-}
-
-/// Contacts are to see the moments of inertia that joints see: projections in turn, each orthogonal in a
-/// measure of its own, may grow without bound.
-template <int D>
-void JointIsland<D>::give_inertia(SolverBodies& bodies) const {
-  for (const Body& body : bodies_) {
-    if (!body.is_heavier) continue;
-    BodyInertia& row = bodies.inertia[std::size_t(body.index)];
-    Real* k = row.inverse;
-    row.enlarged = 1;
-    const auto& m = body.inverse_inertia;
-    k[0] = Real(m(0, 0)), k[1] = Real(m(1, 1)), k[2] = Real(m(2, 2));
-    k[3] = Real(m(0, 1)), k[4] = Real(m(0, 2)), k[5] = Real(m(1, 2));
-  }
-}
-
-/// Takes relative turning from bodies whose joints pull so hard that a sub-step is long for the vibration:
-/// impulses are equal and opposite, and at most halve what they act on.
-template <int D>
-void JointIsland<D>::damp(double h) {
-  for (Joint& j : joints_) {
-    Body &a = bodies_[std::size_t(j.a)], &b = bodies_[std::size_t(j.b)];
-    if (a.w == b.w) continue;
-    const double stiffness = std::max(a.stiffness, b.stiffness);
-    double part = damping_rate * (stiffness - damping_from);
-    if (stiffness > turn_stiffness) part = std::max(part, h * (b.w - a.w).norm() - turn_damped);
-    if (!(part > 0)) continue;
-    const D3 impulse = inverse_of<3>(Eigen::Matrix3d(a.inverse_inertia + b.inverse_inertia)) * (b.w - a.w) *
-                       std::min(part, damping_most);
-    a.w += a.inverse_inertia * impulse, b.w -= b.inverse_inertia * impulse;
-  }
-}
-
-/// Bodies under tension turn by so much in a sub-step at most: beyond, the linearized equations say nothing.
-template <int D>
-void JointIsland<D>::limit(double h) {
-  for (Body& body : bodies_) {
-    if (!(body.stiffness > turn_stiffness)) continue;
-    const double turn = h * body.w.norm();
-    if (turn > turn_most) body.w *= turn_most / turn;
-  }
-}
 
 template <int D>
 double JointIsland<D>::kinetic_energy() const {
@@ -296,11 +197,6 @@ void JointIsland<D>::bound_energy(const Common& common, double before, double h)
   owed_ = std::clamp(owed_ - repaid, 0.0, most_owed());
 }
 
-template void JointIsland<3>::find_stiffness(double);
-template void JointIsland<3>::take_inertia(Body&, SolverBodies&);
-template void JointIsland<3>::give_inertia(SolverBodies&) const;
-template void JointIsland<3>::damp(double);
-template void JointIsland<3>::limit(double);
 template double JointIsland<3>::kinetic_energy() const;
 template void JointIsland<3>::keep();
 template double JointIsland<3>::work_of_springs();
@@ -310,11 +206,6 @@ template auto JointIsland<3>::motion_in_common() const -> Common;
 template double JointIsland<3>::energy_of_closing(double) const;
 template double JointIsland<3>::most_owed() const;
 template void JointIsland<3>::bound_energy(const Common&, double, double);
-template void JointIsland<6>::find_stiffness(double);
-template void JointIsland<6>::take_inertia(Body&, SolverBodies&);
-template void JointIsland<6>::give_inertia(SolverBodies&) const;
-template void JointIsland<6>::damp(double);
-template void JointIsland<6>::limit(double);
 template double JointIsland<6>::kinetic_energy() const;
 template void JointIsland<6>::keep();
 template double JointIsland<6>::work_of_springs();
