@@ -293,27 +293,30 @@ class Core {
 
   void add(Feature& f, const Point& x) const { f.x[f.count++] = rotation_ * x + position_; }
 
-  /// Eight points of a rim. The one nearest to the deepest direction goes there, so that a tilted disc
-  /// touches where it should; untilted, the eight stay fixed in the body and so do their numbers.
+  /// Eight points of a rim. Of one that is tilted they go round with its deepest point, so that a coin that
+  /// rolls touches by a point of one number. Those of one that is not stay fixed in the body, and so do their
+  /// numbers; only the one nearest to the deepest direction goes there.
   void add_disc(Feature& f, const Point& d, double side) const {
     constexpr double s = 0.70710678118654752;
     constexpr double c[8] = {1, s, 0, -s, -1, -s, 0, s}, z[8] = {0, s, 1, s, 0, -s, -1, -s};
-    const double across = std::hypot(d[0], d[2]);
+    constexpr double least = 1e-4, tilted = 0.02;
+    const double across = std::hypot(d[0], d[2]), length = d.norm();
+    const double dx = across > 0 ? d[0] / across : 1, dz = across > 0 ? d[2] / across : 0;
+    const bool rolls = across > tilted * length;
     int deepest = -1;
-    if (across > 1e-4 * d.norm()) {
+    if (across > least * length && !rolls) {
       double most = -1;
       for (int k = 0; k < 8; ++k)
-        if (c[k] * d[0] + z[k] * d[2] > most) {
-          most = c[k] * d[0] + z[k] * d[2];
-          deepest = k;
-        }
+        if (c[k] * dx + z[k] * dz > most) most = c[k] * dx + z[k] * dz, deepest = k;
     }
     for (int i = 0; i < 8; ++i) {
       const int k = side < 0 ? i : 7 - i;  // x -> z turns clockwise about +y
-      const double x = k == deepest ? d[0] / across : c[k], w = k == deepest ? d[2] / across : z[k];
+      double x = c[k], w = z[k];
+      if (k == deepest) x = dx, w = dz;
+      if (rolls) x = c[k] * dx - z[k] * dz, w = c[k] * dz + z[k] * dx;
       add(f, Point(half_[0] * x, side * half_[1], half_[0] * w));
     }
-    f.id = side > 0 ? 1 : 2;
+    f.id = (side > 0 ? 1 : 2) + (rolls ? 3 : 0);
   }
 
   /// The line of the round side that looks along d, from the base rim to a circle of radius `top`.

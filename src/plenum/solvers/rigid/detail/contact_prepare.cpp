@@ -29,15 +29,6 @@ constexpr Real hard_slop = Real(0.1);  ///< part of the size
 /// Part of the size over which a contact is followed that slides. What slides farther in a step leaves it.
 constexpr Real slide_followed = Real(0.25);
 
-/// Whether a body lies on a line that is oblique to its axis: as it rolls it goes round.
-bool rolls_round(const ContactInput& c) {
-  const auto oblique = [&](const Vec3& axis) {
-    const Real sine = std::abs(axis.dot(c.normal));
-    return sine > Real(0.02) && sine < Real(0.98);
-  };
-  return c.count == 2 && (oblique(c.axis_a) || oblique(c.axis_b));
-}
-
 }  // namespace
 
 void ContactSolver::find_loads(std::span<const ContactInput> contacts, const SolverBodies& bodies,
@@ -150,7 +141,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         batch.booked |= contacts[i].booked;
         batch.hard |= contacts[i].hard;
         turns |= kind_of(contacts[i]) > 4;
-        if (rolls_round(contacts[i])) batch.rounds = std::max(batch.rounds, rolling_rounds);
+        if (contacts[i].rolls_round) batch.rounds = std::max(batch.rounds, rolling_rounds);
         for (const Index body : {contacts[i].body_a, contacts[i].body_b}) {
           const bool in_joints = group_of(body) >= 0 && strained_groups_[group_of(body)];
           batch.rounds = std::max(batch.rounds, in_joints         ? joint_rounds
@@ -203,8 +194,10 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       Turning* const turning = batch.turning == never ? nullptr : &turning_[batch.turning];
       if (turning) {
         turning->with_a = turning->with_b = turning->with_edges = turning->with_centres = turning->reach =
-            zero;
-        turning->edge_a = turning->edge_b = turning->axis_a = turning->axis_b = {zero, zero, zero};
+            turning->rolls_round = zero;
+        turning->edge_a = turning->edge_b = turning->axis_a = turning->axis_b =
+            turning->slip_to_come = {zero, zero, zero};
+        for (Wide& curve : turning->curve) curve = zero;
       }
       for (int l = 0; l < wide; ++l) {
         const Index i = batch.contact[l];
@@ -268,7 +261,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
           turning->reach[l] = slide_followed * c.size;
           set(turning->axis_a, l, c.axis_a);
           set(turning->axis_b, l, c.axis_b);
-          turning->rolls_round[l] = rolls_round(c) ? 1 : 0;
+          turning->rolls_round[l] = c.rolls_round ? 1 : 0;
         }
         // The patch: the centre of pressure, or of the points while nothing presses.
         Real sum = 0;

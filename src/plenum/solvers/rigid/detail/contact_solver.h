@@ -62,6 +62,7 @@ struct ContactInput {
   /// Unit axes through the centres of mass about which the bodies are alike all round, 0 where there is none:
   /// what rolls touches with another place all the time, which turns only as the axis does.
   Vec3 axis_a = Vec3::Zero(), axis_b = Vec3::Zero();
+  bool rolls_round = false;  ///< whether the place where one of these touches goes round: see foresee()
   /// Whether normal, places or arms change in the step.
   bool changes() const {
     return hard || turns != Manifold::Turns::with_neither || !axis_a.isZero() || !axis_b.isZero();

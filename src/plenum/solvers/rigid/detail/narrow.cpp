@@ -43,15 +43,34 @@ Real round_at(const Rigid::Model& model, const Rigid::Collider& c, const Pose& p
   return cylinder && std::abs(normal.dot(pose.rotation * Vec3::UnitY())) < lies ? cylinder->radius : 0;
 }
 /// Axis through the centre of mass, in the world, about which a collider is alike all round; 0 if there is
-/// none, or if its body does not turn about it by much in the step.
+/// none, or if its body does not turn by much in the step.
 Vec3 axis_of(const Rigid::Model& model, const Frames& frames, const Rigid::Collider& c, const Pose& pose,
-             Real dt) {
-  constexpr Real least_turn = Real(0.02);
+             const Vec3& normal, Real dt) {
   const Shape::Variant& v = model.shapes[c.shape].variant();
   if (!std::holds_alternative<CylinderShape>(v) && !std::holds_alternative<ConeShape>(v)) return Vec3::Zero();
   const Vec3 axis = pose.rotation * Vec3::UnitY(), from = pose.position - frames.x[c.body];
   const bool is_through = from.cross(axis).squaredNorm() < Real(1e-6) * c.size * c.size;
-  return is_through && dt * std::abs(frames.w[c.body].dot(axis)) > least_turn ? axis : Vec3(Vec3::Zero());
+  if (!is_through) return Vec3::Zero();
+  // What is oblique and goes round may turn about other axes only, and touch with another place all the same.
+  const Vec3& w = frames.w[c.body];
+  const bool turns = std::abs(axis.dot(normal)) < Real(0.98) ? dt * w.norm() > Real(1e-3)
+                                                             : dt * std::abs(w.dot(axis)) > Real(0.02);
+  return turns ? axis : Vec3(Vec3::Zero());
+}
+/// Whether what touches by a line or one place of a rim, oblique to this axis, goes round as it rolls. Places
+/// of a rim that are high above the one that touches do not count. What may come to lie flat in the step, as
+/// the foot of what rocks, does not roll on one place.
+bool rolls_round(const Vec3& axis, const Vec3& w, Real dt, const ContactInput& c) {
+  constexpr Real most_climb = Real(0.05);  // of a line that lies on something: its rise over its length
+  const Real cosine = std::abs(axis.dot(c.normal)), sine2 = axis.cross(c.normal).squaredNorm();
+  if (!(cosine > Real(0.02) && cosine < Real(0.98)) || 2 * dt * std::abs(w.cross(axis).dot(c.normal)) > sine2)
+    return false;
+  const auto deepest = std::min_element(
+      c.points, c.points + c.count, [](const auto& p, const auto& q) { return p.separation < q.separation; });
+  const auto low = std::count_if(c.points, c.points + c.count, [&](const auto& p) {
+    return p.separation - deepest->separation <= most_climb * (p.ra - deepest->ra).norm();
+  });
+  return low == 1 || c.count == 2;
 }
 bool is_ball(const Shape& shape) {
   return std::holds_alternative<SphereShape>(shape.variant());
@@ -84,6 +103,20 @@ void inherit(const Rigid::Contacts& old, Index contact, const Manifold& m, Real 
     c.points[q].carried = old.carried[contact][nearest];
     taken[nearest] = true;
   }
+}
+
+/// What rolls rolls over from one feature to another: what touches deepest takes over the impulse that none
+/// of its points has.
+void roll_over(const Rigid::Contacts& old, Index contact, const Manifold& m, ContactInput& c) {
+  int deepest = 0;
+  for (int q = 0; q < m.count; ++q) {
+    if (c.points[q].impulse > 0) return;
+    if (m.points[q].separation < m.points[deepest].separation) deepest = q;
+  }
+  int largest = 0;
+  const Real impulse = old.impulse[contact].head(old.count[contact]).maxCoeff(&largest);
+  c.points[deepest].impulse = impulse;
+  c.points[deepest].carried = old.carried[contact][largest];
 }
 
 ManifoldSeen seen_from(const Eigen::Matrix<Real, 8, 1>& s) {
@@ -429,7 +462,12 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
         c.points[q] = {from_a + x - half, from_b + x + half, gap, 0, 0};
       }
       const bool inherits = before >= 0 && !(model.jointed[ca.body] && model.jointed[cb.body] && is_deep(c));
+      c.axis_a = axis_of(model, state.frames, ca, a, c.normal, dt);
+      c.axis_b = axis_of(model, state.frames, cb, w.poses[j], c.normal, dt);
+      c.rolls_round = rolls_round(c.axis_a, state.frames.w[ca.body], dt, c) ||
+                      rolls_round(c.axis_b, state.frames.w[cb.body], dt, c);
       if (inherits) inherit(old, before, m, Real(0.1) * c.size, c);
+      if (inherits && c.rolls_round) roll_over(old, before, m, c);
       c.friction_impulse = Vec3::Zero();
       c.twist_impulse = 0;
       if (inherits) {
@@ -453,8 +491,6 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
       c.booked = static_cast<std::size_t>(j) >= model.own_colliders();
       c.turns = guards ? Manifold::Turns::with_neither
                        : turns_in(state.frames, ca.body, cb.body, dt, a.rotation, m, c);
-      c.axis_a = axis_of(model, state.frames, ca, a, dt);
-      c.axis_b = axis_of(model, state.frames, cb, w.poses[j], dt);
       if (guards || !is_deep(c)) continue;
       any_deep.store(true, std::memory_order_relaxed);
       if (c.jointed) any_deep_in_joints.store(true, std::memory_order_relaxed);
