@@ -402,6 +402,42 @@ TEST(GridPoisson, RefusesHalfAPeriodicAxis) {
   EXPECT_THROW(grid_poisson(GridShape{{8, 8, 8}}, {Side::periodic, Side::open}), Error);
 }
 
+TEST(PressureSolver, MadeAnewIsAsMadeAtFirst) {
+  // Other cells and other openings each time, in the same memory; the first is the largest.
+  PressureSolver solver;
+  const std::array<GridShape, 4> shapes = {GridShape{{40, 24, 20}}, GridShape{{21, 24, 9}},
+                                           GridShape{{33, 10, 20}}, GridShape{{40, 24, 20}}};
+  for (unsigned seed = 0; seed < shapes.size(); ++seed) {
+    const GridShape& shape = shapes[seed];
+    const CutFaces f = random_faces(shape, seed);
+    PressureSides sides = {};
+    sides[3] = Side::open;
+    PressureSolver once(grid_poisson(shape, sides, f.view()));
+    const RowLayout& layout = once.poisson().layout;
+    solver.remake(shape.cells, 3, [&](Index j, Index k, const PoissonRow& row) {
+      for (std::size_t field = 0; field < 7; ++field)
+        for (Index i = 0; i < shape.cells[0]; ++i)
+          row.to[field][i] = once.poisson().coefficient(i, j, k, field);
+    });
+    ASSERT_EQ(solver.poisson().layout.size(), layout.size());
+    EXPECT_EQ(solver.poisson().coefficients, once.poisson().coefficients);
+    EXPECT_EQ(solver.poisson().closed_cells, once.poisson().closed_cells);
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    for (Index k = 0; k < shape.cells[2]; ++k)
+      for (Index j = 0; j < shape.cells[1]; ++j)
+        for (Index i = 0; i < shape.cells[0]; ++i)
+          if (const std::size_t at = layout.index(i, j, k); once.poisson().diagonal(i, j, k) > 0)
+            once.b[at] = solver.b[at] = static_cast<Real>(uniform(random));
+    const SolveOptions options{.relative_tolerance = 1e-5};
+    const SolveReport a = once.solve(PressureMethod::multigrid, options),
+                      b = solver.solve(PressureMethod::multigrid, options);
+    EXPECT_TRUE(a.converged());
+    EXPECT_EQ(a.iterations, b.iterations);
+    EXPECT_EQ(once.x, solver.x);
+  }
+}
+
 TEST(GridMultigrid, SameBitsForEveryNumberOfThreads) {
   const SphereBox box(48);
   std::vector<double> first;

@@ -34,27 +34,25 @@ namespace {
 constexpr std::size_t record_size = GridPoisson::fields * lanes;
 constexpr std::size_t to_other = to_open + 1;  // fields that a row is filled with
 
-/// Coefficients of a row, field by field, whole chunks.
+/// Coefficients of a row, field by field, whole chunks, in memory of a plane.
 struct RowFields {
-  std::array<AlignedVector<Real>, to_other> f;
-  AlignedVector<Real> near, blend;
-  explicit RowFields(std::size_t items) : near(items), blend(items + 2 * lanes) {
-    for (auto& field : f) field.assign(items, 0);
+  std::array<Real*, to_other> f;
+  Real *near, *blend;
+  RowFields(AlignedVector<Real>& memory, std::size_t items) {
+    memory.assign((to_other + 2) * items + 2 * lanes, 0);
+    for (std::size_t k = 0; k < to_other; ++k) f[k] = memory.data() + k * items;
+    near = memory.data() + to_other * items;
+    blend = near + items;
   }
   Real diagonal(std::size_t i) const {
     Real sum = 0;
-    for (const auto& field : f) sum += field[i];
+    for (const Real* field : f) sum += field[i];
     return sum;
   }
 };
 
-/// What is known of one plane of the grid before planes are put together.
-struct Plane {
-  AlignedVector<Real> records;
-  std::vector<std::uint32_t> record;  ///< those below `shared` are the uniform ones
-};
-
-constexpr std::uint32_t shared = 5;  // no unknown, all open, wall at low x, at high x, at both
+/// Records that every operator has: no unknown, all open, wall at low x, at high x, at both.
+constexpr std::uint32_t shared = 5;
 
 /// Coefficients `scale` everywhere, but at walls.
 void write_uniform(Real* w, std::uint32_t kind, int dimensions, Real scale, bool coarsens) {
@@ -73,8 +71,8 @@ void write_uniform(Real* w, std::uint32_t kind, int dimensions, Real scale, bool
 
 /// The operator whose rows fill(j, k, fields) tells; `scale` is the coefficient of an open face.
 template <class Fill>
-GridPoisson assemble(const RowLayout& layout, int dimensions, Real scale, Fill&& fill_row) {
-  GridPoisson a;
+void assemble(GridPoisson& a, const RowLayout& layout, int dimensions, Real scale, PoissonScratch& scratch,
+              Fill&& fill_row) {
   a.layout = layout;
   a.dimensions = dimensions;
   const std::size_t chunks = layout.chunks(), items = chunks * lanes;
@@ -83,10 +81,13 @@ GridPoisson assemble(const RowLayout& layout, int dimensions, Real scale, Fill&&
 
   // Which cells of the next coarser grid have an unknown: any of its eight (four) does.
   const RowLayout coarse = coarser_layout(layout);
-  std::vector<Real> coarse_mask(coarsens ? coarse.size() : 0);
+  std::vector<Real>& coarse_mask = scratch.coarse_mask;
+  coarse_mask.assign(coarsens ? coarse.size() : 0, 0);
+  if (scratch.planes.size() < nz) scratch.planes.resize(nz);
+  std::vector<PoissonScratch::Plane>& planes = scratch.planes;
   if (coarsens)
     parallel_for(static_cast<std::size_t>(coarse.cells[2]), 1, [&](std::size_t begin, std::size_t end) {
-      RowFields row(items);
+      RowFields row(planes[begin].fields, items);
       for (std::size_t kk = begin; kk < end; ++kk)
         for (Index k = 2 * static_cast<Index>(kk);
              k < std::min<Index>(2 * static_cast<Index>(kk) + 2, layout.cells[2]); ++k)
@@ -99,25 +100,30 @@ GridPoisson assemble(const RowLayout& layout, int dimensions, Real scale, Fill&&
     });
   if (coarsens) fill_row_ghosts(coarse, std::span<Real>(coarse_mask));
 
-  a.coefficients.resize(shared * record_size);
+  a.coefficients.assign(shared * record_size, 0);
   for (std::uint32_t kind = 0; kind < shared; ++kind)
     write_uniform(a.coefficients.data() + kind * record_size, kind, dimensions, scale, coarsens);
 
-  std::vector<Plane> planes(nz);
   parallel_for(nz, 1, [&](std::size_t begin, std::size_t end) {
-    RowFields row(items);
+    RowFields row(planes[begin].fields, items);
     std::array<Real, record_size> now;
     for (std::size_t k = begin; k < end; ++k) {
-      Plane& plane = planes[k];
+      PoissonScratch::Plane& plane = planes[k];
+      plane.records.clear();
+      plane.record.clear();
+      if (scratch.changes) {
+        plane.records.reserve(static_cast<std::size_t>(layout.cells[1]) * chunks * record_size);
+        plane.record.reserve(static_cast<std::size_t>(layout.cells[1]) * chunks);
+      }
       for (Index j = 0; j < layout.cells[1]; ++j) {
         fill_row(j, static_cast<Index>(k), row);
         if (coarsens) {
           const auto plane_index = static_cast<Index>(k);
-          Real* blend = row.blend.data() + lanes;
+          Real* blend = row.blend + lanes;
           if (dimensions == 2)
-            interpolate_row<2>(coarse, coarse_mask.data(), j, plane_index, blend, row.near.data(), chunks);
+            interpolate_row<2>(coarse, coarse_mask.data(), j, plane_index, blend, row.near, chunks);
           else
-            interpolate_row<3>(coarse, coarse_mask.data(), j, plane_index, blend, row.near.data(), chunks);
+            interpolate_row<3>(coarse, coarse_mask.data(), j, plane_index, blend, row.near, chunks);
         }
         for (std::size_t c = 0; c < chunks; ++c) {
           for (std::size_t l = 0; l < lanes; ++l) {
@@ -147,15 +153,16 @@ GridPoisson assemble(const RowLayout& layout, int dimensions, Real scale, Fill&&
     }
   });
   std::size_t total = shared;
-  for (const Plane& plane : planes) total += plane.records.size() / record_size;
-  a.coefficients.reserve(total * record_size);
+  for (std::size_t k = 0; k < nz; ++k) total += planes[k].records.size() / record_size;
+  a.coefficients.reserve((scratch.changes ? shared + layout.rows() * chunks : total) * record_size);
+  a.record.clear();
   a.record.reserve(layout.rows() * chunks);
-  for (const Plane& plane : planes) {
+  for (std::size_t k = 0; k < nz; ++k) {
+    const PoissonScratch::Plane& plane = planes[k];
     const auto before = static_cast<std::uint32_t>(a.coefficients.size() / record_size) - shared;
     for (const std::uint32_t r : plane.record) a.record.push_back(r < shared ? r : r + before);
     a.coefficients.insert(a.coefficients.end(), plane.records.begin(), plane.records.end());
   }
-  return a;
 }
 
 void check_sides(const PressureSides& sides, int dimensions) {
@@ -180,13 +187,15 @@ GridPoisson grid_poisson(const GridShape& shape, const PressureSides& sides, con
   const RowLayout layout(shape.cells, wraps);
   const std::array<std::span<const Real>, 3> fractions = {faces.x, faces.y, faces.z};
 
-  GridPoisson a = assemble(layout, dimensions, 1, [&](Index j, Index k, RowFields& row) {
+  GridPoisson a;
+  PoissonScratch scratch;
+  assemble(a, layout, dimensions, 1, scratch, [&](Index j, Index k, RowFields& row) {
     const auto nx = static_cast<std::size_t>(layout.cells[0]);
-    std::fill_n(row.f[to_open].begin(), nx, Real(0));
+    std::fill_n(row.f[to_open], nx, Real(0));
     for (int axis = 0; axis < 3; ++axis) {
       const auto c = static_cast<std::size_t>(axis);
       for (std::size_t upper = 0; upper < 2; ++upper) {
-        Real* out = row.f[2 * c + upper].data();
+        Real* out = row.f[2 * c + upper];
         if (axis >= dimensions || (layout.cells[c] == 1 && wraps[c])) continue;  // it stays zero
         const std::span<const Real> f = fractions[c];
         // The face beyond the last cell of a periodic axis is the first one.
@@ -217,24 +226,42 @@ GridPoisson grid_poisson(const GridShape& shape, const PressureSides& sides, con
       }
     }
   });
-  find_regions(a);
+  find_regions(a, scratch);
   return a;
 }
 
+void make_poisson(GridPoisson& a, const std::array<Index, 3>& cells, int dimensions, Real scale,
+                  FillPoissonRow fill, PoissonScratch& scratch) {
+  assemble(a, RowLayout(cells, {}), dimensions, scale, scratch,
+           [&](Index j, Index k, RowFields& row) { fill(j, k, PoissonRow{row.f}); });
+  find_regions(a, scratch);
+}
+
 GridPoisson coarser_poisson(const GridPoisson& fine) {
+  GridPoisson coarse;
+  PoissonScratch scratch;
+  make_coarser_poisson(coarse, fine, scratch);
+  return coarse;
+}
+
+void make_coarser_poisson(GridPoisson& coarse, const GridPoisson& fine, PoissonScratch& scratch) {
   const RowLayout layout = coarser_layout(fine.layout);
   const int dimensions = fine.dimensions;
   // Of four (two) faces the mean, by the square of the ratio of the cells' sizes.
   const Real share = dimensions == 3 ? Real(1) / 16 : Real(1) / 8;
   const Real scale = fine.coefficients[record_size + to_yp * lanes] / 4;
-  return assemble(layout, dimensions, scale, [&](Index j, Index k, RowFields& row) {
+  assemble(coarse, layout, dimensions, scale, scratch, [&](Index j, Index k, RowFields& row) {
     const auto nx = static_cast<std::size_t>(layout.cells[0]);
-    for (auto& field : row.f) std::fill_n(field.begin(), nx, Real(0));
+    for (Real* field : row.f) std::fill_n(field, nx, Real(0));
     for (Index kk = 2 * k; kk < std::min<Index>(2 * k + 2, fine.layout.cells[2]); ++kk)
       for (Index jj = 2 * j; jj < std::min<Index>(2 * j + 2, fine.layout.cells[1]); ++jj) {
         const RowRecords records = records_of(fine, jj, kk);
         const auto fine_nx = static_cast<std::size_t>(fine.layout.cells[0]);
         for (std::size_t i = 0; i < fine_nx; ++i) {
+          if (i % lanes == 0 && records.is_empty(i / lanes)) {
+            i += lanes - 1;
+            continue;
+          }
           const Real* w = records[i / lanes] + i % lanes;
           if (!(w[inverse * lanes] > 0)) continue;
           const auto add = [&](std::size_t field) { row.f[field][i / 2] += share * w[field * lanes]; };
@@ -252,19 +279,27 @@ GridPoisson coarser_poisson(const GridPoisson& fine) {
     // An axis with a single cell leads to itself.
     for (std::size_t c = 0; c < 3; ++c)
       if (layout.cells[c] == 1 && fine.layout.periodic[c])
-        for (std::size_t f : {2 * c, 2 * c + 1}) std::fill_n(row.f[f].begin(), nx, Real(0));
+        for (std::size_t f : {2 * c, 2 * c + 1}) std::fill_n(row.f[f], nx, Real(0));
   });
 }
 
 namespace detail {
 
-void find_regions(GridPoisson& a) {
+void find_regions(GridPoisson& a, PoissonScratch& scratch) {
   const RowLayout& layout = a.layout;
   const auto nx = static_cast<std::size_t>(layout.cells[0]);
-  std::vector<std::uint32_t> first(layout.rows() + 1);  // runs of each row
-  std::vector<std::uint8_t> open;                       // [runs] at an open side
+  if (scratch.changes) {
+    const std::size_t most = layout.rows() * ((nx + 1) / 2);
+    a.runs.reserve(most), a.closed_cells.reserve(most);
+    scratch.parent.reserve(most), scratch.number.reserve(most), scratch.open.reserve(most);
+  }
+  std::vector<std::uint32_t>& first = scratch.first;  // runs of each row
+  first.resize(layout.rows() + 1);
+  std::vector<std::uint8_t>& open = scratch.open;  // [runs] at an open side
+  open.clear();
   a.runs.clear();
-  std::vector<Index> parent;
+  std::vector<Index>& parent = scratch.parent;
+  parent.clear();
   const auto root = [&](Index r) {
     while (parent[static_cast<std::size_t>(r)] != r)
       r = parent[static_cast<std::size_t>(r)] =
@@ -284,7 +319,12 @@ void find_regions(GridPoisson& a) {
     bool going = false;
     for (std::size_t c = 0; c < layout.chunks(); ++c) {
       const std::size_t end = std::min(nx, (c + 1) * lanes);
-      if (going && a.record[r * layout.chunks() + c] == 1) continue;  // open throughout
+      if (going && records.is_open(c)) continue;
+      if (records.is_empty(c)) {
+        if (going) a.runs.back().end = static_cast<std::uint32_t>(base + c * lanes);
+        going = false;
+        continue;
+      }
       const Real* w = records[c];
       for (std::size_t i = c * lanes; i < end; ++i) {
         const std::size_t l = i % lanes;
@@ -342,22 +382,20 @@ void find_regions(GridPoisson& a) {
     }
   // Regions are numbered in the order of their first runs.
   a.closed_cells.clear();
-  std::vector<Index> number(a.runs.size(), -1);
-  std::vector<std::uint8_t> region_open;
+  std::vector<Index>& number = scratch.number;
+  number.assign(a.runs.size(), -1);
   for (std::size_t q = 0; q < a.runs.size(); ++q) {
     const auto r = static_cast<std::size_t>(root(static_cast<Index>(q)));
     if (number[r] < 0) {
       number[r] = static_cast<Index>(a.closed_cells.size());
       a.closed_cells.push_back(0);
-      region_open.push_back(0);
     }
     a.runs[q].region = number[r];
-    const auto region = static_cast<std::size_t>(number[r]);
-    a.closed_cells[region] += static_cast<Index>(a.runs[q].end - a.runs[q].begin);
-    region_open[region] |= open[q];
+    a.closed_cells[static_cast<std::size_t>(number[r])] +=
+        static_cast<Index>(a.runs[q].end - a.runs[q].begin);
   }
-  for (std::size_t region = 0; region < region_open.size(); ++region)
-    if (region_open[region]) a.closed_cells[region] = 0;
+  for (std::size_t q = 0; q < a.runs.size(); ++q)
+    if (open[q]) a.closed_cells[static_cast<std::size_t>(a.runs[q].region)] = 0;
 }
 
 }  // namespace detail

@@ -1,6 +1,5 @@
 #include "plenum/linear/grid_multigrid.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <numeric>
 
@@ -305,36 +304,48 @@ std::size_t scratch_size(const RowLayout& layout, const RowLayout& coarse, Index
 
 }  // namespace
 
-GridMultigrid::GridMultigrid(const GridPoisson& a) : fine_(&a) {
+GridMultigrid::GridMultigrid(const GridPoisson& a) {
+  remake(a, false);
+}
+
+void GridMultigrid::remake(const GridPoisson& a, bool again) {
+  fine_ = &a;
   const auto large = [&](const GridPoisson& g) {
     const std::size_t cells = static_cast<std::size_t>(g.layout.cells[0]) * g.layout.rows();
     return cells > most_dense && can_coarsen(g.layout, g.dimensions);
   };
-  while (large(at(levels_.size()))) {
-    Level level{coarser_poisson(at(levels_.size())), {}, {}};
+  for (coarser_ = 0; large(at(coarser_));) {
+    if (levels_.size() == coarser_) levels_.emplace_back();
+    Level& level = levels_[coarser_];
+    level.scratch.changes = again;
+    make_coarser_poisson(level.a, at(coarser_), level.scratch);
     level.r.assign(level.a.layout.size(), 0);
     level.z.assign(level.a.layout.size(), 0);
-    levels_.push_back(std::move(level));
+    ++coarser_;
   }
   row_sums_.resize(a.layout.rows());
-  const GridPoisson& last = at(levels_.size());
+  invert_coarsest();
+}
+
+void GridMultigrid::invert_coarsest() {
+  const GridPoisson& last = at(coarser_);
   const RowLayout& layout = last.layout;
   const std::size_t n = static_cast<std::size_t>(layout.cells[0]) * layout.rows();
+  dense_.clear();
   if (n > most_dense) return;
-  // The pseudo-inverse: constants of regions without an open side have no image.
-  const auto size = static_cast<Eigen::Index>(n);
-  Eigen::MatrixXd m = Eigen::MatrixXd::Zero(size, size);
+  matrix_.assign(n * n, 0);
+  std::vector<double>& m = matrix_;
   const auto number = [&](Index i, Index j, Index k) {
-    return static_cast<Eigen::Index>(i + layout.cells[0] * (j + layout.cells[1] * k));
+    return static_cast<std::size_t>(i + layout.cells[0] * (j + layout.cells[1] * k));
   };
   for (Index k = 0; k < layout.cells[2]; ++k)
     for (Index j = 0; j < layout.cells[1]; ++j)
       for (Index i = 0; i < layout.cells[0]; ++i) {
-        const Eigen::Index c = number(i, j, k);
+        const std::size_t c = number(i, j, k);
         const auto with = [&](std::size_t field, Index ii, Index jj, Index kk) {
           const double w = static_cast<double>(last.coefficient(i, j, k, field));
-          m(c, c) += w;
-          m(c, number(ii, jj, kk)) -= w;
+          m[c * n + c] += w;
+          m[c * n + number(ii, jj, kk)] -= w;
         };
         const auto beside = [&](Index x, Index step, std::size_t axis) {
           return neighbour(x, step, layout.cells[axis], layout.periodic[axis]);
@@ -342,19 +353,35 @@ GridMultigrid::GridMultigrid(const GridPoisson& a) : fine_(&a) {
         with(to_xm, beside(i, -1, 0), j, k), with(to_xp, beside(i, 1, 0), j, k);
         with(to_ym, i, beside(j, -1, 1), k), with(to_yp, i, beside(j, 1, 1), k);
         with(to_zm, i, j, beside(k, -1, 2)), with(to_zp, i, j, beside(k, 1, 2));
-        m(c, c) += static_cast<double>(last.coefficient(i, j, k, to_open));
+        m[c * n + c] += static_cast<double>(last.coefficient(i, j, k, to_open));
       }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(m);
-  Eigen::VectorXd values = eigen.eigenvalues();
-  const double least = 1e-6 * std::max(values.maxCoeff(), 0.0);
-  for (double& value : values) value = value > least ? 1 / value : 0;
-  const Eigen::MatrixXd inverse_matrix =
-      eigen.eigenvectors() * values.asDiagonal() * eigen.eigenvectors().transpose();
+  // A symmetric generalized inverse by sweeping on every pivot that is not zero (Goodnight 1979, "A tutorial
+  // on the SWEEP operator"): a region without an open side loses its last pivot, and one cell of it stays
+  // zero; what is no unknown has none.
+  std::array<double, most_dense> diagonal;
+  std::array<bool, most_dense> swept{};
+  for (std::size_t p = 0; p < n; ++p) diagonal[p] = m[p * n + p];
+  for (std::size_t p = 0; p < n; ++p) {
+    const double pivot = m[p * n + p];
+    if (!(pivot > 1e-6 * diagonal[p])) continue;
+    swept[p] = true;
+    double* row = m.data() + p * n;
+    for (std::size_t c = 0; c < n; ++c) row[c] /= pivot;
+    for (std::size_t r = 0; r < n; ++r) {
+      if (r == p) continue;
+      double* other = m.data() + r * n;
+      const double factor = other[p];
+      if (factor == 0) continue;
+      for (std::size_t c = 0; c < n; ++c) other[c] -= factor * row[c];
+      other[p] = -factor / pivot;
+    }
+    row[p] = 1 / pivot;
+  }
   dense_.resize(n * n);
   for (std::size_t q = 0; q < n; ++q)
     for (std::size_t p = 0; p < n; ++p)
       dense_[q * n + p] =
-          static_cast<Real>(inverse_matrix(static_cast<Eigen::Index>(p), static_cast<Eigen::Index>(q)));
+          swept[p] && swept[q] ? static_cast<Real>((m[q * n + p] + m[p * n + q]) / 2) : Real(0);
 }
 
 void GridMultigrid::solve_coarsest(const GridPoisson& a, std::span<const Real> r, std::span<Real> z) const {
@@ -403,7 +430,7 @@ void GridMultigrid::solve_coarsest(const GridPoisson& a, std::span<const Real> r
 
 double GridMultigrid::cycle(std::size_t level, std::span<const Real> r, std::span<Real> z) {
   const GridPoisson& a = at(level);
-  if (level == levels_.size()) {
+  if (level == coarser_) {
     solve_coarsest(a, r, z);
     return 0;
   }
@@ -453,7 +480,7 @@ double GridMultigrid::cycle(std::size_t level, std::span<const Real> r, std::spa
 
 double GridMultigrid::operator()(std::span<const Real> r, std::span<Real> z) {
   cycle(0, r, z);
-  if (levels_.empty()) {
+  if (coarser_ == 0) {
     double sum = 0;
     for (std::size_t i = 0; i < r.size(); ++i) sum += static_cast<double>(r[i]) * static_cast<double>(z[i]);
     return sum;
@@ -465,7 +492,7 @@ double GridMultigrid::operator()(std::span<const Real> r, std::span<Real> z) {
 
 double GridMultigrid::bytes_per_cycle() const {
   double bytes = 0;
-  for (std::size_t level = 0; level < levels_.size(); ++level) {
+  for (std::size_t level = 0; level < coarser_; ++level) {
     const auto items = static_cast<double>(at(level).layout.size());
     const auto coarse = static_cast<double>(at(level + 1).layout.size());
     // Down: r read, coarse r written with its allocation. Up: r and coarse z read, z written likewise.

@@ -25,11 +25,14 @@ class GridMultigrid {
   /// Coarser grids of `a`, which must outlive this.
   explicit GridMultigrid(const GridPoisson& a);
   GridMultigrid() = default;
+  /// Coarser grids of an operator that has changed, in the memory of the old ones; `again`: and will change
+  /// again.
+  void remake(const GridPoisson& a, bool again);
 
   /// z = M r, with ghosts of z; returns r . z. Not for several threads at a time. Allocates nothing once it
   /// ran with as many threads.
   double operator()(std::span<const Real> r, std::span<Real> z);
-  std::size_t num_levels() const { return levels_.size() + 1; }
+  std::size_t num_levels() const { return coarser_ + 1; }
   /// Bytes that one cycle moves through memory, if nothing stays in a cache between two passes.
   double bytes_per_cycle() const;
 
@@ -37,14 +40,18 @@ class GridMultigrid {
   struct Level {
     GridPoisson a;
     std::vector<Real> r, z;
+    PoissonScratch scratch;
   };
   const GridPoisson& at(std::size_t level) const { return level == 0 ? *fine_ : levels_[level - 1].a; }
   double cycle(std::size_t level, std::span<const Real> r, std::span<Real> z);
+  void invert_coarsest();
   void solve_coarsest(const GridPoisson& a, std::span<const Real> r, std::span<Real> z) const;
 
   const GridPoisson* fine_ = nullptr;
   std::vector<Level> levels_;             ///< coarser ones
-  std::vector<Real> dense_;               ///< pseudo-inverse on the coarsest grid; empty: it is swept instead
+  std::size_t coarser_ = 0;               ///< how many of them are in use
+  std::vector<Real> dense_;               ///< inverse on the coarsest grid; empty: it is swept instead
+  std::vector<double> matrix_;            ///< scratch of its making
   std::vector<std::vector<Real>> rings_;  ///< scratch of each thread
   std::vector<double> row_sums_;
 };

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "plenum/base/parallel.h"
 #include "plenum/linear/aligned.h"
 #include "plenum/math/grid_shape.h"
 
@@ -81,12 +82,42 @@ struct GridPoisson {
   std::size_t num_unknowns() const;
 };
 
+/// Coefficients of one row along x, [cells] each: to the lower and upper neighbour along x, y, z, and what
+/// Dirichlet conditions add to the diagonal. A caller's function fills all of them, those of cells without an
+/// unknown by zero; the matrix must be symmetric: what a cell has to its upper neighbour, that one has to it.
+struct PoissonRow {
+  std::array<Real*, 7> to;
+};
+using FillPoissonRow = FunctionRef<void(Index j, Index k, const PoissonRow& row)>;
+
+/// Memory of the making of an operator, kept so that to make it anew allocates nothing once it has grown.
+struct PoissonScratch {
+  /// Whether memory is set aside for any operator of as many cells, of which the system gives only what is
+  /// written.
+  bool changes = false;
+  struct Plane {
+    AlignedVector<Real> records, fields;
+    std::vector<std::uint32_t> record;
+  };
+  std::vector<Plane> planes;
+  std::vector<Real> coarse_mask;
+  std::vector<std::uint32_t> first;
+  std::vector<Index> parent, number;
+  std::vector<std::uint8_t> open;
+};
+
+/// Makes `a` the operator whose rows `fill`, called from several threads, tells; `scale` is the coefficient
+/// of most faces, such as 1 of those that are open throughout. No axis is periodic.
+void make_poisson(GridPoisson& a, const std::array<Index, 3>& cells, int dimensions, Real scale,
+                  FillPoissonRow fill, PoissonScratch& scratch);
+
 /// The operator of a grid. Throws Error if one of two opposite sides is periodic and the other not.
 GridPoisson grid_poisson(const GridShape& shape, const PressureSides& sides, const FaceFractions& faces = {});
 
 /// The same equation on cells twice as large: faces are as open as the four (two) smaller ones that they are
 /// made of, in the mean.
 GridPoisson coarser_poisson(const GridPoisson& fine);
+void make_coarser_poisson(GridPoisson& coarse, const GridPoisson& fine, PoissonScratch& scratch);
 
 /// y = A x; both in the operator's layout.
 void apply(const GridPoisson& a, std::span<const Real> x, std::span<Real> y);

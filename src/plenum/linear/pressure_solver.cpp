@@ -37,8 +37,22 @@ PressureSolver::PressureSolver(GridPoisson a) : a_(std::make_unique<GridPoisson>
   x.assign(a_->layout.size(), 0);
 }
 
+void PressureSolver::remake(const std::array<Index, 3>& cells, int dimensions, FillPoissonRow fill) {
+  if (!a_) a_ = std::make_unique<GridPoisson>();
+  scratch_.changes = true;
+  make_poisson(*a_, cells, dimensions, 1, fill, scratch_);
+  const std::size_t n = a_->layout.size();
+  b.assign(n, 0);
+  x.assign(n, 0);
+  for (std::vector<Real>* v : {&r_, &z_, &p_, &e_}) v->assign(n, 0);
+  mic0_.clear();
+  multigrid_fits_ = false;
+}
+
 GridMultigrid& PressureSolver::multigrid() {
-  if (!multigrid_) multigrid_ = std::make_unique<GridMultigrid>(*a_);
+  if (!multigrid_) multigrid_ = std::make_unique<GridMultigrid>();
+  if (!multigrid_fits_) multigrid_->remake(*a_, scratch_.changes);
+  multigrid_fits_ = true;
   return *multigrid_;
 }
 

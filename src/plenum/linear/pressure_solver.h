@@ -28,6 +28,10 @@ class PressureSolver {
   PressureSolver(PressureSolver&&) = default;
   PressureSolver& operator=(PressureSolver&&) = default;
 
+  /// Makes the operator anew (make_poisson) in the memory of the old one, and b and x zero: for regions that
+  /// change from step to step.
+  void remake(const std::array<Index, 3>& cells, int dimensions, FillPoissonRow fill);
+
   const GridPoisson& poisson() const { return *a_; }
   bool is_made() const { return a_ != nullptr; }
 
@@ -57,6 +61,8 @@ class PressureSolver {
 
   std::unique_ptr<GridPoisson> a_;
   std::unique_ptr<GridMultigrid> multigrid_;
+  bool multigrid_fits_ = false;  ///< its coarser grids are those of the operator
+  PoissonScratch scratch_;
   std::vector<Real> r_, z_, p_, e_;
   std::vector<Real> mic0_;  ///< inverse of the pivots' roots
   double imbalance_ = 0;

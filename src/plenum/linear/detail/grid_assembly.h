@@ -10,6 +10,6 @@ bool can_coarsen(const RowLayout& layout, int dimensions);
 RowLayout coarser_layout(const RowLayout& layout);
 
 /// Finds runs and regions of an operator that has its coefficients.
-void find_regions(GridPoisson& a);
+void find_regions(GridPoisson& a, PoissonScratch& scratch);
 
 }}  // namespace plenum::inline PLENUM_ABI::detail

@@ -65,6 +65,8 @@ struct RowRecords {
   }
   /// Whether all faces of the chunk are open: its coefficients then need not be loaded.
   bool is_open(std::size_t chunk) const { return record[chunk] == 1; }
+  /// Whether it has no unknown.
+  bool is_empty(std::size_t chunk) const { return record[chunk] == 0; }
 };
 inline RowRecords records_of(const GridPoisson& a, Index j, Index k) {
   const std::size_t r =
