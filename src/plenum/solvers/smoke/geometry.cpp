@@ -2,27 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plenum/geometry/shapes.h"
 #include "plenum/solvers/smoke/smoke.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
-
-TriangleMesh mesh_of(const SmokeShape& s) {
-  switch (s.shape) {
-    case SmokeShape::Kind::sphere:
-      return icosphere_mesh(s.radius, 5);
-    case SmokeShape::Kind::box:
-      return box_mesh(s.half_extents);
-    case SmokeShape::Kind::capsule:
-      return capsule_mesh(s.radius, s.half_height, 64, 1, 16);
-    case SmokeShape::Kind::cylinder:
-      return cylinder_mesh(s.radius, s.half_height, 64);
-    case SmokeShape::Kind::torus:
-      return torus_mesh(s.radius, s.minor_radius, 128, 32);
-  }
-  return {};
-}
 
 /// A grey between soot, which takes most of the light, and steam, which scatters nearly all: it shows before
 /// light walls and dark ones.
@@ -61,7 +44,7 @@ Real shown(const Smoke::Model& m, const Smoke::State& s, Index i, Index j, Index
 
 void Smoke::geometry(const Model& m, const State& s, DrawableSink& sink) {
   for (const SmokeShape& solid : m.solids) {
-    const TriangleMesh mesh = mesh_of(solid);
+    const TriangleMesh mesh = solid.mesh();
     sink.triangles({.x = mesh.x,
                     .triangles = mesh.triangles,
                     .pose = solid.pose(),

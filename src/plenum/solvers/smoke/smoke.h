@@ -4,35 +4,19 @@
 #include <string>
 #include <vector>
 
-#include "plenum/geometry/shape.h"
 #include "plenum/integrate/grid_advection.h"
 #include "plenum/linear/pressure_solver.h"
-#include "plenum/math/pose.h"
 #include "plenum/state/grid.h"
+#include "plenum/state/grid_solid.h"
 #include "plenum/state/solver.h"
 
 namespace plenum::inline PLENUM_ABI {
 
-/// A solid shape in the box: where smoke comes from, or what it flows around.
-struct SmokeShape {
-  enum class Kind : int { sphere, box, capsule, cylinder, torus };
-  friend constexpr std::array<const char*, 5> names_of(Kind) {
-    return {"sphere", "box", "capsule", "cylinder", "torus"};
-  }
-  Kind shape = Kind::sphere;
-  Real radius = Real(0.1);                        ///< [m]
-  Vec3 half_extents = Vec3::Constant(Real(0.1));  ///< [m] of a box
-  Real half_height = Real(0.1);                   ///< [m] of a capsule's axis or a cylinder, along y
-  Real minor_radius = Real(0.03);                 ///< [m] of a torus's tube
-  Vec3 position = Vec3::Zero();                   ///< [m]
-  Vec3 rotation = Vec3::Zero();                   ///< [deg]
-  void describe(Describer& d);
-  Shape solid() const;
-  Pose pose() const { return {position, rotation_from_degrees(rotation)}; }
-};
+/// Where smoke comes from, or what it flows around.
+using SmokeShape = GridSolid;
 
 /// Draws what is within its shape towards given values. All of it may be keyframed.
-struct SmokeSource : SmokeShape {
+struct SmokeSource : GridSolid {
   Real density = 1;                  ///< [kg/m^3] of soot
   Real temperature = 50;             ///< [K] above the surroundings
   Vec3 velocity = Vec3::Zero();      ///< [m/s]

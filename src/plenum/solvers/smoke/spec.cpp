@@ -18,31 +18,8 @@ std::array<Smoke::Side, 6> sides_of(const Smoke::Spec& s) {
 
 }  // namespace
 
-void SmokeShape::describe(Describer& d) {
-  const auto length = [](const char* doc) { return Info{.unit = "m", .min = 1e-4, .max = 1e4, .doc = doc}; };
-  d("shape", shape, {.doc = "what it is"});
-  if (d.when("shape", "sphere", shape == Kind::sphere)) d("radius", radius, length("of the sphere"));
-  if (d.when("shape", "box", shape == Kind::box))
-    d("half_extents", half_extents, length("half of each side"));
-  if (d.when("shape", "capsule", shape == Kind::capsule)) {
-    d("radius", radius, length("of the capsule"));
-    d("half_height", half_height, length("half the length of the axis, which is y"));
-  }
-  if (d.when("shape", "cylinder", shape == Kind::cylinder)) {
-    d("radius", radius, length("of the cylinder"));
-    d("half_height", half_height, length("half the height along y"));
-  }
-  if (d.when("shape", "torus", shape == Kind::torus)) {
-    d("radius", radius, length("from the axis y to the middle of the tube"));
-    d("minor_radius", minor_radius, length("of the tube"));
-  }
-  d("position", position, {.unit = "m", .min = -far, .max = far, .doc = "of its middle"});
-  d("rotation", rotation,
-    {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
-}
-
 void SmokeSource::describe(Describer& d) {
-  SmokeShape::describe(d);
+  GridSolid::describe(d);
   d("density", density, {.unit = "kg/m^3", .min = 0, .max = 1e3, .doc = "of soot in it"});
   d("temperature", temperature, {.unit = "K", .min = -300, .max = 1e4, .doc = "above the surroundings"});
   d("moves", moves, {.doc = "whether it gives the gas its velocity too"});
@@ -106,22 +83,6 @@ void Smoke::Params::describe(Describer& d) {
   d("pressure_iterations", pressure_iterations, {.min = 1, .max = 100000, .doc = "of it at most"});
   d("report_energy", report_energy, {.doc = "kinetic energy in reports"});
   d("sources", sources, {.doc = "where smoke comes from", .max_count = 1000});
-}
-
-Shape SmokeShape::solid() const {
-  switch (shape) {
-    case Kind::sphere:
-      return SphereShape{radius};
-    case Kind::box:
-      return BoxShape{half_extents};
-    case Kind::capsule:
-      return CapsuleShape{radius, half_height};
-    case Kind::cylinder:
-      return CylinderShape{radius, half_height};
-    case Kind::torus:
-      return TorusShape{radius, minor_radius};
-  }
-  throw Error("unknown shape");
 }
 
 std::size_t Smoke::memory(const Spec& spec) {
