@@ -1,5 +1,6 @@
 #include "plenum/scene/registry.h"
 
+#include "plenum/solvers/liquid/liquid.h"
 #include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/particles/particles.h"
 #include "plenum/solvers/pbd/pbd.h"
@@ -11,8 +12,8 @@ namespace plenum::inline PLENUM_ABI {
 
 std::span<const SolverEntry> all_solvers() {
   static constexpr SolverEntry solvers[] = {
-      entry<Obstacle>(), entry<ParticleSystem>(), entry<Pbd>(),
-      entry<Rigid>(),    entry<Smoke>(),          entry<Springs>(),
+      entry<Liquid>(), entry<Obstacle>(), entry<ParticleSystem>(), entry<Pbd>(),
+      entry<Rigid>(),  entry<Smoke>(),    entry<Springs>(),
   };
   return solvers;
 }

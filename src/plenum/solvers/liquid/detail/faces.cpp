@@ -1,0 +1,127 @@
+// Velocities of faces: from what particles gave, and beyond those that liquid has.
+#include <algorithm>
+#include <cstring>
+
+#include "plenum/solvers/liquid/detail/stages.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+
+void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt) {
+  const GridShape& shape = m.shape;
+  for (int c = 0; c < shape.dimensions(); ++c) {
+    const auto a = static_cast<std::size_t>(c);
+    for (auto* known : {&w.known[a], &w.later[a]})
+      if (known->size() != shape.size()) known->resize(shape.size());
+    const Real gain = params.gravity[c] * dt;
+    const ItemBox faces = faces_of(w.window, c), all = grown(shape, w.window, 1, 2);
+    const std::ptrdiff_t stride = shape.stride(c);
+    for_rows(all, [&](Index j, Index k) {
+      const auto row = static_cast<std::ptrdiff_t>(shape.index(0, j, k));
+      std::uint8_t* known = w.known[a].data() + row;
+      const auto count = static_cast<std::size_t>(all.high[0] - all.low[0]);
+      std::memset(known + all.low[0], 0, count);
+      std::memset(w.later[a].data() + row + all.low[0], 0, count);
+      if (j < faces.low[1] || j >= faces.high[1] || k < faces.low[2] || k >= faces.high[2]) return;
+      Real* pair = w.pairs[a].data() + 2 * row;
+      const std::uint8_t* liquid = w.liquid.data() + row;
+      const Real* open = m.open[c].empty() ? nullptr : m.open[c].data() + row;
+      const Index along = c == 1 ? j : k;  // but for c = 0
+      for (Index i = faces.low[0]; i < faces.high[0]; ++i) {
+        const bool has = (liquid[i] | liquid[i - stride]) != 0 && !(open && !(open[i] > 0));
+        known[i] = has;
+        if (!has) {
+          pair[2 * i] = pair[2 * i + 1] = 0;
+          continue;
+        }
+        // The least weight that matters is that of a particle on the far side of the cell.
+        const Real weight = pair[2 * i + 1];
+        const Real before = weight > Real(1e-6) ? pair[2 * i] / weight : Real(0);
+        pair[2 * i] = on_closed_side(m, c, c == 0 ? i : along) ? Real(0) : before + gain;
+        pair[2 * i + 1] = before;
+      }
+    });
+  }
+}
+
+namespace {
+
+/// Means of known neighbours at the faces of one row that have any and are not known.
+void extrapolate_row(const GridShape& shape, const ItemBox& faces, const std::uint8_t* known,
+                     std::uint8_t* later, Real* pair, Real* carry, Index j, Index k) {
+  const auto row = static_cast<std::ptrdiff_t>(shape.index(0, j, k));
+  const std::ptrdiff_t sy = shape.stride(1), sz = shape.is_flat() ? 0 : shape.stride(2);
+  const std::ptrdiff_t begin = row + faces.low[0], end = row + faces.high[0];
+  for (std::ptrdiff_t i = begin; i < end; ++i)
+    later[i] = static_cast<std::uint8_t>(known[i] | known[i - 1] | known[i + 1] | known[i - sy] | known[i + sy] |
+                                         known[i - sz] | known[i + sz]);
+  const std::array<std::ptrdiff_t, 6> steps = {-1, 1, -sy, sy, -sz, sz};
+  const std::size_t num_steps = sz == 0 ? 4 : 6;
+  for (std::ptrdiff_t i = begin; i < end; ++i) {
+    if (i + 8 <= end && std::memcmp(known + i, later + i, 8) == 0) {
+      i += 7;
+      continue;
+    }
+    if (known[i] || !later[i]) continue;
+    Real u = 0, change = 0, moving = 0, count = 0;
+    for (std::size_t n = 0; n < num_steps; ++n) {
+      const std::ptrdiff_t at = i + steps[n];
+      if (!known[at]) continue;
+      u += pair[2 * at];
+      change += pair[2 * at + 1];
+      moving += carry[at];
+      count += 1;
+    }
+    pair[2 * i] = u / count;
+    pair[2 * i + 1] = change / count;
+    carry[i] = moving / count;
+  }
+}
+
+/// Faces on closed sides hold nothing that passes them; beyond sides along the other axes a component is
+/// mirrored: without slope (free slip), or such that it is zero on the side (no slip).
+void fill_beyond_sides(const Liquid::Model& m, Liquid::Workspace& w) {
+  const GridShape& shape = m.shape;
+  for (int c = 0; c < shape.dimensions(); ++c)
+    for (int axis = 0; axis < shape.dimensions(); ++axis)
+      for (int high = 0; high < 2; ++high) {
+        const auto a = static_cast<std::size_t>(axis), comp = static_cast<std::size_t>(c);
+        const Index n = shape.cells[a];
+        if (high ? w.window.high[a] < n : w.window.low[a] > 0) continue;
+        const auto side = m.sides[2 * a + static_cast<std::size_t>(high)];
+        ItemBox plane = grown(shape, w.window, 1, 2);
+        const Index at = axis == c ? (high ? n : 0) : (high ? n : -1);
+        plane.low[a] = at, plane.high[a] = at + 1;
+        if (axis == c && side == Liquid::Side::open) continue;
+        const std::ptrdiff_t inside = (high ? -1 : 1) * shape.stride(axis);
+        const Real factor = axis == c ? Real(0) : side == Liquid::Side::no_slip ? Real(-1) : Real(1);
+        Real *pair = w.pairs[comp].data(), *carry = w.carry[comp].data();
+        for_rows(plane, [&](Index j, Index k) {
+          for (Index i = plane.low[0]; i < plane.high[0]; ++i) {
+            const auto to = static_cast<std::ptrdiff_t>(shape.index(i, j, k)), from = to + inside;
+            pair[2 * to] = factor * pair[2 * from];
+            // Particles that flip keep what the side takes away.
+            if (axis != c) pair[2 * to + 1] = factor * pair[2 * from + 1];
+            carry[to] = factor * carry[from];
+          }
+        });
+      }
+}
+
+}  // namespace
+
+void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int layers) {
+  const GridShape& shape = m.shape;
+  for (int layer = 0; layer < layers; ++layer)
+    for (int c = 0; c < shape.dimensions(); ++c) {
+      const auto a = static_cast<std::size_t>(c);
+      const ItemBox faces = faces_of(w.window, c);
+      for_rows(faces, [&](Index j, Index k) {
+        extrapolate_row(shape, faces, w.known[a].data(), w.later[a].data(), w.pairs[a].data(),
+                        w.carry[a].data(), j, k);
+      });
+      std::swap(w.known[a], w.later[a]);
+    }
+  fill_beyond_sides(m, w);
+}
+
+}}  // namespace plenum::inline PLENUM_ABI::detail

@@ -1,0 +1,252 @@
+// The pressure of a liquid with a free surface, and what spreads particles that crowd.
+//
+// Cells that have particles have an unknown. Between a cell c of the liquid and one of air the surface stands
+// at the part theta of the way where the depth, linear between their centres, is zero; the pressure is zero
+// there, so that the face's coefficient is A / theta and adds to the diagonal alone: second order, and
+// symmetric (Gibou, Fedkiw, Cheng & Kang 2002, "A second-order-accurate symmetric discretization of the
+// Poisson equation on irregular domains"; Enright, Nguyen, Gibou & Fedkiw 2003, "Using the particle level set
+// method and a second order accurate pressure boundary condition for free surface flows").
+#include <limits>
+
+#include "plenum/solvers/liquid/detail/stages.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+namespace {
+
+using Model = Liquid::Model;
+using Workspace = Liquid::Workspace;
+
+/// The least theta: below it a surface cell's pressure is as good as zero, while the matrix grows as 1/theta.
+constexpr Real least_theta = Real(0.05);
+
+/// What the faces of cells let through, and where the surface is.
+class Faces {
+ public:
+  Faces(const Model& m, const Workspace& w) : m_(m), w_(w) {}
+  bool is_liquid(std::ptrdiff_t cell) const { return w_.liquid[static_cast<std::size_t>(cell)] != 0; }
+  /// Open part of the face across axis c, number `along` of its line.
+  Real open(int c, std::ptrdiff_t face, Index along) const {
+    if (on_closed_side(m_, c, along)) return 0;
+    return m_.open[c].empty() ? Real(1) : m_.open[c][static_cast<std::size_t>(face)];
+  }
+  Real depth(std::ptrdiff_t cell) const { return depth_of(full(cell)); }
+  Real full(std::ptrdiff_t cell) const {
+    const auto at = static_cast<std::size_t>(cell);
+    // Of a cell whose surroundings are solid almost everywhere little can be said.
+    return w_.crowd[at] / std::max(m_.capacity[at], Real(0.05));
+  }
+  /// Part of the way from a cell of the liquid to the surface towards a cell of air. Beyond the box's open
+  /// sides the face is the surface.
+  Real theta(std::ptrdiff_t cell, std::ptrdiff_t air, int c, Index along) const {
+    if (along == 0 || along == m_.shape.cells[static_cast<std::size_t>(c)]) return Real(0.5);
+    const Real in = std::max(depth(cell), Real(0)), out = std::min(depth(air), Real(0));
+    return in - out > 0 ? std::max(in / (in - out), least_theta) : least_theta;
+  }
+
+ private:
+  const Model& m_;
+  const Workspace& w_;
+};
+
+void fill_row(const Model& m, const Workspace& w, const Faces& faces, Index j, Index k, const PoissonRow& row) {
+  const GridShape& shape = m.shape;
+  const Index n = w.solved.high[0] - w.solved.low[0];
+  for (Real* to : row.to) std::fill_n(to, n, Real(0));
+  const auto first = static_cast<std::ptrdiff_t>(shape.index(w.solved.low[0], j, k));
+  for (Index i = 0; i < n; ++i) {
+    const std::ptrdiff_t cell = first + i;
+    if (!faces.is_liquid(cell)) continue;
+    for (int c = 0; c < shape.dimensions(); ++c) {
+      const std::ptrdiff_t stride = shape.stride(c);
+      const Index along = c == 0 ? w.solved.low[0] + i : c == 1 ? j : k;
+      for (int upper = 0; upper < 2; ++upper) {
+        const Real a = faces.open(c, cell + (upper ? stride : 0), along + upper);
+        if (a == 0) continue;
+        const std::ptrdiff_t other = cell + (upper ? stride : -stride);
+        if (faces.is_liquid(other))
+          row.to[static_cast<std::size_t>(2 * c + upper)][i] = a;
+        else
+          row.to[6][i] += a / faces.theta(cell, other, c, along + upper);
+      }
+    }
+  }
+}
+
+/// f(face item, difference of q across it) for the faces of liquid that something passes.
+template <class F>
+void for_differences(const Model& m, const Workspace& w, F&& f) {
+  const GridShape& shape = m.shape;
+  const Faces faces(m, w);
+  const RowLayout& layout = w.pressure.poisson().layout;
+  const double* x = w.pressure.x.data();
+  for (int c = 0; c < shape.dimensions(); ++c) {
+    const CellWindow& solved = w.solved;
+    const std::ptrdiff_t stride = shape.stride(c);
+    const ItemBox box = faces_of(solved, c);
+    for_rows(box, [&](Index j, Index k) {
+      const auto row = static_cast<std::ptrdiff_t>(shape.index(0, j, k));
+      const auto row_of = [&](Index jj, Index kk) -> const double* {
+        const Index y = jj - solved.low[1], z = kk - solved.low[2];
+        if (y < 0 || z < 0 || y >= layout.cells[1] || z >= layout.cells[2]) return nullptr;
+        return x + layout.row(y, z) - solved.low[0];
+      };
+      const double *above = row_of(j, k), *below = c == 0 ? above - 1 : row_of(j - (c == 1), k - (c == 2));
+      for (Index i = box.low[0]; i < box.high[0]; ++i) {
+        const std::ptrdiff_t face = row + i, under = face - stride;
+        const bool up = faces.is_liquid(face), low = faces.is_liquid(under);
+        if (!(up | low)) continue;
+        const Index along = c == 0 ? i : c == 1 ? j : k;
+        if (faces.open(c, face, along) == 0) continue;
+        double difference;
+        if (up && low)
+          difference = above[i] - below[i];
+        else if (up)
+          difference = above[i] / static_cast<double>(faces.theta(face, under, c, along));
+        else
+          difference = -below[i] / static_cast<double>(faces.theta(under, face, c, along));
+        f(c, face, static_cast<Real>(difference));
+      }
+    });
+  }
+}
+
+}  // namespace
+
+void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& params, Workspace& w, Real dt,
+                    Report& report) {
+  const GridShape& shape = m.shape;
+  const CellWindow& solved = w.solved;
+  const Faces faces(m, w);
+  std::array<Index, 3> cells;
+  for (std::size_t c = 0; c < 3; ++c) cells[c] = solved.high[c] - solved.low[c];
+  {
+    const StageTimer timer(report.stages, "assembly");
+    // Once, for memory of the whole box.
+    if (!w.pressure.is_made())
+      w.pressure.remake(shape.cells, shape.dimensions(), [](Index, Index, const PoissonRow&) {});
+    w.pressure.remake(cells, shape.dimensions(), [&](Index j, Index k, const PoissonRow& row) {
+      fill_row(m, w, faces, j + solved.low[1], k + solved.low[2], row);
+    });
+  }
+  const StageTimer timer(report.stages, "pressure");
+  const RowLayout& layout = w.pressure.poisson().layout;
+  const ItemBox box{solved.low, solved.high};
+  const double scale = static_cast<double>(dt) / (static_cast<double>(params.density) * static_cast<double>(m.h));
+  // -div u, and where the last pressure leads; the sum of squares of the velocities.
+  const double squares = sum_over_rows(box, [&](Index j, Index k) {
+    const auto row = static_cast<std::ptrdiff_t>(shape.index(0, j, k));
+    const auto to = layout.row(j - solved.low[1], k - solved.low[2]);
+    Real* b = w.pressure.b.data() + to - solved.low[0];
+    double* x = w.pressure.x.data() + to - solved.low[0];
+    double sum = 0;
+    for (Index i = solved.low[0]; i < solved.high[0]; ++i) {
+      const std::ptrdiff_t cell = row + i;
+      if (!faces.is_liquid(cell)) {
+        s.pressure[static_cast<std::size_t>(cell)] = 0;
+        continue;
+      }
+      Real out = 0, square = 0;
+      for (int c = 0; c < shape.dimensions(); ++c) {
+        const std::ptrdiff_t stride = shape.stride(c);
+        const Index along = c == 0 ? i : c == 1 ? j : k;
+        const Real* u = w.pairs[static_cast<std::size_t>(c)].data();
+        const Real low = faces.open(c, cell, along) * u[2 * cell],
+                   high = faces.open(c, cell + stride, along + 1) * u[2 * (cell + stride)];
+        out += high - low;
+        square += low * low + high * high;
+      }
+      b[i] = -out;
+      x[i] = scale * static_cast<double>(s.pressure[static_cast<std::size_t>(cell)]);
+      sum += static_cast<double>(square);
+    }
+    return sum;
+  });
+  // Velocities are known to a rounding each, and so is their divergence.
+  const double rounding = static_cast<double>(std::numeric_limits<Real>::epsilon()) / 4 * std::sqrt(squares);
+  const SolveReport solve = w.pressure.solve(
+      params.pressure_solver, {.relative_tolerance = static_cast<double>(params.pressure_tolerance),
+                               .absolute_tolerance = rounding,
+                               .max_iterations = params.pressure_iterations});
+  report.iterations += solve.iterations;
+  report.measure("pressure_iterations", solve.iterations);
+  report.measure("pressure_residual", solve.residual);
+  const bool sweeps = params.pressure_solver == PressureMethod::jacobi ||
+                      params.pressure_solver == PressureMethod::gauss_seidel ||
+                      params.pressure_solver == PressureMethod::sor;
+  if (!solve.converged() && !sweeps && solve.residual > 10 * static_cast<double>(params.pressure_tolerance))
+    report.warn("the projection did not converge; raise pressure_iterations or pressure_tolerance");
+  for_rows(box, [&](Index j, Index k) {
+    const std::size_t row = shape.index(0, j, k);
+    const double* x = w.pressure.x.data() + layout.row(j - solved.low[1], k - solved.low[2]) - solved.low[0];
+    for (Index i = solved.low[0]; i < solved.high[0]; ++i)
+      if (w.liquid[row + static_cast<std::size_t>(i)])
+        s.pressure[row + static_cast<std::size_t>(i)] = static_cast<Real>(x[i] / scale);
+  });
+  for_differences(m, w, [&](int c, std::ptrdiff_t face, Real difference) {
+    w.pairs[static_cast<std::size_t>(c)][static_cast<std::size_t>(2 * face)] -= difference;
+  });
+  for (int c = 0; c < shape.dimensions(); ++c) {
+    const ItemBox all = faces_of(w.window, c);
+    for_rows(all, [&](Index j, Index k) {
+      const std::size_t row = shape.index(0, j, k);
+      Real* pair = w.pairs[static_cast<std::size_t>(c)].data() + 2 * row;
+      Real* carry = w.carry[static_cast<std::size_t>(c)].data() + row;
+      for (Index i = all.low[0]; i < all.high[0]; ++i) {
+        const Real u = pair[2 * i], before = pair[2 * i + 1];
+        pair[2 * i + 1] = u - before;
+        carry[i] = u;
+      }
+    });
+  }
+}
+
+void spread_crowds(const Model& m, const Liquid::Params& params, Workspace& w, Real dt, Report& report) {
+  const StageTimer timer(report.stages, "spreading");
+  const GridShape& shape = m.shape;
+  const CellWindow& solved = w.solved;
+  const Faces faces(m, w);
+  const RowLayout& layout = w.pressure.poisson().layout;
+  // Displacements d [cells] whose divergence takes a part of what is too much: -div d = part (full - 1) as in
+  // Kugelstadt, Longva, Thuerey & Bender 2019, "Implicit density projection for volume conserving liquids",
+  // with the pressure's own operator. They move particles and do not change their velocities, so that no
+  // energy comes of them. Where the surroundings hold air, fewer particles are no lack.
+  const Real part = -std::expm1(-params.volume_rate * dt);
+  const auto lacks = [&](std::ptrdiff_t cell) {
+    const std::ptrdiff_t sy = shape.stride(1), sz = shape.is_flat() ? 0 : shape.stride(2);
+    for (std::ptrdiff_t z = -sz; z <= sz; z += std::max<std::ptrdiff_t>(sz, 1))
+      for (std::ptrdiff_t y = -sy; y <= sy; y += sy)
+        for (std::ptrdiff_t x = -1; x <= 1; ++x) {
+          const std::ptrdiff_t at = cell + x + y + z;
+          if (!faces.is_liquid(at) && m.capacity[static_cast<std::size_t>(at)] > Real(0.05)) return false;
+        }
+    return true;
+  };
+  std::fill(w.pressure.x.begin(), w.pressure.x.end(), 0.0);
+  const double squares = sum_over_rows(ItemBox{solved.low, solved.high}, [&](Index j, Index k) {
+    const auto row = static_cast<std::ptrdiff_t>(shape.index(0, j, k));
+    Real* b = w.pressure.b.data() + layout.row(j - solved.low[1], k - solved.low[2]) - solved.low[0];
+    double sum = 0;
+    for (Index i = solved.low[0]; i < solved.high[0]; ++i) {
+      const std::ptrdiff_t cell = row + i;
+      b[i] = 0;
+      if (!faces.is_liquid(cell)) continue;
+      // At most half a cell's content at a time, which moves particles by no more than that.
+      const Real excess = std::clamp(faces.full(cell) - 1, Real(-0.5), Real(0.5));
+      if (excess > 0 || (excess < 0 && lacks(cell))) b[i] = part * excess;
+      sum += static_cast<double>(b[i] * b[i]);
+    }
+    return sum;
+  });
+  if (!(squares > 0)) return;
+  // A tenth of the excess may stay for the next step.
+  const SolveReport solve =
+      w.pressure.solve(PressureMethod::multigrid, {.relative_tolerance = 0.1, .max_iterations = 20});
+  report.iterations += solve.iterations;
+  report.measure("spread_iterations", solve.iterations);
+  const Real per_time = m.h / dt;
+  for_differences(m, w, [&](int c, std::ptrdiff_t face, Real difference) {
+    w.carry[static_cast<std::size_t>(c)][static_cast<std::size_t>(face)] -= per_time * difference;
+  });
+}
+
+}}  // namespace plenum::inline PLENUM_ABI::detail

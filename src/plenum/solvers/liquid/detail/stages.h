@@ -1,0 +1,88 @@
+#pragma once
+// The stages of a step of liquid, in order.
+#include <algorithm>
+#include <cmath>
+
+#include "plenum/base/parallel.h"
+#include "plenum/solvers/liquid/liquid.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+
+/// Sorts particles into cells: workspace.order, cell_end, liquid, occupied and window. Those outside of the
+/// box, which left through open sides, are not in `order`; slab_begin.back() is the number of those that are.
+void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Workspace& w, Index margin);
+/// Takes `order` to the particles, and their velocities to the faces: pairs of momentum and weight, crowd.
+void particles_to_faces(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
+                        Liquid::Workspace& w);
+/// Pairs become (velocity with forces, velocity before); `known` are the faces of cells with liquid.
+void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt);
+/// Makes velocities free of divergence; pairs become (velocity, change of it).
+void project_liquid(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
+                    Liquid::Workspace& w, Real dt, Report& report);
+/// `carry` becomes velocities, with what spreads crowded particles.
+void spread_crowds(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt,
+                   Report& report);
+/// Faces beside known ones, layer by layer, and beyond the sides.
+void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int layers);
+/// Velocities back to the particles, which move.
+void faces_to_particles(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
+                        Liquid::Workspace& w, Real dt);
+
+/// Depth [cells] of a cell's centre under a flat surface across an axis, from what part of the hat function
+/// around it is full: 1/2 + s - s |s| / 2, turned around; in [-1, 1].
+inline Real depth_of(Real full) {
+  const Real a = std::min(std::abs(2 * full - 1), Real(1)), s = 1 - std::sqrt(1 - a);
+  return full < Real(0.5) ? -s : s;
+}
+
+/// Items low <= (i, j, k) < high.
+struct ItemBox {
+  std::array<Index, 3> low, high;
+  std::size_t rows_y() const { return static_cast<std::size_t>(high[1] - low[1]); }
+  std::size_t rows() const { return rows_y() * static_cast<std::size_t>(high[2] - low[2]); }
+  /// Rows that are taken at a time.
+  std::size_t block() const {
+    return std::max<std::size_t>(1, 4096 / static_cast<std::size_t>(std::max<Index>(1, high[0] - low[0])));
+  }
+};
+/// Of a window's cells, `below` more layers at low ends and `above` at high ends.
+inline ItemBox grown(const GridShape& shape, const CellWindow& w, Index below, Index above) {
+  ItemBox box{w.low, w.high};
+  for (int c = 0; c < shape.dimensions(); ++c) {
+    box.low[static_cast<std::size_t>(c)] -= below;
+    box.high[static_cast<std::size_t>(c)] += above;
+  }
+  return box;
+}
+/// The faces across axis c of a window's cells.
+inline ItemBox faces_of(const CellWindow& w, int c) {
+  ItemBox box{w.low, w.high};
+  ++box.high[static_cast<std::size_t>(c)];
+  return box;
+}
+/// f(j, k) for rows of items, in parallel.
+template <class F>
+void for_rows(const ItemBox& box, F&& f) {
+  parallel_for(box.rows(), box.block(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row = begin; row < end; ++row)
+      f(box.low[1] + static_cast<Index>(row % box.rows_y()), box.low[2] + static_cast<Index>(row / box.rows_y()));
+  });
+}
+/// The sum of what f returns.
+template <class F>
+double sum_over_rows(const ItemBox& box, F&& f) {
+  return ordered_sum(box.rows(), box.block(), [&](std::size_t begin, std::size_t end) {
+    double sum = 0;
+    for (std::size_t row = begin; row < end; ++row)
+      sum += f(box.low[1] + static_cast<Index>(row % box.rows_y()), box.low[2] + static_cast<Index>(row / box.rows_y()));
+    return sum;
+  });
+}
+
+/// Whether the face across axis c with number `along` is closed by a side of the box.
+inline bool on_closed_side(const Liquid::Model& m, int c, Index along) {
+  const auto a = static_cast<std::size_t>(c);
+  return (along == 0 && !m.is_open(2 * a)) || (along == m.shape.cells[a] && !m.is_open(2 * a + 1));
+}
+
+}}  // namespace plenum::inline PLENUM_ABI::detail

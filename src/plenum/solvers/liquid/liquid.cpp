@@ -1,0 +1,183 @@
+#include "plenum/solvers/liquid/liquid.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "plenum/solvers/liquid/detail/emit.h"
+#include "plenum/solvers/liquid/detail/stages.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+using namespace detail;
+
+namespace {
+
+/// Layers of faces around the liquid's that are given velocities: those that a particle can reach in a part
+/// of a step and one more, within bounds.
+int layers_for(const Liquid::Model& m, double speed, Real dt) {
+  const double ways = speed * static_cast<double>(dt) / static_cast<double>(m.h);
+  return static_cast<int>(std::clamp(std::ceil(ways) + 1, 2.0, 5.0));
+}
+
+double particle_mass(const Liquid::Model& m, Real density) {
+  const auto h = static_cast<double>(m.h);
+  return static_cast<double>(density) * h * h * (m.shape.is_flat() ? 1 : h) / m.per_cell();
+}
+
+/// One part of a step.
+void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params, Liquid::Workspace& w,
+               double speed, Real dt, Report& report) {
+  const int layers = layers_for(m, speed, dt);
+  {
+    const StageTimer timer(report.stages, "sorting");
+    sort_particles(m, s, w, static_cast<Index>(layers));
+    if (!params.sources.empty() && emit_liquid(m, s, params, w))
+      sort_particles(m, s, w, static_cast<Index>(layers));
+  }
+  if (w.slab_begin.back() < s.x.size()) {
+    bool lost = false;
+    for (std::size_t side = 0; side < 6; ++side) lost = lost || m.is_open(side);
+    if (!lost) report.warn("particles left the closed box; shorten the step", 1);
+  }
+  {
+    const StageTimer timer(report.stages, "particles_to_faces");
+    particles_to_faces(m, s, params, w);
+  }
+  s.time += static_cast<double>(dt);
+  if (w.occupied.is_empty()) return;
+  {
+    const StageTimer timer(report.stages, "faces");
+    find_velocities(m, params, w, dt);
+  }
+  project_liquid(m, s, params, w, dt, report);
+  if (params.volume_rate > 0) spread_crowds(m, params, w, dt, report);
+  {
+    const StageTimer timer(report.stages, "faces");
+    extrapolate_velocities(m, w, layers);
+  }
+  const StageTimer timer(report.stages, "faces_to_particles");
+  faces_to_particles(m, s, params, w, dt);
+}
+
+}  // namespace
+
+Real Liquid::max_dt(const Model&, const State&, const Params&) {
+  return std::numeric_limits<Real>::infinity();
+}
+
+Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w, Real dt) {
+  Report report;
+  double squares = 0;
+  for (const LiquidSource& source : params.sources)
+    squares = std::max(squares, static_cast<double>(source.velocity.squaredNorm()));
+  squares = std::max(
+      squares, ordered_reduce(
+                   s.v.size(), 8192, 0.0,
+                   [&](std::size_t begin, std::size_t end) {
+                     Real most = 0;
+                     for (std::size_t p = begin; p < end; ++p) most = std::max(most, s.v[p].squaredNorm());
+                     return static_cast<double>(most);
+                   },
+                   [](double a, double b) { return std::max(a, b); }));
+  // What gravity adds in the step counts too.
+  const double speed = std::sqrt(squares) + static_cast<double>(params.gravity.norm() * dt);
+  const double ways = speed * static_cast<double>(dt) / static_cast<double>(m.h);
+  const int parts =
+      static_cast<int>(std::clamp(std::ceil(ways / static_cast<double>(params.cfl)), 1.0,
+                                  static_cast<double>(params.most_parts)));
+  with_ready_threads([&] {
+    for (int k = 0; k < parts; ++k)
+      step_part(m, s, params, w, speed, dt / static_cast<Real>(parts), report);
+  });
+  report.measure("particles", static_cast<double>(s.x.size()));
+  report.measure("cfl", ways / parts);
+  report.measure("parts", parts);
+  if (params.measure) {
+    report.measure("kinetic_energy", kinetic_energy(m, s, params.density), "J");
+    report.measure("potential_energy", potential_energy(m, s, params), "J");
+    report.measure("volume", volume(m, s), m.shape.is_flat() ? "m^2" : "m^3");
+  }
+  return report;
+}
+
+double Liquid::kinetic_energy(const Model& m, const State& s, Real density) {
+  return particle_mass(m, density) / 2 * ordered_sum(s.v.size(), 8192, [&](std::size_t begin, std::size_t end) {
+           double sum = 0;
+           for (std::size_t p = begin; p < end; ++p) sum += static_cast<double>(s.v[p].squaredNorm());
+           return sum;
+         });
+}
+
+double Liquid::potential_energy(const Model& m, const State& s, const Params& params) {
+  return -particle_mass(m, params.density) *
+         ordered_sum(s.x.size(), 8192, [&](std::size_t begin, std::size_t end) {
+           double sum = 0;
+           for (std::size_t p = begin; p < end; ++p)
+             sum += static_cast<double>(params.gravity.dot(s.x[p] - m.low));
+           return sum;
+         });
+}
+
+double Liquid::volume(const Model& m, const State& s) {
+  std::vector<Real> full;
+  fullness(m, s, full);
+  const GridShape& shape = m.shape;
+  double sum = 0;
+  for (Index k = 0; k < shape.cells[2]; ++k)
+    for (Index j = 0; j < shape.cells[1]; ++j)
+      for (Index i = 0; i < shape.cells[0]; ++i) {
+        const std::size_t at = shape.index(i, j, k);
+        if (m.capacity[at] < Real(0.5)) continue;
+        sum += static_cast<double>(std::clamp(depth_of(full[at]) + Real(0.5), Real(0), Real(1)));
+      }
+  const auto h = static_cast<double>(m.h);
+  return sum * h * h * (shape.is_flat() ? 1 : h);
+}
+
+void Liquid::fullness(const Model& m, const State& s, std::vector<Real>& out) {
+  const GridShape& shape = m.shape;
+  out.assign(shape.size(), 0);
+  const int dimensions = shape.dimensions();
+  const Real share = Real(1) / static_cast<Real>(m.per_cell());
+  for (const Vec3& x : s.x) {
+    std::array<Index, 3> low{};
+    std::array<std::array<Real, 2>, 3> weight = {{{1, 0}, {1, 0}, {1, 0}}};
+    bool in = true;
+    for (int c = 0; c < dimensions; ++c) {
+      const auto a = static_cast<std::size_t>(c);
+      const Real g = (x[c] - m.low[c]) / m.h + Real(0.5);
+      in = in && g >= 0 && g < static_cast<Real>(shape.cells[a] + 1);
+      if (!in) break;
+      low[a] = static_cast<Index>(g) - 1;
+      const Real t = g - static_cast<Real>(low[a] + 1);
+      weight[a] = {1 - t, t};
+    }
+    if (!in) continue;
+    for (Index k = 0; k < (dimensions == 3 ? 2 : 1); ++k)
+      for (Index j = 0; j < 2; ++j)
+        for (Index i = 0; i < 2; ++i)
+          out[shape.index(low[0] + i, low[1] + j, low[2] + k)] +=
+              share * weight[0][static_cast<std::size_t>(i)] * weight[1][static_cast<std::size_t>(j)] *
+              weight[2][static_cast<std::size_t>(k)];
+  }
+  for (std::size_t at = 0; at < out.size(); ++at) out[at] /= std::max(m.capacity[at], Real(0.05));
+}
+
+void Liquid::fields(const Model& m, State& s, FieldVisitor& visit) {
+  visit({"position", "m", Centring::particle}, s.x);
+  visit({"velocity", "m/s", Centring::particle}, s.v);
+  visit({"gradient_of_u", "1/s", Centring::global}, s.du);
+  visit({"gradient_of_v", "1/s", Centring::global}, s.dv);
+  visit({"gradient_of_w", "1/s", Centring::global}, s.dw);
+  visit({"pressure", "Pa", Centring::global}, s.pressure);
+  visit({"time", "s", Centring::global}, s.time);
+  visit({"num_emitted", "", Centring::global}, s.num_emitted);
+  visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
+    out.resize(s.v.size());
+    for (std::size_t p = 0; p < out.size(); ++p) out[p] = s.v[p].norm();
+  });
+  (void)m;
+}
+
+}  // namespace plenum::inline PLENUM_ABI

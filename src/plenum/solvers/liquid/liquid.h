@@ -1,0 +1,150 @@
+#pragma once
+// Liquid: marker particles that carry velocity through a staggered grid, which makes it free of divergence,
+// in two dimensions or three.
+#include <string>
+#include <vector>
+
+#include "plenum/linear/pressure_solver.h"
+#include "plenum/state/grid.h"
+#include "plenum/state/grid_solid.h"
+#include "plenum/state/solver.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// Liquid that is there at the start.
+struct LiquidFill : GridSolid {
+  Vec3 velocity = Vec3::Zero();  ///< [m/s]
+  void describe(Describer& d);
+};
+/// A shape that is kept full of liquid.
+struct LiquidSource : GridSolid {
+  Vec3 velocity = Vec3::Zero();      ///< [m/s] of the liquid in it
+  Real start = 0, stop = Real(1e9);  ///< [s] flows in between
+  void describe(Describer& d);
+};
+
+/// Cells low <= (i, j, k) < high of the box; none: low = high.
+struct CellWindow {
+  std::array<Index, 3> low = {0, 0, 0}, high = {0, 0, 0};
+  bool is_empty() const { return low[0] >= high[0]; }
+};
+
+struct Liquid {
+  static constexpr const char* name = "liquid";
+  static constexpr const char* doc = "liquid with a free surface in a box of cells, in two dimensions or three";
+
+  /// How particles take the grid's velocity: as it is (Harlow 1964, particle in cell), by its change
+  /// (Brackbill & Ruppel 1986, fluid implicit particle; Zhu & Bridson 2005), or with its gradient (Jiang et
+  /// al. 2015, affine particle in cell).
+  enum class Transfer : int { pic, flip, apic };
+  friend constexpr std::array<const char*, 3> names_of(Transfer) { return {"pic", "flip", "apic"}; }
+  enum class Side : int { free_slip, no_slip, open };
+  friend constexpr std::array<const char*, 3> names_of(Side) { return {"free_slip", "no_slip", "open"}; }
+
+  struct Spec {
+    int cells_x = 64, cells_y = 64, cells_z = 64;  ///< cells_z = 1: two dimensions
+    Real spacing = Real(1) / 64;                   ///< [m] side of a cell
+    Vec3 low = Vec3::Zero();                       ///< [m] low corner of the box
+    Side left = Side::free_slip, right = Side::free_slip, bottom = Side::free_slip, top = Side::free_slip,
+         back = Side::free_slip, front = Side::free_slip;
+    int particles_per_side = 2;  ///< of a cell that is full: its square or cube in each
+    Real jitter = Real(0.5);     ///< [1] of their places at the start, in parts of their distance
+    std::vector<GridSolid> solids = {};
+    std::vector<LiquidFill> fill = {};
+    bool show_particles = true;
+    int palette = -1;  ///< of the solids
+    void describe(Describer& d);
+  };
+
+  struct Model {
+    GridShape shape;
+    Real h = 1;               ///< [m]
+    Vec3 low = Vec3::Zero();  ///< [m]
+    std::array<Side, 6> sides = {};
+    int per_side = 2;
+    Real jitter = 0;
+    FaceField open;  ///< open fractions of faces; no items: all are open
+    /// [shape.size()] part of the hat function around a cell's centre that is in the box and not in solids.
+    std::vector<Real> capacity;
+    /// [shape.size()] m, signed distance to solids at low corners of cells; no items: there are none.
+    std::vector<Real> distance;
+    std::vector<GridSolid> solids;
+    bool show_particles = true;
+    int palette = -1;
+    /// Particles of a full cell.
+    int per_cell() const { return shape.is_flat() ? per_side * per_side : per_side * per_side * per_side; }
+    bool is_open(std::size_t side) const { return sides[side] == Side::open; }
+  };
+  struct State {
+    std::vector<Vec3> x;               ///< [N] m; of a flat grid, z is in its middle
+    std::vector<Vec3> v;               ///< [N] m/s
+    std::vector<Vec3> du, dv, dw;      ///< [N] 1/s, gradients of the components of v; [0] but with apic
+    std::vector<Real> pressure;        ///< [shape.size()] Pa: where the next projection starts
+    double time = 0;                   ///< [s]
+    std::uint64_t num_emitted = 0;     ///< particles, ever
+  };
+  struct Params {
+    Vec3 gravity = Vec3(0, Real(-9.81), 0);  ///< [m/s^2]
+    Transfer transfer = Transfer::apic;
+    Real flip = Real(0.97);      ///< [1] part of flip in its blend with pic
+    Real density = 1000;         ///< [kg/m^3]
+    Real volume_rate = 10;       ///< [1/s] at which crowded particles are spread; 0: not at all
+    Real cfl = 2;                ///< [1] cells that the fastest particle crosses in a part of a step
+    int most_parts = 8;          ///< of a step
+    PressureMethod pressure_solver = PressureMethod::automatic;
+    Real pressure_tolerance = Real(1e-4);  ///< of the residual, relative
+    int pressure_iterations = 100;
+    bool measure = false;
+    std::vector<LiquidSource> sources = {};
+    void describe(Describer& d);
+  };
+  /// Arrays of the box are touched only where there is liquid.
+  struct Workspace {
+    // Particles in cells (detail/sort.cpp).
+    struct Block {
+      std::array<Index, 3> low, high;
+      double fastest;
+    };
+    std::vector<Block> blocks;
+    std::vector<std::uint32_t> key, bucket, order;  ///< [N]
+    std::vector<std::uint32_t> counts;              ///< [blocks * slabs]
+    std::vector<std::uint32_t> slab_begin;          ///< [slabs + 1] planes z = const, or rows of a flat grid
+    std::vector<std::uint32_t> cell_end;            ///< [cells of the box] in `order`
+    std::vector<Vec3> x, v, du, dv, dw;             ///< [N] in the new order
+    /// Cells around all particles; those of the pressure's operator; those that have velocities.
+    CellWindow occupied, solved, window;
+    double fastest = 0;  ///< [m/s]
+
+    // Faces (detail/transfer.cpp, detail/faces.cpp).
+    /// [2 * shape.size()] by component: momentum and weight of a unit of mass, then velocity before the
+    /// forces and after, then velocity and its change.
+    std::array<AlignedVector<Real>, 3> pairs;
+    std::array<AlignedVector<Real>, 3> carry;           ///< [shape.size()] m/s that moves particles
+    AlignedVector<Real> crowd;                          ///< [shape.size()] particles over those of a full cell
+    std::vector<std::uint8_t> liquid;                   ///< [shape.size()] whether a cell has particles
+    std::array<std::vector<std::uint8_t>, 3> known, later;  ///< [shape.size()] faces that have a velocity
+    PressureSolver pressure;
+  };
+
+  static std::size_t memory(const Spec& spec);
+  static void build(const Spec& spec, Model& model, State& state);
+  /// Throws Error if arrays that checkpoints hold do not fit the model.
+  static void check(const Model& model, const State& state);
+  static Real max_dt(const Model& model, const State& state, const Params& params);
+  static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
+  static void fields(const Model& model, State& state, FieldVisitor& visit);
+  static void geometry(const Model& model, const State& state, DrawableSink& sink);
+
+  /// [J] of the particles, each a full cell's part, a flat grid a metre deep; without their spin.
+  static double kinetic_energy(const Model& model, const State& state, Real density);
+  /// [J] above low.
+  static double potential_energy(const Model& model, const State& state, const Params& params);
+  /// [m^3, of a flat grid m^2] of the region that is at least half full.
+  static double volume(const Model& model, const State& state);
+  /// [shape.size()] how full of particles the surroundings of each cell's centre are: 1 within liquid, 1/2 at
+  /// its surface, 0 outside; solids and what is beyond the box count as full of what is beside them. A
+  /// surface for pictures is where it is 1/2.
+  static void fullness(const Model& model, const State& state, std::vector<Real>& out);
+};
+
+}  // namespace plenum::inline PLENUM_ABI

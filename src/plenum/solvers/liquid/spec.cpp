@@ -1,0 +1,273 @@
+// Descriptions of a liquid, and the making of one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plenum/base/error.h"
+#include "plenum/solvers/liquid/detail/emit.h"
+#include "plenum/solvers/liquid/liquid.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+using namespace detail;
+
+void LiquidFill::describe(Describer& d) {
+  GridSolid::describe(d);
+  d("velocity", velocity, {.unit = "m/s", .min = -1e3, .max = 1e3, .doc = "of the liquid at the start"});
+}
+
+void LiquidSource::describe(Describer& d) {
+  GridSolid::describe(d);
+  d("velocity", velocity, {.unit = "m/s", .min = -1e3, .max = 1e3, .doc = "of the liquid in it"});
+  d("start", start, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it begins"});
+  d("stop", stop, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it ends"});
+}
+
+void Liquid::Spec::describe(Describer& d) {
+  const auto count = [](const char* doc) { return Info{.min = 2, .max = 1024, .doc = doc}; };
+  d("cells_x", cells_x, count("cells along x"));
+  d("cells_y", cells_y, count("cells along y"));
+  d("cells_z", cells_z, {.min = 1, .max = 1024, .doc = "cells along z; 1: two dimensions"});
+  d("spacing", spacing, {.unit = "m", .min = 1e-6, .max = 1e4, .doc = "side of a cell"});
+  d("low", low, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "corner of the box"});
+  d("left", left, {.doc = "what the side of the least x does to the liquid; open: it leaves"});
+  d("right", right, {.doc = "side of the largest x"});
+  d("bottom", bottom, {.doc = "side of the least y"});
+  d("top", top, {.doc = "side of the largest y"});
+  d("back", back, {.doc = "side of the least z"});
+  d("front", front, {.doc = "side of the largest z"});
+  d("particles_per_side", particles_per_side,
+    {.min = 1, .max = 4, .doc = "of a cell: a full one has the square of it, or the cube"});
+  d("jitter", jitter, {.min = 0, .max = 1, .doc = "of particles at the start, in parts of their distance"});
+  d("solids", solids, {.doc = "what the liquid flows around", .max_count = 10000});
+  d("fill", fill, {.doc = "liquid that is there at the start", .max_count = 10000});
+  d("show_particles", show_particles, {.doc = "whether pictures show the particles"});
+  d("palette", palette, {.min = -1, .max = 1000, .doc = "which of the palette's colours the solids have"});
+}
+
+void Liquid::Params::describe(Describer& d) {
+  d("gravity", gravity, {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "of the surroundings"});
+  d("transfer", transfer, {.doc = "how particles take the grid's velocity"});
+  d("flip", flip, {.min = 0, .max = 1, .doc = "part of flip in its blend with pic: lively, but noisy"});
+  d("density", density, {.unit = "kg/m^3", .min = 1e-6, .max = 1e6, .doc = "of the liquid"});
+  d("volume_rate", volume_rate,
+    {.unit = "1/s", .min = 0, .max = 1e4, .doc = "at which crowded particles are spread; 0: not at all"});
+  d("cfl", cfl, {.min = 0.1, .max = 100, .doc = "cells that the fastest particle crosses in a part of a step"});
+  d("most_parts", most_parts, {.min = 1, .max = 1000, .doc = "of a step, however fast the liquid is"});
+  d("pressure_solver", pressure_solver, {.doc = "of the projection; automatic: multigrid"});
+  d("pressure_tolerance", pressure_tolerance,
+    {.min = 1e-12, .max = 1, .doc = "residual of the projection, relative", .logarithmic = true});
+  d("pressure_iterations", pressure_iterations, {.min = 1, .max = 100000, .doc = "of it at most"});
+  d("measure", measure, {.doc = "energy and volume in reports"});
+  d("sources", sources, {.doc = "where liquid comes from", .max_count = 1000});
+}
+
+std::size_t Liquid::memory(const Spec& spec) {
+  const GridShape shape{{spec.cells_x, spec.cells_y, spec.cells_z}};
+  // Grid: pairs 6, carry 3, crowd, capacity, pressure, openings 3, distance; the solver's 9 counting doubles
+  // twice. Particles, if the box were full: position, velocity, gradients and their copies.
+  const auto per_side = static_cast<std::size_t>(spec.particles_per_side);
+  const std::size_t per_cell = per_side * per_side * (shape.is_flat() ? 1 : per_side);
+  double filled = 0;
+  for (const LiquidFill& fill : spec.fill) {
+    const Vec3 size = fill.shape == GridSolid::Kind::box ? Vec3(2 * fill.half_extents)
+                      : fill.shape == GridSolid::Kind::torus
+                          ? Vec3::Constant(2 * (fill.radius + fill.minor_radius))
+                          : Vec3(2 * fill.radius, 2 * (fill.radius + fill.half_height), 2 * fill.radius);
+    const auto h = static_cast<double>(spec.spacing);
+    const double area = static_cast<double>(size.x()) * static_cast<double>(size.y()) / (h * h);
+    filled += area * (shape.is_flat() ? 1 : static_cast<double>(size.z()) / h);
+  }
+  filled = std::min(filled, static_cast<double>(shape.num_cells()));
+  return shape.size() * sizeof(Real) * 30 + static_cast<std::size_t>(filled) * per_cell * (10 * sizeof(Vec3) + 12);
+}
+
+namespace {
+
+/// Signed distance to all solids at the corners of cells.
+void find_distance(Liquid::Model& m) {
+  const GridShape& shape = m.shape;
+  m.distance.assign(shape.size(), std::numeric_limits<Real>::max());
+  const Index nz = shape.is_flat() ? 0 : shape.cells[2];
+  std::vector<Vec3> corner(static_cast<std::size_t>(shape.cells[0] + 1));
+  std::vector<Real> d(corner.size());
+  for (const GridSolid& solid : m.solids) {
+    const Shape geometry = solid.solid();
+    for (Index k = 0; k <= nz; ++k)
+      for (Index j = 0; j <= shape.cells[1]; ++j) {
+        for (Index i = 0; i <= shape.cells[0]; ++i)
+          corner[static_cast<std::size_t>(i)] =
+              m.low + m.h * Vec3(static_cast<Real>(i), static_cast<Real>(j),
+                                 shape.is_flat() ? Real(0.5) : static_cast<Real>(k));
+        geometry.signed_distances(solid.pose(), corner, d);
+        Real* to = m.distance.data() + shape.index(0, j, k);
+        for (std::size_t i = 0; i < d.size(); ++i) to[i] = std::min(to[i], d[i]);
+      }
+  }
+}
+
+/// Of the corners' distances, at a point in cells; beyond the box that of its nearest point.
+Real distance_at(const Liquid::Model& m, std::array<Real, 3> g) {
+  const GridShape& shape = m.shape;
+  std::array<Index, 3> low{};
+  std::array<Real, 3> t{};
+  for (int c = 0; c < shape.dimensions(); ++c) {
+    const auto a = static_cast<std::size_t>(c);
+    g[a] = std::clamp(g[a], Real(0), static_cast<Real>(shape.cells[a]));
+    low[a] = std::min(static_cast<Index>(g[a]), shape.cells[a] - 1);
+    t[a] = g[a] - static_cast<Real>(low[a]);
+  }
+  Real sum = 0;
+  for (Index k = 0; k < (shape.is_flat() ? 1 : 2); ++k)
+    for (Index j = 0; j < 2; ++j)
+      for (Index i = 0; i < 2; ++i)
+        sum += m.distance[shape.index(low[0] + i, low[1] + j, low[2] + k)] * (i ? t[0] : 1 - t[0]) *
+               (j ? t[1] : 1 - t[1]) * (k ? t[2] : 1 - t[2]);
+  return sum;
+}
+
+/// How much of the hat function around each cell's centre is open: beside a side of the box 7/8, and less
+/// beside solids, by points.
+void find_capacity(Liquid::Model& m) {
+  const GridShape& shape = m.shape;
+  m.capacity.assign(shape.size(), 0);
+  constexpr int points = 6;  // along an axis
+  std::array<Real, points> offset, weight;
+  for (int p = 0; p < points; ++p) {
+    const auto a = static_cast<std::size_t>(p);
+    offset[a] = (static_cast<Real>(p) + Real(0.5)) * 2 / points - 1;
+    weight[a] = (1 - std::abs(offset[a])) * 2 / points;
+  }
+  const bool flat = shape.is_flat();
+  // Beside closed sides and beyond; open ones go on.
+  const auto of_axis = [&](Index i, std::size_t axis) {
+    const Index n = shape.cells[axis];
+    Real part = 1;
+    for (const std::size_t high : {0, 1}) {
+      if (m.is_open(2 * axis + high)) continue;
+      const Index beside = high ? n - 1 : 0, beyond = high ? n : -1;
+      if (i == beside) part -= Real(1) / 8;
+      if (i == beyond) part = Real(1) / 8;
+    }
+    return part;
+  };
+  for (Index k = flat ? 0 : -1; k < (flat ? 1 : shape.cells[2] + 1); ++k)
+    for (Index j = -1; j <= shape.cells[1]; ++j)
+      for (Index i = -1; i <= shape.cells[0]; ++i) {
+        Real part = of_axis(i, 0) * of_axis(j, 1) * (flat ? Real(1) : of_axis(k, 2));
+        if (!m.distance.empty()) {
+          const std::array<Real, 3> g = {static_cast<Real>(i) + Real(0.5), static_cast<Real>(j) + Real(0.5),
+                                         static_cast<Real>(k) + Real(0.5)};
+          // A distance beyond the corners of the hat's square.
+          if (distance_at(m, g) < 2 * m.h) {
+            Real sum = 0;
+            for (std::size_t c = 0; c < (flat ? 1u : std::size_t{points}); ++c)
+              for (std::size_t b = 0; b < points; ++b)
+                for (std::size_t a = 0; a < points; ++a)
+                  if (distance_at(m, {g[0] + offset[a], g[1] + offset[b], flat ? g[2] : g[2] + offset[c]}) > 0)
+                    sum += weight[a] * weight[b] * (flat ? Real(1) : weight[c]);
+            part *= std::min(sum, Real(1));
+          }
+        }
+        m.capacity[shape.index(i, j, k)] = part;
+      }
+}
+
+void fill_with_particles(const Liquid::Spec& spec, const Liquid::Model& m, Liquid::State& s) {
+  const int n = m.per_side, layers = m.shape.is_flat() ? 1 : n;
+  std::vector<std::uint8_t> taken;
+  if (spec.fill.size() > 1) taken.assign(m.shape.num_cells() * static_cast<std::size_t>(m.per_cell()), 0);
+  for (std::size_t f = 0; f < spec.fill.size(); ++f) {
+    const LiquidFill& fill = spec.fill[f];
+    const Shape solid = fill.solid();
+    const Pose pose = fill.pose();
+    const ItemBox box = cells_around(m, fill);
+    std::size_t added = 0;
+    for (Index k = box.low[2]; k < box.high[2]; ++k)
+      for (Index j = box.low[1]; j < box.high[1]; ++j)
+        for (Index i = box.low[0]; i < box.high[0]; ++i)
+          for (int seed = 0; seed < n * n * layers; ++seed) {
+            const std::array<int, 3> at = {seed % n, seed / n % n, seed / (n * n)};
+            std::array<Real, 3> g;
+            const std::array<Index, 3> cell = {i, j, k};
+            for (std::size_t c = 0; c < 3; ++c)
+              g[c] = static_cast<Real>(cell[c]) + (static_cast<Real>(at[c]) + Real(0.5)) / static_cast<Real>(n);
+            if (m.shape.is_flat()) g[2] = Real(0.5);
+            const Vec3 place = m.low + m.h * Vec3(g[0], g[1], g[2]);
+            if (solid.signed_distance(pose.to_local(place)).distance > 0) continue;
+            if (!m.distance.empty() && distance_at(m, g) < 0) continue;
+            if (!taken.empty()) {
+              const std::size_t number =
+                  (static_cast<std::size_t>(i) +
+                   static_cast<std::size_t>(m.shape.cells[0]) *
+                       (static_cast<std::size_t>(j) +
+                        static_cast<std::size_t>(m.shape.cells[1]) * static_cast<std::size_t>(k))) *
+                      static_cast<std::size_t>(m.per_cell()) +
+                  static_cast<std::size_t>(seed);
+              if (taken[number]) continue;
+              taken[number] = 1;
+            }
+            s.x.push_back(seed_place(m, cell, seed, s.num_emitted++));
+            s.v.push_back(fill.velocity);
+            if (m.shape.is_flat()) s.v.back().z() = 0;
+            ++added;
+          }
+    if (added == 0)
+      throw Error(Problem{.key = fmt::format("fill[{}]", f),
+                          .what = "holds no place of the box that is not filled or solid already",
+                          .remedy = "move it into the box, make it larger, or take it out"});
+  }
+}
+
+}  // namespace
+
+void Liquid::build(const Spec& spec, Model& m, State& s) {
+  m = {};
+  s = {};
+  m.shape.cells = {spec.cells_x, spec.cells_y, spec.cells_z};
+  m.h = spec.spacing;
+  m.low = spec.low;
+  m.sides = {spec.left, spec.right, spec.bottom, spec.top, spec.back, spec.front};
+  m.per_side = spec.particles_per_side;
+  m.jitter = spec.jitter;
+  m.solids = spec.solids;
+  m.show_particles = spec.show_particles;
+  m.palette = spec.palette;
+  const GridShape& shape = m.shape;
+  if (shape.num_cells() > (std::size_t{1} << 28))
+    throw Error(Problem{.key = "cells_x",
+                        .what = "the box has too many cells",
+                        .value = fmt::format("{}", shape.num_cells()),
+                        .allowed = "at most 268435456 altogether"});
+  if (!spec.solids.empty()) {
+    m.open.assign(shape, 1);
+    for (std::size_t k = 0; k < spec.solids.size(); ++k)
+      under(fmt::format("solids[{}]", k),
+            [&] { close_faces(shape, m.low, m.h, spec.solids[k].solid(), spec.solids[k].pose(), m.open); });
+    find_distance(m);
+  }
+  find_capacity(m);
+  s.pressure.assign(shape.size(), 0);
+  fill_with_particles(spec, m, s);
+}
+
+void Liquid::check(const Model& m, const State& s) {
+  const auto fits = [&](const char* key, std::size_t size, std::size_t wanted, const char* of) {
+    if (size != wanted)
+      throw Error(Problem{.key = key,
+                          .what = fmt::format("has another number of items than {}", of),
+                          .value = fmt::format("{}", size),
+                          .allowed = fmt::format("{}", wanted)});
+  };
+  fits("velocity", s.v.size(), s.x.size(), "position");
+  fits("pressure", s.pressure.size(), m.shape.size(), "the grid");
+  const std::size_t affine = s.du.empty() && s.dv.empty() && s.dw.empty() ? 0 : s.x.size();
+  fits("gradient_of_u", s.du.size(), affine, "position");
+  fits("gradient_of_v", s.dv.size(), affine, "position");
+  fits("gradient_of_w", s.dw.size(), affine, "position");
+}
+
+static_assert(Buildable<Liquid>);
+
+}  // namespace plenum::inline PLENUM_ABI
