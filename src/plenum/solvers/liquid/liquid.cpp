@@ -48,6 +48,7 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
   if (w.occupied.is_empty()) return;
   {
     const StageTimer timer(report.stages, "faces");
+    close_holes(m, w);
     find_velocities(m, params, w, dt);
   }
   project_liquid(m, s, params, w, dt, report);
@@ -71,24 +72,22 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
   double squares = 0;
   for (const LiquidSource& source : params.sources)
     squares = std::max(squares, static_cast<double>(source.velocity.squaredNorm()));
-  squares = std::max(
-      squares, ordered_reduce(
-                   s.v.size(), 8192, 0.0,
-                   [&](std::size_t begin, std::size_t end) {
-                     Real most = 0;
-                     for (std::size_t p = begin; p < end; ++p) most = std::max(most, s.v[p].squaredNorm());
-                     return static_cast<double>(most);
-                   },
-                   [](double a, double b) { return std::max(a, b); }));
+  squares = std::max(squares, ordered_reduce(
+                                  s.v.size(), 8192, 0.0,
+                                  [&](std::size_t begin, std::size_t end) {
+                                    Real most = 0;
+                                    for (std::size_t p = begin; p < end; ++p)
+                                      most = std::max(most, s.v[p].squaredNorm());
+                                    return static_cast<double>(most);
+                                  },
+                                  [](double a, double b) { return std::max(a, b); }));
   // What gravity adds in the step counts too.
   const double speed = std::sqrt(squares) + static_cast<double>(params.gravity.norm() * dt);
   const double ways = speed * static_cast<double>(dt) / static_cast<double>(m.h);
-  const int parts =
-      static_cast<int>(std::clamp(std::ceil(ways / static_cast<double>(params.cfl)), 1.0,
-                                  static_cast<double>(params.most_parts)));
+  const int parts = static_cast<int>(std::clamp(std::ceil(ways / static_cast<double>(params.cfl)), 1.0,
+                                                static_cast<double>(params.most_parts)));
   with_ready_threads([&] {
-    for (int k = 0; k < parts; ++k)
-      step_part(m, s, params, w, speed, dt / static_cast<Real>(parts), report);
+    for (int k = 0; k < parts; ++k) step_part(m, s, params, w, speed, dt / static_cast<Real>(parts), report);
   });
   report.measure("particles", static_cast<double>(s.x.size()));
   report.measure("cfl", ways / parts);
@@ -102,7 +101,8 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
 }
 
 double Liquid::kinetic_energy(const Model& m, const State& s, Real density) {
-  return particle_mass(m, density) / 2 * ordered_sum(s.v.size(), 8192, [&](std::size_t begin, std::size_t end) {
+  return particle_mass(m, density) / 2 *
+         ordered_sum(s.v.size(), 8192, [&](std::size_t begin, std::size_t end) {
            double sum = 0;
            for (std::size_t p = begin; p < end; ++p) sum += static_cast<double>(s.v[p].squaredNorm());
            return sum;
@@ -161,7 +161,7 @@ void Liquid::fullness(const Model& m, const State& s, std::vector<Real>& out) {
               share * weight[0][static_cast<std::size_t>(i)] * weight[1][static_cast<std::size_t>(j)] *
               weight[2][static_cast<std::size_t>(k)];
   }
-  for (std::size_t at = 0; at < out.size(); ++at) out[at] /= std::max(m.capacity[at], Real(0.05));
+  for (std::size_t at = 0; at < out.size(); ++at) out[at] /= std::max(m.capacity[at], least_capacity);
 }
 
 void Liquid::fields(const Model& m, State& s, FieldVisitor& visit) {

@@ -31,7 +31,8 @@ struct CellWindow {
 
 struct Liquid {
   static constexpr const char* name = "liquid";
-  static constexpr const char* doc = "liquid with a free surface in a box of cells, in two dimensions or three";
+  static constexpr const char* doc =
+      "liquid with a free surface in a box of cells, in two dimensions or three";
 
   /// How particles take the grid's velocity: as it is (Harlow 1964, particle in cell), by its change
   /// (Brackbill & Ruppel 1986, fluid implicit particle; Zhu & Bridson 2005), or with its gradient (Jiang et
@@ -48,7 +49,7 @@ struct Liquid {
     Side left = Side::free_slip, right = Side::free_slip, bottom = Side::free_slip, top = Side::free_slip,
          back = Side::free_slip, front = Side::free_slip;
     int particles_per_side = 2;  ///< of a cell that is full: its square or cube in each
-    Real jitter = Real(0.5);     ///< [1] of their places at the start, in parts of their distance
+    Real jitter = 1;             ///< [1] of their places at the start, in parts of their distance
     std::vector<GridSolid> solids = {};
     std::vector<LiquidFill> fill = {};
     bool show_particles = true;
@@ -76,21 +77,21 @@ struct Liquid {
     bool is_open(std::size_t side) const { return sides[side] == Side::open; }
   };
   struct State {
-    std::vector<Vec3> x;               ///< [N] m; of a flat grid, z is in its middle
-    std::vector<Vec3> v;               ///< [N] m/s
-    std::vector<Vec3> du, dv, dw;      ///< [N] 1/s, gradients of the components of v; [0] but with apic
-    std::vector<Real> pressure;        ///< [shape.size()] Pa: where the next projection starts
-    double time = 0;                   ///< [s]
-    std::uint64_t num_emitted = 0;     ///< particles, ever
+    std::vector<Vec3> x;            ///< [N] m; of a flat grid, z is in its middle
+    std::vector<Vec3> v;            ///< [N] m/s
+    std::vector<Vec3> du, dv, dw;   ///< [N] 1/s, gradients of the components of v; [0] but with apic
+    std::vector<Real> pressure;     ///< [shape.size()] Pa: where the next projection starts
+    double time = 0;                ///< [s]
+    std::uint64_t num_emitted = 0;  ///< particles, ever
   };
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);  ///< [m/s^2]
     Transfer transfer = Transfer::apic;
-    Real flip = Real(0.97);      ///< [1] part of flip in its blend with pic
-    Real density = 1000;         ///< [kg/m^3]
-    Real volume_rate = 10;       ///< [1/s] at which crowded particles are spread; 0: not at all
-    Real cfl = 2;                ///< [1] cells that the fastest particle crosses in a part of a step
-    int most_parts = 8;          ///< of a step
+    Real flip = Real(0.97);  ///< [1] part of flip in its blend with pic
+    Real density = 1000;     ///< [kg/m^3]
+    Real volume_rate = 10;   ///< [1/s] at which crowded particles are spread; 0: not at all
+    Real cfl = 2;            ///< [1] cells that the fastest particle crosses in a part of a step
+    int most_parts = 8;      ///< of a step
     PressureMethod pressure_solver = PressureMethod::automatic;
     Real pressure_tolerance = Real(1e-4);  ///< of the residual, relative
     int pressure_iterations = 100;
@@ -105,7 +106,12 @@ struct Liquid {
       std::array<Index, 3> low, high;
       double fastest;
     };
+    struct SourceCell {
+      std::array<Index, 3> cell;
+      int count;
+    };
     std::vector<Block> blocks;
+    std::vector<SourceCell> source_cells;
     std::vector<std::uint32_t> key, bucket, order;  ///< [N]
     std::vector<std::uint32_t> counts;              ///< [blocks * slabs]
     std::vector<std::uint32_t> slab_begin;          ///< [slabs + 1] planes z = const, or rows of a flat grid
@@ -119,9 +125,9 @@ struct Liquid {
     /// [2 * shape.size()] by component: momentum and weight of a unit of mass, then velocity before the
     /// forces and after, then velocity and its change.
     std::array<AlignedVector<Real>, 3> pairs;
-    std::array<AlignedVector<Real>, 3> carry;           ///< [shape.size()] m/s that moves particles
-    AlignedVector<Real> crowd;                          ///< [shape.size()] particles over those of a full cell
-    std::vector<std::uint8_t> liquid;                   ///< [shape.size()] whether a cell has particles
+    std::array<AlignedVector<Real>, 3> carry;  ///< [shape.size()] m/s that moves particles
+    AlignedVector<Real> crowd;                 ///< [shape.size()] particles over those of a full cell
+    std::vector<std::uint8_t> liquid;          ///< [shape.size()] whether a cell is of the liquid
     std::array<std::vector<std::uint8_t>, 3> known, later;  ///< [shape.size()] faces that have a velocity
     PressureSolver pressure;
   };

@@ -53,7 +53,8 @@ void Liquid::Params::describe(Describer& d) {
   d("density", density, {.unit = "kg/m^3", .min = 1e-6, .max = 1e6, .doc = "of the liquid"});
   d("volume_rate", volume_rate,
     {.unit = "1/s", .min = 0, .max = 1e4, .doc = "at which crowded particles are spread; 0: not at all"});
-  d("cfl", cfl, {.min = 0.1, .max = 100, .doc = "cells that the fastest particle crosses in a part of a step"});
+  d("cfl", cfl,
+    {.min = 0.1, .max = 100, .doc = "cells that the fastest particle crosses in a part of a step"});
   d("most_parts", most_parts, {.min = 1, .max = 1000, .doc = "of a step, however fast the liquid is"});
   d("pressure_solver", pressure_solver, {.doc = "of the projection; automatic: multigrid"});
   d("pressure_tolerance", pressure_tolerance,
@@ -80,7 +81,8 @@ std::size_t Liquid::memory(const Spec& spec) {
     filled += area * (shape.is_flat() ? 1 : static_cast<double>(size.z()) / h);
   }
   filled = std::min(filled, static_cast<double>(shape.num_cells()));
-  return shape.size() * sizeof(Real) * 30 + static_cast<std::size_t>(filled) * per_cell * (10 * sizeof(Vec3) + 12);
+  return shape.size() * sizeof(Real) * 30 +
+         static_cast<std::size_t>(filled) * per_cell * (10 * sizeof(Vec3) + 12);
 }
 
 namespace {
@@ -165,7 +167,8 @@ void find_capacity(Liquid::Model& m) {
             for (std::size_t c = 0; c < (flat ? 1u : std::size_t{points}); ++c)
               for (std::size_t b = 0; b < points; ++b)
                 for (std::size_t a = 0; a < points; ++a)
-                  if (distance_at(m, {g[0] + offset[a], g[1] + offset[b], flat ? g[2] : g[2] + offset[c]}) > 0)
+                  if (distance_at(m, {g[0] + offset[a], g[1] + offset[b], flat ? g[2] : g[2] + offset[c]}) >
+                      0)
                     sum += weight[a] * weight[b] * (flat ? Real(1) : weight[c]);
             part *= std::min(sum, Real(1));
           }
@@ -192,7 +195,8 @@ void fill_with_particles(const Liquid::Spec& spec, const Liquid::Model& m, Liqui
             std::array<Real, 3> g;
             const std::array<Index, 3> cell = {i, j, k};
             for (std::size_t c = 0; c < 3; ++c)
-              g[c] = static_cast<Real>(cell[c]) + (static_cast<Real>(at[c]) + Real(0.5)) / static_cast<Real>(n);
+              g[c] =
+                  static_cast<Real>(cell[c]) + (static_cast<Real>(at[c]) + Real(0.5)) / static_cast<Real>(n);
             if (m.shape.is_flat()) g[2] = Real(0.5);
             const Vec3 place = m.low + m.h * Vec3(g[0], g[1], g[2]);
             if (solid.signed_distance(pose.to_local(place)).distance > 0) continue;

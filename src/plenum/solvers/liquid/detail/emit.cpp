@@ -1,7 +1,7 @@
 // Sources of liquid.
+#include "plenum/solvers/liquid/detail/emit.h"
 #include "plenum/base/random.h"
 #include "plenum/geometry/aabb.h"
-#include "plenum/solvers/liquid/detail/emit.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
@@ -33,54 +33,79 @@ ItemBox cells_around(const Liquid::Model& m, const GridSolid& solid) {
   return box;
 }
 
-bool emit_liquid(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params, Liquid::Workspace& w) {
-  const GridShape& shape = m.shape;
-  const bool flat = shape.is_flat();
-  const auto nx = static_cast<std::size_t>(shape.cells[0]), ny = static_cast<std::size_t>(shape.cells[1]);
-  bool any = false;
+namespace {
+
+/// Particles of a cell in w.order, from the first to behind the last.
+std::array<std::uint32_t, 2> particles_in(const Liquid::Model& m, const Liquid::Workspace& w, Index i,
+                                          Index j, Index k) {
+  const ItemBox box{w.occupied.low, w.occupied.high};
+  const bool in = i >= box.low[0] && i < box.high[0] && j >= box.low[1] && j < box.high[1] &&
+                  k >= box.low[2] && k < box.high[2];
+  if (!in || !w.liquid[m.shape.index(i, j, k)]) return {0, 0};
+  const bool flat = m.shape.is_flat();
+  const auto nx = static_cast<std::size_t>(m.shape.cells[0]), ny = static_cast<std::size_t>(m.shape.cells[1]);
+  const std::size_t cell =
+      static_cast<std::size_t>(i) + nx * (static_cast<std::size_t>(j) + ny * static_cast<std::size_t>(k));
+  const auto slab = static_cast<std::size_t>(flat ? j : k);
+  const std::size_t first = flat ? slab * nx : nx * (slab * ny + static_cast<std::size_t>(w.occupied.low[1]));
+  return {cell == first ? w.slab_begin[slab] : w.cell_end[cell - 1], w.cell_end[cell]};
+}
+
+/// Those of the source's cells that are not solid, and how many particles each has, which take the source's
+/// velocity. Returns how many particles they lack altogether.
+int find_source_cells(const Liquid::Model& m, const LiquidSource& source, Liquid::State& s,
+                      Liquid::Workspace& w) {
+  const Shape solid = source.solid();
+  const Pose pose = source.pose();
+  const ItemBox box = cells_around(m, source);
+  w.source_cells.clear();
+  int lacking = 0;
+  for (Index k = box.low[2]; k < box.high[2]; ++k)
+    for (Index j = box.low[1]; j < box.high[1]; ++j)
+      for (Index i = box.low[0]; i < box.high[0]; ++i) {
+        const Vec3 centre =
+            m.low + m.h * Vec3(static_cast<Real>(i) + Real(0.5), static_cast<Real>(j) + Real(0.5),
+                               static_cast<Real>(k) + Real(0.5));
+        if (solid.signed_distance(pose.to_local(centre)).distance > 0) continue;
+        if (m.capacity[m.shape.index(i, j, k)] < Real(0.5)) continue;
+        const auto [begin, end] = particles_in(m, w, i, j, k);
+        for (std::uint32_t q = begin; q < end; ++q) {
+          const std::uint32_t p = w.order[q];
+          s.v[p] = source.velocity;
+          if (m.shape.is_flat()) s.v[p].z() = 0;
+          for (std::vector<Vec3>* a : {&s.du, &s.dv, &s.dw})
+            if (p < a->size()) (*a)[p].setZero();
+        }
+        const int count = static_cast<int>(end - begin);
+        w.source_cells.push_back({{i, j, k}, count});
+        lacking += m.per_cell() - count;
+      }
+  return lacking;
+}
+
+}  // namespace
+
+bool emit_liquid(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
+                 Liquid::Workspace& w) {
+  const std::size_t before = s.x.size();
   for (const LiquidSource& source : params.sources) {
     if (s.time < static_cast<double>(source.start) || s.time >= static_cast<double>(source.stop)) continue;
-    const Shape solid = source.solid();
-    const Pose pose = source.pose();
-    const ItemBox box = cells_around(m, source);
-    for (Index k = box.low[2]; k < box.high[2]; ++k)
-      for (Index j = box.low[1]; j < box.high[1]; ++j)
-        for (Index i = box.low[0]; i < box.high[0]; ++i) {
-          const Vec3 centre = m.low + m.h * Vec3(static_cast<Real>(i) + Real(0.5), static_cast<Real>(j) + Real(0.5),
-                                                 static_cast<Real>(k) + Real(0.5));
-          if (solid.signed_distance(pose.to_local(centre)).distance > 0) continue;
-          if (m.capacity[shape.index(i, j, k)] < Real(0.5)) continue;  // in a solid
-          std::uint32_t begin = 0, end = 0;
-          if (w.liquid.size() == shape.size() && !w.window.is_empty() && i >= w.occupied.low[0] &&
-              i < w.occupied.high[0] && j >= w.occupied.low[1] && j < w.occupied.high[1] &&
-              k >= w.occupied.low[2] && k < w.occupied.high[2] && w.liquid[shape.index(i, j, k)]) {
-            const std::size_t cell =
-                static_cast<std::size_t>(i) + nx * (static_cast<std::size_t>(j) + ny * static_cast<std::size_t>(k));
-            const auto slab = static_cast<std::size_t>(flat ? j : k);
-            const std::size_t slab_cells = flat ? nx : nx * ny;
-            const std::size_t first =
-                slab * slab_cells + (flat ? 0 : nx * static_cast<std::size_t>(w.occupied.low[1]));
-            begin = cell == first ? w.slab_begin[slab] : w.cell_end[cell - 1];
-            end = w.cell_end[cell];
-          }
-          for (std::uint32_t q = begin; q < end; ++q) {
-            const std::uint32_t p = w.order[q];
-            s.v[p] = source.velocity;
-            if (flat) s.v[p].z() = 0;
-            for (std::vector<Vec3>* a : {&s.du, &s.dv, &s.dw})
-              if (p < a->size()) (*a)[p].setZero();
-          }
-          for (int seed = static_cast<int>(end - begin); seed < m.per_cell(); ++seed) {
-            s.x.push_back(seed_place(m, {i, j, k}, seed, s.num_emitted++));
-            s.v.push_back(source.velocity);
-            if (flat) s.v.back().z() = 0;
-            any = true;
-          }
-        }
+    // As many as all its cells together lack, the emptiest first: a source is full, and not crowded because
+    // chance left some of its cells with fewer than others.
+    int lacking = find_source_cells(m, source, s, w);
+    for (int level = 0; level < m.per_cell() && lacking > 0; ++level)
+      for (Liquid::Workspace::SourceCell& cell : w.source_cells) {
+        if (cell.count > level || lacking <= 0) continue;
+        s.x.push_back(seed_place(m, cell.cell, cell.count, s.num_emitted++));
+        s.v.push_back(source.velocity);
+        if (m.shape.is_flat()) s.v.back().z() = 0;
+        ++cell.count;
+        --lacking;
+      }
   }
   for (std::vector<Vec3>* a : {&s.du, &s.dv, &s.dw})
     if (!a->empty()) a->resize(s.x.size(), Vec3::Zero());
-  return any;
+  return s.x.size() > before;
 }
 
 }}  // namespace plenum::inline PLENUM_ABI::detail

@@ -9,6 +9,7 @@ Vec3 seed_place(const Liquid::Model& m, const std::array<Index, 3>& cell, int se
 /// The box's cells that a solid can reach.
 ItemBox cells_around(const Liquid::Model& m, const GridSolid& solid);
 /// Fills up the cells of sources, after particles were sorted; true if there are new ones, which are not.
-bool emit_liquid(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params, Liquid::Workspace& w);
+bool emit_liquid(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
+                 Liquid::Workspace& w);
 
 }}  // namespace plenum::inline PLENUM_ABI::detail

@@ -6,6 +6,17 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
+void close_holes(const Liquid::Model& m, Liquid::Workspace& w) {
+  // A chance gap between particles is no bubble, which would have a surface without pressure.
+  for_rows(ItemBox{w.solved.low, w.solved.high}, [&](Index j, Index k) {
+    const std::size_t row = m.shape.index(0, j, k);
+    std::uint8_t* liquid = w.liquid.data() + row;
+    const Real *crowd = w.crowd.data() + row, *capacity = m.capacity.data() + row;
+    for (Index i = w.solved.low[0]; i < w.solved.high[0]; ++i)
+      liquid[i] |= static_cast<std::uint8_t>((capacity[i] > least_capacity) & (crowd[i] >= capacity[i] / 2));
+  });
+}
+
 void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt) {
   const GridShape& shape = m.shape;
   for (int c = 0; c < shape.dimensions(); ++c) {
@@ -52,8 +63,8 @@ void extrapolate_row(const GridShape& shape, const ItemBox& faces, const std::ui
   const std::ptrdiff_t sy = shape.stride(1), sz = shape.is_flat() ? 0 : shape.stride(2);
   const std::ptrdiff_t begin = row + faces.low[0], end = row + faces.high[0];
   for (std::ptrdiff_t i = begin; i < end; ++i)
-    later[i] = static_cast<std::uint8_t>(known[i] | known[i - 1] | known[i + 1] | known[i - sy] | known[i + sy] |
-                                         known[i - sz] | known[i + sz]);
+    later[i] = static_cast<std::uint8_t>(known[i] | known[i - 1] | known[i + 1] | known[i - sy] |
+                                         known[i + sy] | known[i - sz] | known[i + sz]);
   const std::array<std::ptrdiff_t, 6> steps = {-1, 1, -sy, sy, -sz, sz};
   const std::size_t num_steps = sz == 0 ? 4 : 6;
   for (std::ptrdiff_t i = begin; i < end; ++i) {

@@ -19,6 +19,10 @@ using Workspace = Liquid::Workspace;
 /// The least theta: below it a surface cell's pressure is as good as zero, while the matrix grows as 1/theta.
 constexpr Real least_theta = Real(0.05);
 
+/// How much faster a volume that is too large is taken back than crowds are spread, and of how much at most.
+constexpr Real volume_gain = 4;
+constexpr double most_volume_excess = 0.05;
+
 /// What the faces of cells let through, and where the surface is.
 class Faces {
  public:
@@ -32,8 +36,7 @@ class Faces {
   Real depth(std::ptrdiff_t cell) const { return depth_of(full(cell)); }
   Real full(std::ptrdiff_t cell) const {
     const auto at = static_cast<std::size_t>(cell);
-    // Of a cell whose surroundings are solid almost everywhere little can be said.
-    return w_.crowd[at] / std::max(m_.capacity[at], Real(0.05));
+    return w_.crowd[at] / std::max(m_.capacity[at], least_capacity);
   }
   /// Part of the way from a cell of the liquid to the surface towards a cell of air. Beyond the box's open
   /// sides the face is the surface.
@@ -48,7 +51,8 @@ class Faces {
   const Workspace& w_;
 };
 
-void fill_row(const Model& m, const Workspace& w, const Faces& faces, Index j, Index k, const PoissonRow& row) {
+void fill_row(const Model& m, const Workspace& w, const Faces& faces, Index j, Index k,
+              const PoissonRow& row) {
   const GridShape& shape = m.shape;
   const Index n = w.solved.high[0] - w.solved.low[0];
   for (Real* to : row.to) std::fill_n(to, n, Real(0));
@@ -131,7 +135,8 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
   const StageTimer timer(report.stages, "pressure");
   const RowLayout& layout = w.pressure.poisson().layout;
   const ItemBox box{solved.low, solved.high};
-  const double scale = static_cast<double>(dt) / (static_cast<double>(params.density) * static_cast<double>(m.h));
+  const double scale =
+      static_cast<double>(dt) / (static_cast<double>(params.density) * static_cast<double>(m.h));
   // -div u, and where the last pressure leads; the sum of squares of the velocities.
   const double squares = sum_over_rows(box, [&](Index j, Index k) {
     const auto row = static_cast<std::ptrdiff_t>(shape.index(0, j, k));
@@ -217,10 +222,28 @@ void spread_crowds(const Model& m, const Liquid::Params& params, Workspace& w, R
       for (std::ptrdiff_t y = -sy; y <= sy; y += sy)
         for (std::ptrdiff_t x = -1; x <= 1; ++x) {
           const std::ptrdiff_t at = cell + x + y + z;
-          if (!faces.is_liquid(at) && m.capacity[static_cast<std::size_t>(at)] > Real(0.05)) return false;
+          if (!faces.is_liquid(at) && m.capacity[static_cast<std::size_t>(at)] > least_capacity) return false;
         }
     return true;
   };
+  // Only what is too much is taken from cells at the surface, so that chance alone would swell the liquid:
+  // what its volume is over its particles' is taken back from all cells alike (Kim, Liu, Llamas, Jiao &
+  // Rossignac 2007, "Simulation of bubbles in foam with the volume control method").
+  const double cells = sum_over_rows(grown(shape, solved, 0, 0), [&](Index j, Index k) {
+    const auto row = static_cast<std::ptrdiff_t>(shape.index(0, j, k));
+    Real sum = 0;
+    for (std::ptrdiff_t cell = row + solved.low[0]; cell < row + solved.high[0]; ++cell) {
+      if (w.crowd[static_cast<std::size_t>(cell)] == 0) continue;
+      const Real full = faces.full(cell);
+      if (m.capacity[static_cast<std::size_t>(cell)] >= Real(0.5))
+        sum += full >= 1 ? Real(1) : std::clamp(depth_of(full) + Real(0.5), Real(0), Real(1));
+    }
+    return static_cast<double>(sum);
+  });
+  const double wanted = static_cast<double>(w.slab_begin.back()) / m.per_cell();
+  report.measure("volume_excess", cells / wanted - 1);
+  const Real shrink =
+      part * volume_gain * static_cast<Real>(std::clamp(cells / wanted - 1, 0.0, most_volume_excess));
   std::fill(w.pressure.x.begin(), w.pressure.x.end(), 0.0);
   const double squares = sum_over_rows(ItemBox{solved.low, solved.high}, [&](Index j, Index k) {
     const auto row = static_cast<std::ptrdiff_t>(shape.index(0, j, k));
@@ -233,6 +256,7 @@ void spread_crowds(const Model& m, const Liquid::Params& params, Workspace& w, R
       // At most half a cell's content at a time, which moves particles by no more than that.
       const Real excess = std::clamp(faces.full(cell) - 1, Real(-0.5), Real(0.5));
       if (excess > 0 || (excess < 0 && lacks(cell))) b[i] = part * excess;
+      b[i] -= shrink;
       sum += static_cast<double>(b[i] * b[i]);
     }
     return sum;

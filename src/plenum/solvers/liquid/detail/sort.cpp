@@ -124,8 +124,9 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
     if (j < occupied.low[1] || j >= occupied.high[1] || k < occupied.low[2] || k >= occupied.high[2]) return;
     const auto slab = static_cast<std::size_t>(flat ? j : k);
     if (w.slab_begin[slab] == w.slab_begin[slab + 1]) return;
-    const std::size_t first = static_cast<std::size_t>(nx) * (static_cast<std::size_t>(j) +
-                              static_cast<std::size_t>(ny) * static_cast<std::size_t>(k));
+    const std::size_t first =
+        static_cast<std::size_t>(nx) *
+        (static_cast<std::size_t>(j) + static_cast<std::size_t>(ny) * static_cast<std::size_t>(k));
     for (Index i = occupied.low[0]; i < occupied.high[0]; ++i) {
       const std::size_t c = first + static_cast<std::size_t>(i);
       const bool leads = c - slab * slab_cells == first_cell;

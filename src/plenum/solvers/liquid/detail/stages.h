@@ -14,6 +14,8 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
 /// Takes `order` to the particles, and their velocities to the faces: pairs of momentum and weight, crowd.
 void particles_to_faces(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
                         Liquid::Workspace& w);
+/// Cells without particles, but in the midst of them, are of the liquid too.
+void close_holes(const Liquid::Model& m, Liquid::Workspace& w);
 /// Pairs become (velocity with forces, velocity before); `known` are the faces of cells with liquid.
 void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt);
 /// Makes velocities free of divergence; pairs become (velocity, change of it).
@@ -34,6 +36,9 @@ inline Real depth_of(Real full) {
   const Real a = std::min(std::abs(2 * full - 1), Real(1)), s = 1 - std::sqrt(1 - a);
   return full < Real(0.5) ? -s : s;
 }
+
+/// Of a cell whose surroundings are solid but for this part little can be said.
+inline constexpr Real least_capacity = Real(0.05);
 
 /// Items low <= (i, j, k) < high.
 struct ItemBox {
@@ -65,7 +70,8 @@ template <class F>
 void for_rows(const ItemBox& box, F&& f) {
   parallel_for(box.rows(), box.block(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t row = begin; row < end; ++row)
-      f(box.low[1] + static_cast<Index>(row % box.rows_y()), box.low[2] + static_cast<Index>(row / box.rows_y()));
+      f(box.low[1] + static_cast<Index>(row % box.rows_y()),
+        box.low[2] + static_cast<Index>(row / box.rows_y()));
   });
 }
 /// The sum of what f returns.
@@ -74,7 +80,8 @@ double sum_over_rows(const ItemBox& box, F&& f) {
   return ordered_sum(box.rows(), box.block(), [&](std::size_t begin, std::size_t end) {
     double sum = 0;
     for (std::size_t row = begin; row < end; ++row)
-      sum += f(box.low[1] + static_cast<Index>(row % box.rows_y()), box.low[2] + static_cast<Index>(row / box.rows_y()));
+      sum += f(box.low[1] + static_cast<Index>(row % box.rows_y()),
+               box.low[2] + static_cast<Index>(row / box.rows_y()));
     return sum;
   });
 }

@@ -55,8 +55,8 @@ struct Lattice {
         origin(1 + sy + sz) {}
 };
 
-/// Particles that go through a stage together: arrays by axis or component, in the first cache. So stages that
-/// need nothing of one another overlap, and where positions stand is found in vectors.
+/// Particles that go through a stage together: arrays by axis or component, in the first cache. So stages
+/// that need nothing of one another overlap, and where positions stand is found in vectors.
 constexpr std::size_t run_size = 128;
 template <class T>
 using RunOf = std::array<T, run_size>;
@@ -323,7 +323,9 @@ void gather(const Model& m, State& s, const Params& params, const Workspace& w, 
   const Real ways = std::sqrt(fastest) * dt * inv_h;
   const int parts = ways < 1 ? 1 : static_cast<int>(std::min(std::ceil(ways), Real(most_trace_parts)));
   const Real part = dt / static_cast<Real>(parts);
-  const auto clamped = [&](std::size_t c, Real a) { return std::min(std::max(a, bounds.low[c]), bounds.high[c]); };
+  const auto clamped = [&](std::size_t c, Real a) {
+    return std::min(std::max(a, bounds.low[c]), bounds.high[c]);
+  };
   const auto carry = [&](std::array<RunOf<Real>, D>& out) {
     for_components<D>([&]<int c>() { interpolate<D, c>(l, at, n, w.carry[c].data(), out[c].data()); });
   };
