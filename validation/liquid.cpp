@@ -57,7 +57,8 @@ double front_of(const Water& water, const std::vector<Real>& full, double depth)
 /// A column a wide and n2 a high breaks in two dimensions, at `cells` cells to a. Root mean square of the
 /// relative differences of the front's place from the experiment, and of the height left at the wall, at the
 /// table's own times: nothing is shifted. The front is where the liquid is a twentieth of a deep (3 mm).
-/// Source: Martin & Moyce 1952. Their front is told by T = sqrt(n2) t sqrt(g / a), their height by t sqrt(g / a).
+/// Source: Martin & Moyce 1952. Their front is told by T = sqrt(n2) t sqrt(g / a), their height by t sqrt(g /
+/// a).
 void martin_moyce(Rows& rows, double n2, int cells, Liquid::Transfer transfer, Liquid::Side bed, bool asked) {
   const Reference reference("martin_moyce_1952");
   constexpr double a = 0.05715;  // [m] 2.25 in
@@ -81,7 +82,8 @@ void martin_moyce(Rows& rows, double n2, int cells, Liquid::Transfer transfer, L
     const double t = reference.number(row, "T") * unit / (front ? std::sqrt(n2) : 1);
     points.push_back({t, reference.number(row, "Z_or_H"), front});
   }
-  std::stable_sort(points.begin(), points.end(), [](const Point& p, const Point& q) { return p.time < q.time; });
+  std::stable_sort(points.begin(), points.end(),
+                   [](const Point& p, const Point& q) { return p.time < q.time; });
   std::array<double, 2> squares{}, count{};
   std::vector<Real> full;
   double now = 0;
@@ -92,8 +94,8 @@ void martin_moyce(Rows& rows, double n2, int cells, Liquid::Transfer transfer, L
       now += step;
     }
     Liquid::fullness(water.model, water.state, full);
-    const double measured =
-        point.front ? front_of(water, full, cells / 20.0) / cells : height_at_wall(water, full) / (n2 * cells);
+    const double measured = point.front ? front_of(water, full, cells / 20.0) / cells
+                                        : height_at_wall(water, full) / (n2 * cells);
     const double error = measured / point.asked - 1;
     squares[point.front] += error * error, ++count[point.front];
   }
@@ -139,7 +141,8 @@ void hydrostatic_case(Rows& rows) {
         water.step(1.0 / 60);
         most = std::max(most, water.largest_speed());
       }
-      const std::string label = std::string(nz == 1 ? "2-D" : "3-D") + (jittered ? ", jittered" : ", lattice");
+      const std::string label =
+          std::string(nz == 1 ? "2-D" : "3-D") + (jittered ? ", jittered" : ", lattice");
       const double fall = std::sqrt(2 * g);
       if (!jittered)
         rows.at_most("largest speed in 1 000 steps over sqrt(2 g H), " + label, most / fall, 1e-3, "1",
@@ -172,8 +175,8 @@ void volume_case(Rows& rows) {
         Water water(spec);
         water.params.transfer = transfer;
         if (!held) water.params.volume_rate = 0;
-        const double h = 1.0 / 48, wanted = static_cast<double>(water.state.x.size()) / water.model.per_cell() * h * h *
-                                            (nz == 1 ? 1 : h);
+        const double h = 1.0 / 48, wanted = static_cast<double>(water.state.x.size()) /
+                                            water.model.per_cell() * h * h * (nz == 1 ? 1 : h);
         const double at_start = Liquid::volume(water.model, water.state) / wanted - 1;
         double sum = 0, most_energy = 0;
         water.params.measure = true;
@@ -192,9 +195,10 @@ void volume_case(Rows& rows) {
         const double drift = sum / wanted - 1;
         if (held) {
           rows.report("volume at the start over its particles', " + label, at_start, "1", "jittered");
-          rows.at_most("drift of volume in 20 s, " + label, std::abs(drift), 0.01, "1", "no liquid comes or goes");
-          rows.at_most("largest energy over that of the first step, " + label, most_energy / energy_at_start, 1.001,
-                       "1", "nothing drives it");
+          rows.at_most("drift of volume in 20 s, " + label, std::abs(drift), 0.01, "1",
+                       "no liquid comes or goes");
+          rows.at_most("largest energy over that of the first step, " + label, most_energy / energy_at_start,
+                       1.001, "1", "nothing drives it");
         } else {
           rows.report("drift of volume in 20 s, " + label, drift, "1", "without control");
         }

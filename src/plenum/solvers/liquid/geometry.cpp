@@ -1,4 +1,6 @@
 // What pictures of a liquid are made of.
+#include <algorithm>
+
 #include "plenum/solvers/liquid/liquid.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -14,10 +16,17 @@ void Liquid::geometry(const Model& m, const State& s, DrawableSink& sink) {
   }
   if (!m.show_particles) return;
   std::vector<Real> speed(s.v.size());
-  for (std::size_t p = 0; p < speed.size(); ++p) speed[p] = s.v[p].norm();
-  // Spheres that touch where particles are as close as at rest.
-  SphereView view{.x = s.x, .radius = m.h / static_cast<Real>(2 * m.per_side) * Real(1.15)};
-  view.colour = {.values = speed, .quantity = "speed", .unit = "m/s"};
+  Real most = 0;
+  for (std::size_t p = 0; p < speed.size(); ++p) {
+    speed[p] = s.v[p].norm();
+    most = std::max(most, speed[p]);
+  }
+  // Spheres large enough to close over the gaps between jittered particles; of a flat grid there are none
+  // behind that would.
+  const Real size = m.shape.is_flat() ? Real(1.7) : Real(1.3);
+  SphereView view{.x = s.x, .radius = m.h / static_cast<Real>(2 * m.per_side) * size};
+  view.colour = {
+      .values = speed, .quantity = "speed", .unit = "m/s", .low = 0, .high = most > 0 ? most : Real(1)};
   sink.spheres(view);
 }
 

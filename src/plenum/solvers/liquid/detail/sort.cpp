@@ -1,6 +1,7 @@
 // Particles into the order of cells, in two stable passes: into slabs of cells by blocks of particles, then
 // within each slab by counting. Nothing depends on the number of threads.
 #include <algorithm>
+#include <bit>
 
 #include "plenum/solvers/liquid/detail/stages.h"
 
@@ -25,6 +26,10 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
   w.slab_begin.resize(slabs + 1);
   w.cell_end.resize(shape.num_cells());
 
+  // A key is a slab's number and that of a cell in it, apart by a shift: a division for each particle would
+  // take as long as the rest.
+  const int shift = std::bit_width(slab_cells);
+  const std::uint32_t in_slab = (1u << shift) - 1;
   const Real inv_h = 1 / m.h;
   parallel_for(n, block_size, [&](std::size_t begin, std::size_t end) {
     const std::size_t b = begin / block_size;
@@ -48,8 +53,9 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
         block.low[c] = std::min(block.low[c], cell[c]);
         block.high[c] = std::max(block.high[c], cell[c] + 1);
       }
-      w.key[p] = static_cast<std::uint32_t>(cell[0] + nx * (cell[1] + ny * cell[2]));
-      ++counts[flat ? cell[1] : cell[2]];
+      const auto slab = static_cast<std::uint32_t>(flat ? cell[1] : cell[2]);
+      w.key[p] = slab << shift | static_cast<std::uint32_t>(flat ? cell[0] : cell[0] + nx * cell[1]);
+      ++counts[slab];
     }
     block.fastest = static_cast<double>(fastest);
     w.blocks[b] = block;
@@ -90,7 +96,7 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
   parallel_for(n, block_size, [&](std::size_t begin, std::size_t end) {
     std::uint32_t* to = w.counts.data() + begin / block_size * slabs;
     for (std::size_t p = begin; p < end; ++p)
-      if (w.key[p] != gone) w.bucket[to[w.key[p] / slab_cells]++] = static_cast<std::uint32_t>(p);
+      if (w.key[p] != gone) w.bucket[to[w.key[p] >> shift]++] = static_cast<std::uint32_t>(p);
   });
   // The part of a slab's cells that can have particles.
   const std::size_t first_cell = flat ? 0 : static_cast<std::size_t>(occupied.low[1] * nx);
@@ -100,9 +106,8 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
       const std::uint32_t from = w.slab_begin[slab], to = w.slab_begin[slab + 1];
       if (from == to) continue;
       std::uint32_t* cell = w.cell_end.data() + slab * slab_cells;
-      const auto base = static_cast<std::uint32_t>(slab * slab_cells);
       std::fill(cell + first_cell, cell + last_cell, 0u);
-      for (std::uint32_t q = from; q < to; ++q) ++cell[w.key[w.bucket[q]] - base];
+      for (std::uint32_t q = from; q < to; ++q) ++cell[w.key[w.bucket[q]] & in_slab];
       std::uint32_t at = from;
       for (std::size_t c = first_cell; c < last_cell; ++c) {
         const std::uint32_t count = cell[c];
@@ -111,7 +116,7 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
       }
       for (std::uint32_t q = from; q < to; ++q) {
         const std::uint32_t p = w.bucket[q];
-        w.order[cell[w.key[p] - base]++] = p;
+        w.order[cell[w.key[p] & in_slab]++] = p;
       }
     }
   });
