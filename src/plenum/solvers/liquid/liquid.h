@@ -104,7 +104,6 @@ struct Liquid {
     // Particles in cells (detail/sort.cpp).
     struct Block {
       std::array<Index, 3> low, high;
-      double fastest;
     };
     struct SourceCell {
       std::array<Index, 3> cell;
@@ -119,7 +118,6 @@ struct Liquid {
     std::vector<Vec3> x, v, du, dv, dw;             ///< [N] in the new order
     /// Cells around all particles; those of the pressure's operator; those that have velocities.
     CellWindow occupied, solved, window;
-    double fastest = 0;  ///< [m/s]
 
     // Faces (detail/transfer.cpp, detail/faces.cpp).
     /// [2 * shape.size()] by component: momentum and weight of a unit of mass, then velocity before the

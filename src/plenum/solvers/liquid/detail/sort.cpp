@@ -34,11 +34,9 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
   parallel_for(n, block_size, [&](std::size_t begin, std::size_t end) {
     const std::size_t b = begin / block_size;
     std::uint32_t* counts = w.counts.data() + b * slabs;
-    Liquid::Workspace::Block block{{nx, ny, nz}, {0, 0, 0}, 0};
-    Real fastest = 0;
+    Liquid::Workspace::Block block{{nx, ny, nz}, {0, 0, 0}};
     for (std::size_t p = begin; p < end; ++p) {
       const Vec3 g = (s.x[p] - m.low) * inv_h;
-      fastest = std::max(fastest, s.v[p].squaredNorm());
       // A value that is not finite is in no cell.
       const bool in = g.x() >= 0 && g.x() < static_cast<Real>(nx) && g.y() >= 0 &&
                       g.y() < static_cast<Real>(ny) &&
@@ -57,19 +55,14 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
       w.key[p] = slab << shift | static_cast<std::uint32_t>(flat ? cell[0] : cell[0] + nx * cell[1]);
       ++counts[slab];
     }
-    block.fastest = static_cast<double>(fastest);
     w.blocks[b] = block;
   });
   CellWindow occupied{{nx, ny, nz}, {0, 0, 0}};
-  w.fastest = 0;
-  for (const Liquid::Workspace::Block& block : w.blocks) {
+  for (const Liquid::Workspace::Block& block : w.blocks)
     for (std::size_t c = 0; c < 3; ++c) {
       occupied.low[c] = std::min(occupied.low[c], block.low[c]);
       occupied.high[c] = std::max(occupied.high[c], block.high[c]);
     }
-    w.fastest = std::max(w.fastest, block.fastest);
-  }
-  w.fastest = std::sqrt(w.fastest);
   if (occupied.low[0] >= occupied.high[0]) occupied = {};
   // The pressure's operator is of a multiple of eight cells, which its coarser grids fit.
   constexpr Index step = 8;
