@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "pbd/built.h"
+#include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/pbd/pbd.h"
+#include "plenum/world/world.h"
 
 namespace plenum { namespace {
 
@@ -107,6 +109,120 @@ TEST(PbdLaid, PressTheClothOnTheTable) {
     const double wanted = g * t * (on_table * (cloth + body) + 0.2 * body) / cloth;
     EXPECT_NEAR(lost, wanted, 0.05 * wanted) << density;
   }
+}
+
+/// A heavy crate that glides over a light cloth, which lies on a table by itself.
+struct Gliding : Laid {
+  /// friction_below: of the cloth on the table.
+  Gliding(Real density, Real speed, double friction_below, double slope = 0, int substeps = 16)
+      : Laid(heavy(density, speed), 0, substeps) {
+    model.pinned.clear(), model.pin_group.clear(), model.pin_position.clear();
+    for (std::size_t i = 0; i < model.mass.size(); ++i) state.particles.inverse_mass[i] = 1 / model.mass[i];
+    model.tethers.clear(), model.tether_length.clear();
+    model.bodies[0].friction = Real(friction_below * friction_below / 0.2);
+    params.gravity = Real(g) * Vec3(Real(std::sin(slope)), -Real(std::cos(slope)), 0);
+    Pbd::update(model);
+  }
+  void run(int steps) {
+    for (int k = 0; k < steps; ++k) step();
+  }
+  double cloth_mass() const {
+    double sum = 0;
+    for (const Real m : model.mass) sum += double(m);
+    return sum;
+  }
+  /// [N s] along x, of crate and cloth.
+  double momentum() const {
+    double sum = double(model.bodies[1].mass) * double(v().x());
+    for (std::size_t i = 0; i < model.mass.size(); ++i)
+      sum += double(model.mass[i]) * double(state.particles.v[i].x());
+    return sum;
+  }
+  static PbdBody heavy(Real density, Real speed) {
+    PbdBody body = ware(PbdBody::Form::box, Real(0.08), Real(0.04));
+    body.position.x() = Real(-0.3), body.velocity = Vec3(speed, 0, 0);
+    body.density = density;
+    return body;
+  }
+};
+
+TEST(PbdLaid, GlideByCoulombHoweverHeavyAndSlow) {
+  // The crate on the cloth has a friction of 0.2, the cloth on the table more: it stays, and the crate loses
+  // mu g t.
+  constexpr int steps = 10;
+  for (const Real density : {Real(800), Real(8000), Real(80000)})
+    for (const double speed : {0.5, 1.0, 2.0}) {
+      Gliding gliding(density, Real(speed), 0.4);
+      gliding.run(2);
+      const double from = double(gliding.v().x());
+      gliding.run(steps);
+      const double wanted = 0.2 * g * steps * double(dt);
+      EXPECT_NEAR(from - double(gliding.v().x()), wanted, 0.03 * wanted) << density << ' ' << speed;
+    }
+}
+
+TEST(PbdLaid, GlideWithAClothThatSlides) {
+  // The table holds less than the crate rubs: the cloth is drawn along, and what both lose is the friction of
+  // the crate's weight on the table, and of as much of the cloth's as slides.
+  constexpr int steps = 10;
+  const double below = 0.1;
+  for (const Real density : {Real(800), Real(8000), Real(80000)})
+    for (const double speed : {0.5, 1.0, 2.0}) {
+      Gliding gliding(density, Real(speed), below);
+      gliding.run(2);
+      const double from = gliding.momentum();
+      gliding.run(steps);
+      const double crate = double(gliding.model.bodies[1].mass) * g * steps * double(dt),
+                   cloth = gliding.cloth_mass() * g * steps * double(dt);
+      const double lost = from - gliding.momentum();
+      EXPECT_GT(lost, 0.97 * below * crate) << density << ' ' << speed;
+      EXPECT_LT(lost, 1.03 * below * (crate + cloth)) << density << ' ' << speed;
+    }
+}
+
+TEST(PbdLaid, HoldAndSlideOnSlopesByCoulomb) {
+  for (const Real density : {Real(800), Real(8000), Real(80000)}) {
+    // Less than the friction holds: 0.15 of 0.2.
+    Gliding held(density, 0, 0.4, std::atan(0.15));
+    held.run(60);
+    EXPECT_LT(std::abs(double(held.v().x())), 0.002) << density;
+    // More does not: g (sin - mu cos).
+    const double slope = std::atan(0.3);
+    Gliding slides(density, 0, 0.4, slope);
+    const int steps = 20;
+    slides.run(steps);
+    const double wanted = g * (std::sin(slope) - 0.2 * std::cos(slope)) * steps * double(dt);
+    EXPECT_NEAR(double(slides.v().x()), wanted, 0.03 * wanted) << density;
+  }
+}
+
+TEST(PbdLaid, GlideOnOthersSolidsAlike) {
+  World world({.fps = 60});
+  Obstacle::Model ground;
+  Obstacle::State still;
+  Obstacle::Part box;
+  box.shape = Obstacle::Kind::box, box.half_extents = Vec3(4, Real(0.5), 1);
+  box.position = Vec3(0, Real(-0.5), 0);
+  Obstacle::build({.parts = {box}}, ground, still);
+  Obstacle::Params rough;
+  rough.friction = Real(0.8);
+  world.add<Obstacle>("table", std::move(ground), std::move(still), rough);
+  Gliding gliding(8000, 1, 0.4);
+  PbdBody crate = Gliding::heavy(8000, 1);
+  PbdPart cloth;
+  cloth.size_x = Real(1.2), cloth.size_z = Real(0.5), cloth.cells_x = 54, cloth.cells_z = 23;
+  cloth.position = Vec3(0, thickness, 0), cloth.bending_stiffness = Real(2e-5);
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::build({.parts = {cloth}, .bodies = {crate}}, model, state);
+  const auto& laid = world.add<Pbd>("laid", std::move(model), std::move(state), gliding.params);
+  const auto speed = [&] { return double(laid.state.frames.v[0].x()); };
+  for (int k = 0; k < 2; ++k) world.step_frame();
+  const double from = speed();
+  constexpr int steps = 10;
+  for (int k = 0; k < steps; ++k) world.step_frame();
+  const double wanted = 0.2 * g * steps * double(dt);
+  EXPECT_NEAR(from - speed(), wanted, 0.03 * wanted);
 }
 
 }}  // namespace plenum

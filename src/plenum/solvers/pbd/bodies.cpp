@@ -294,16 +294,20 @@ void PbdBodies::rub(Patch& patch, const PbdParticles& p) {
     return at;
   };
   const Anchor a = centre(false), b = centre(true);
-  const D3 slid = place_of(b, p) - start_of(b, p) - (place_of(a, p) - start_of(a, p)) -
-                  (patch.carried - patch.yields * patch.rubbed);
-  const M3 k3 = response_of(a, p) + response_of(b, p) + patch.yields * M3::Identity();
+  const D3 slid = place_of(b, p) - start_of(b, p) - (place_of(a, p) - start_of(a, p));
+  const M3 k3 = response_of(a, p) + response_of(b, p);
   Eigen::Matrix<double, 3, 2> t;
   t.col(0) = patch.n.unitOrthogonal(), t.col(1) = patch.n.cross(t.col(0));
-  const Eigen::Matrix2d k = t.transpose() * k3 * t;
+  const double bound = patch.friction * pressed;
   D3 rubbed = patch.rubbed;
-  if (k.determinant() > 0) rubbed -= t * (k.inverse() * (t.transpose() * slid));
-  const double bound = patch.friction * pressed, length = rubbed.norm();
-  if (length > bound) rubbed *= bound / length;
+  if (patch.laid > 0) {
+    rubbed = rub_on_bed(patch.bed, pressed - patch.pressed, rubbed, t, k3, slid, bound, patch.slides);
+  } else {
+    const Eigen::Matrix2d k = t.transpose() * k3 * t;
+    if (k.determinant() > 0) rubbed -= t * (k.inverse() * (t.transpose() * slid));
+    const double length = rubbed.norm();
+    if (length > bound) rubbed *= bound / length;
+  }
   const D3 more = rubbed - patch.rubbed;
   patch.rubbed = rubbed;
   push(b, p, more);
@@ -342,6 +346,8 @@ void PbdBodies::sweep(const Pbd::Model& model, const Pbd::Params& params, const 
   if (first) touch_particles(model, params, p);
   hold_on_led(p);
   if (first) lay_bodies(p);
+  for (Patch& patch : patches_)
+    if (patch.laid > 0) find_bed(patch, p);
   for (Patch& patch : patches_) hold_apart(patch, p);
   // There and back, lest what stands on many particles be turned by those that come first.
   const auto hold_touches = [&] {
@@ -404,7 +410,7 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
   if (!(k(0, 0) > 0)) return;
   Eigen::Vector4d change = Eigen::Vector4d::Zero();
   bool any = false;
-  const D3 carried = (patch.carried - patch.yields * patch.rubbed) / double(h);
+  const D3 carried = patch.laid > 0 ? velocity_of_bed(patch, p) : D3(D3::Zero());
   for (int i = 0; i < patch.count; ++i) {
     const Point& point = patch.points[i];
     if (!(point.pushed > 0)) {
@@ -444,15 +450,16 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
     const D3 slip = velocity_of(b, p) - velocity_of(a, p) - carried;
     Eigen::Matrix<double, 3, 2> t;
     t.col(0) = patch.n.unitOrthogonal(), t.col(1) = patch.n.cross(t.col(0));
+    const double bed_yields = patch.slides ? patch.bed.yields : 0;
     const Eigen::Matrix2d yields =
-        t.transpose() * (response_of(a, p) + response_of(b, p) + patch.yields * M3::Identity()) * t;
+        t.transpose() * (response_of(a, p) + response_of(b, p) + bed_yields * M3::Identity()) * t;
     D3 impulse = D3::Zero();
     if (yields.determinant() > 0) impulse = -(t * (yields.inverse() * (t.transpose() * slip)));
     if (impulse.norm() > left) impulse *= left / impulse.norm();
     change_velocity(b, p, impulse);
     change_velocity(a, p, D3(-impulse));
     for (std::size_t k = 0; k < patch.laid; ++k)
-      p.v[std::size_t(laid_[patch.first + k])] -= (patch.yields * impulse).cast<Real>();
+      p.v[std::size_t(laid_[patch.first + k])] -= (bed_yields * impulse).cast<Real>();
     rubbed += impulse;
   }
   given_to_guest(b, p, rubbed);

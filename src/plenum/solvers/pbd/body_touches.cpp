@@ -128,7 +128,8 @@ void PbdBodies::hold_on_led(const PbdParticles& p) {
     touch.pushed += push;
     x += push * touch.n;
     const D3 way = x - x0 - p.gone[i].cast<double>() - (at - came_from);
-    D3 rub = touch.rubbed - (way - touch.n.dot(way) * touch.n);
+    const D3 holds = touch.rubbed - (way - touch.n.dot(way) * touch.n);
+    D3 rub = holds;
     const double bound = touch.friction * touch.pushed, length = rub.norm();
     if (length > bound) rub *= length > 0 ? bound / length : 0.0;
     x += rub - touch.rubbed;
@@ -137,7 +138,13 @@ void PbdBodies::hold_on_led(const PbdParticles& p) {
     const D3 gone = x - x0;
     for (int c = 0; c < 3; ++c) place.x[c] = Real(gone[c]);
     if (touch.pushed > 0 && (rest.on == -1 || rest.on == self))
-      rest = {touch.n.cast<Real>(), self, rest.load};
+      rest = {touch.n.cast<Real>(),
+              self,
+              rest.load,
+              Real(touch.pushed),
+              Real(touch.friction),
+              rub.cast<Real>(),
+              (rub - holds).cast<Real>()};
   }
 }
 
@@ -166,105 +173,12 @@ void PbdBodies::part(const Touch& touch, const PbdParticles& p, const D3& m, con
   if (!impulse.allFinite()) return;
   detail::Place& place = p.places[std::size_t(touch.particle)];
   const double w = double(place.inverse_mass), against = m.dot(impulse);
-  for (int c = 0; c < 3; ++c) place.x[c] += Real(w * (impulse[c] - against * m[c]));
-  p.rests[std::size_t(touch.particle)].load -= Real(w * against);
+  PbdRest& rest = p.rests[std::size_t(touch.particle)];
+  const Vec3 by = (w * (impulse - against * m)).cast<Real>();
+  for (int c = 0; c < 3; ++c) place.x[c] += by[c];
+  rest.slid += by;
+  rest.load -= Real(w * against);
   push({-1, touch.body, touch.on.cast<Real>()}, p, D3(-impulse));
-}
-
-/// Bodies on particles that lie on what does not yield: where one, or several about a face, bear it as they
-/// would one by one, many do not agree on how in as many sweeps as there are. So the face and they touch at
-/// four points that are far from each other, as faces of two bodies do; what these press and rub is shared
-/// by all.
-void PbdBodies::lay_bodies(const PbdParticles& p) {
-  laid_.clear();
-  for (std::size_t first = 0, last = 0; first < touches_.size(); first = last) {
-    while (last < touches_.size() && touches_[last].body == touches_[first].body) ++last;
-    lay_body(first, last, p);
-  }
-}
-
-void PbdBodies::lay_body(std::size_t first, std::size_t last, const PbdParticles& p) {
-  constexpr double alike = 0.98, level = 0.1;  // cosine of normals; part of the gap
-  const Index on = touches_[first].body;
-  const Body& body = bodies_[std::size_t(on)];
-  const auto at = [&](const Touch& touch) -> D3 {
-    const detail::Place& place = p.places[std::size_t(touch.particle)];
-    return p.x0[std::size_t(touch.particle)].cast<double>() +
-           D3(double(place.x[0]), double(place.x[1]), double(place.x[2]));
-  };
-  const auto open = [&](const Touch& touch) {
-    return touch.n.dot(at(touch) - body.x - body.q * touch.on) - touch.gap;
-  };
-  const Touch* deepest = nullptr;
-  double least = 0;
-  for (std::size_t k = first; k < last; ++k) {
-    const Touch& touch = touches_[k];
-    if (!(borne(touch, p).dot(touch.n) < -alike)) continue;
-    const double depth = open(touch);
-    if (depth < least) least = depth, deepest = &touch;
-  }
-  if (!deepest) return;
-  const D3 n = -deepest->n, u = n.unitOrthogonal(), v = n.cross(u);
-  Patch patch{};
-  patch.n = n;
-  patch.friction = deepest->friction, patch.restitution = deepest->restitution;
-  patch.first = laid_.size();
-  const Touch* corner[4] = {};
-  double farthest[4], mass = 0;
-  for (std::size_t k = first; k < last; ++k) {
-    Touch& touch = touches_[k];
-    if (borne(touch, p).isZero(0) || n.dot(touch.n) > -alike || open(touch) - least > level * touch.gap)
-      continue;
-    const auto i = std::size_t(touch.particle);
-    laid_.push_back(touch.particle);
-    touch.is_laid = true;
-    const double m = 1 / double(p.places[i].inverse_mass);
-    mass += m;
-    const detail::Place& place = p.places[i];
-    patch.carried +=
-        m * (D3(double(place.x[0]), double(place.x[1]), double(place.x[2])) - p.gone[i].cast<double>());
-    const D3 x = at(touch) - body.x;
-    // Turned a little, so that no two of a row of a grid are as far as each other.
-    const double along = u.dot(x) + 0.2 * v.dot(x), across = v.dot(x) - 0.2 * u.dot(x);
-    const double far[4] = {along, across, -along, -across};
-    for (int c = 0; c < 4; ++c)
-      if (!corner[c] || far[c] > farthest[c]) corner[c] = &touch, farthest[c] = far[c];
-  }
-  patch.laid = laid_.size() - patch.first;
-  if (patch.laid < 3) {  // they bear it one by one
-    laid_.resize(patch.first);
-    for (std::size_t k = first; k < last; ++k) touches_[k].is_laid = false;
-    return;
-  }
-  patch.carried /= mass, patch.yields = 1 / mass;
-  for (int c = 0; c < 4; ++c) {
-    bool is_new = true;
-    for (int other = 0; other < c; ++other) is_new &= corner[other] != corner[c];
-    if (!is_new) continue;
-    const Touch& touch = *corner[c];
-    Point& point = patch.points[patch.count++];
-    point.a = {-1, -1, at(touch).cast<Real>()};
-    point.b = {-1, on, touch.on.cast<Real>()};
-    point.gap = touch.gap;
-    point.approach = touch.approach;
-  }
-  patches_.push_back(patch);
-}
-
-/// What lies on particles presses and rubs them.
-void PbdBodies::press_laid(const PbdParticles& p) {
-  for (Patch& patch : patches_) {
-    if (patch.laid == 0) continue;
-    double pressed = 0;
-    for (int i = 0; i < patch.count; ++i) pressed += patch.points[i].pushed;
-    const D3 by = -patch.yields * (patch.rubbed - patch.given);
-    for (std::size_t k = 0; k < patch.laid; ++k) {
-      const auto i = std::size_t(laid_[patch.first + k]);
-      for (int c = 0; c < 3; ++c) p.places[i].x[c] += Real(by[c]);
-      p.rests[i].load += Real(patch.yields * (pressed - patch.pressed));
-    }
-    patch.given = patch.rubbed, patch.pressed = pressed;
-  }
 }
 
 void PbdBodies::hold_apart(Touch& touch, const PbdParticles& p) {
@@ -291,15 +205,29 @@ void PbdBodies::rub(Touch& touch, const PbdParticles& p) {
   const auto i = std::size_t(touch.particle);
   const Body& body = bodies_[std::size_t(touch.body)];
   const detail::Place& place = p.places[i];
-  const D3 way = D3(double(place.x[0]), double(place.x[1]), double(place.x[2])) - p.gone[i].cast<double>();
-  const D3 slid = way - (body.x + body.q * touch.on - body.x0 - body.q0 * touch.on), m = borne(touch, p);
+  const D3 gone = D3(double(place.x[0]), double(place.x[1]), double(place.x[2])) - p.gone[i].cast<double>();
+  const D3 way = body.x + body.q * touch.on - body.x0 - body.q0 * touch.on, m = borne(touch, p);
   Eigen::Matrix<double, 3, 2> t;
   t.col(0) = touch.n.unitOrthogonal(), t.col(1) = touch.n.cross(t.col(0));
-  const Eigen::Matrix2d k = t.transpose() * response_of(touch, p, m) * t;
+  const double bound = touch.friction * touch.pushed, w = double(place.inverse_mass);
   D3 rubbed = touch.rubbed;
-  if (k.determinant() > 0) rubbed -= t * (k.inverse() * (t.transpose() * slid));
-  const double bound = touch.friction * touch.pushed, length = rubbed.norm();
-  if (length > bound) rubbed *= bound / length;
+  if (w > 0 && !m.isZero(0)) {
+    const PbdRest& rest = p.rests[i];
+    const Bed bed{.yields = w,
+                  .way = gone - w * rubbed,
+                  .slid = rest.slid.cast<double>() - w * rubbed,
+                  .rubbed = rest.rubbed.cast<double>() / w,
+                  .bound = double(rest.friction) * double(rest.pushed + rest.load) / w,
+                  .friction_below = double(rest.friction)};
+    const M3 cross = cross_of(body.q * touch.on);
+    const M3 response = body.inverse_mass * M3::Identity() - cross * body.inverse_inertia * cross;
+    rubbed = -rub_on_bed(bed, 0, D3(-rubbed), t, response, way, bound, touch.slides);
+  } else {
+    const Eigen::Matrix2d k = t.transpose() * response_of(touch, p, m) * t;
+    if (k.determinant() > 0) rubbed -= t * (k.inverse() * (t.transpose() * (gone - way)));
+    const double length = rubbed.norm();
+    if (length > bound) rubbed *= bound / length;
+  }
   const D3 more = rubbed - touch.rubbed;
   touch.rubbed = rubbed;
   part(touch, p, m, more);
@@ -312,7 +240,7 @@ void PbdBodies::slow(const Touch& touch, const PbdParticles& p, Real h) {
   Body& body = bodies_[std::size_t(touch.body)];
   const D3 m = borne(touch, p), r = body.q * touch.on;
   const M3 k = response_of(touch, p, m);
-  const double w = double(p.inverse_mass[i]);
+  double w = double(p.inverse_mass[i]);
   const auto change = [&](const D3& impulse) {
     if (!impulse.allFinite()) return;
     p.v[i] += (w * (impulse - m.dot(impulse) * m)).cast<Real>();
@@ -328,7 +256,10 @@ void PbdBodies::slow(const Touch& touch, const PbdParticles& p, Real h) {
   const D3 slip = p.v[i].cast<double>() - body.v - body.w.cross(r);
   Eigen::Matrix<double, 3, 2> t;
   t.col(0) = touch.n.unitOrthogonal(), t.col(1) = touch.n.cross(t.col(0));
-  const Eigen::Matrix2d yields = t.transpose() * k * t;
+  // What is held by what bears it does not yield.
+  M3 across = k;
+  if (!touch.slides) across -= w * (M3::Identity() - m * m.transpose()), w = 0;
+  const Eigen::Matrix2d yields = t.transpose() * across * t;
   if (!(yields.determinant() > 0)) return;
   D3 impulse = -(t * (yields.inverse() * (t.transpose() * slip)));
   if (impulse.norm() > left) impulse *= left / impulse.norm();

@@ -57,14 +57,15 @@ void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> go
       // Macklin, Mueller, Chentanez & Kim 2014, "Unified particle physics for real-time applications",
       // eq. 24.
       const Vec3 way = x - gone[i] - h * support.velocity, slid = way - n.dot(way) * n;
-      Vec3 rub = rubbed_[s] - slid;
+      const Vec3 holds = rubbed_[s] - slid;
+      Vec3 rub = holds;
       const Real bound = support.friction * pushed_[s], length = rub.norm();
       if (length > bound) rub *= length > 0 ? bound / length : Real(0);
       x += rub - rubbed_[s];
       rubbed_[s] = rub;
       for (int c = 0; c < 3; ++c) place.x[c] = x[c];
       if (rest && pushed_[s] > 0 && (rest->on == -1 || rest->on == Index(s)))
-        *rest = {n, Index(s), rest->load};
+        *rest = {n, Index(s), rest->load, pushed_[s], support.friction, rub, rub - holds};
     }
   });
 }

@@ -22,6 +22,9 @@ struct PbdRest {
   Vec3 normal = Vec3::Zero();  ///< unit, out of it
   Index on = -1;               ///< -1: nothing; else which of the supports, or -2 - which touch of a led body
   Real load = 0;  ///< [m] by which others have pressed the particle onto it since it was last held
+  Real pushed = 0, friction = 0;  ///< [m] by which it has pushed, and the coefficient
+  Vec3 rubbed = Vec3::Zero();     ///< [m] that friction has taken back in the substep
+  Vec3 slid = Vec3::Zero();       ///< [m] that is left of what the particle slides on it in the substep
 };
 
 /// Particles of a substep, as bodies see them.
@@ -103,6 +106,16 @@ class PbdBodies {
     double approach;    ///< [m/s] before the substep's projections
     double pushed = 0;  ///< [kg m]
   };
+  /// Particles that a body lies on and that lie on what does not yield, as one: between the body's friction
+  /// and that of what bears them. Impulses of friction are [kg m].
+  struct Bed {
+    double yields = 0;       ///< [1/kg] by which an impulse moves them
+    D3 way = D3::Zero();     ///< [m] that they go in the substep, without what the body rubs
+    D3 slid = D3::Zero();    ///< [m] of it that they slide on what bears them
+    D3 rubbed = D3::Zero();  ///< what bears them has given against that
+    double bound = 0;        ///< that it can give, but for what the body presses
+    double friction_below = 0;
+  };
   /// Up to four points that two bodies touch at, with friction at their centre of pressure and about the
   /// normal.
   struct Patch {
@@ -112,13 +125,12 @@ class PbdBodies {
     double friction, restitution;
     D3 rubbed = D3::Zero();  ///< [kg m] on b
     double twisted = 0;      ///< [kg m^2]
-    /// Of what a body lies on if that is no body: particles laid_[first, first + laid), the mean way [m] that
-    /// they go in the substep, and by how much an impulse moves them all, [1/kg].
-    std::size_t first = 0, laid = 0;
-    D3 carried = D3::Zero();
-    double yields = 0;
+    std::size_t first = 0,
+                laid = 0;   ///< if it is no body that it lies on: particles laid_[first, first + laid)
+    Bed bed;                ///< which these are
     D3 given = D3::Zero();  ///< of rubbed, to those particles
     double pressed = 0;     ///< [kg m] on them
+    bool slides = true;     ///< the bed, on what bears it
   };
   /// A particle on a body.
   struct Touch {
@@ -131,6 +143,7 @@ class PbdBodies {
     double pushed = 0;       ///< [kg m], of led bodies [m]
     D3 rubbed = D3::Zero();  ///< the same, on the particle
     bool is_laid = false;    ///< a patch has its part
+    bool slides = true;      ///< the particle, on what bears it
   };
   struct Pair {
     Index a, b;  ///< bodies, or a body and a guest
@@ -156,7 +169,11 @@ class PbdBodies {
   void touch_particles(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p);
   void lay_bodies(const PbdParticles& p);
   void lay_body(std::size_t first, std::size_t last, const PbdParticles& p);
+  void find_bed(Patch& patch, const PbdParticles& p) const;
   void press_laid(const PbdParticles& p);
+  D3 velocity_of_bed(const Patch& patch, const PbdParticles& p) const;
+  static D3 rub_on_bed(const Bed& bed, double pressed, const D3& rubbed, const Eigen::Matrix<double, 3, 2>& t,
+                       const M3& response, const D3& way, double bound, bool& slides);
   double approach_of(const Touch& touch, const PbdParticles& p) const;
   static D3 borne(const Touch& touch, const PbdParticles& p);
   M3 response_of(const Touch& touch, const PbdParticles& p, const D3& m) const;
