@@ -194,13 +194,7 @@ TEST(NearFeatures, OfChangedVerticesAlone) {
     return std::any_of(pair.begin(), pair.end(), [&](Index v) { return changed[std::size_t(v)] != 0; });
   };
   std::erase_if(all.vertex_face, has_changed), std::erase_if(all.edge_edge, has_changed);
-  features.find(
-      boxes, changed,
-      [&](FeaturePairs& found) {
-        std::erase_if(found.vertex_face, [&](const Index4& p) { return !has_changed(p); });
-        std::erase_if(found.edge_edge, [&](const Index4& p) { return !has_changed(p); });
-      },
-      all);
+  features.find(boxes, changed, every, all);
   NearFeatures anew;
   anew.build(s.x.size(), s.triangles);
   FeaturePairs expected;

@@ -23,12 +23,57 @@ Aabb box_of(std::span<const Aabb> boxes, const Feature& feature) {
   return box;
 }
 
+bool has_marked(std::span<const std::uint8_t> marks, Index vertex) {
+  return marks[std::size_t(vertex)] != 0;
+}
+template <class Feature>
+bool has_marked(std::span<const std::uint8_t> marks, const Feature& feature) {
+  return std::any_of(feature.begin(), feature.end(), [&](Index v) { return marks[std::size_t(v)] != 0; });
+}
+
+/// Calls found(j) for features j in [begin, end) of a kind whose boxes overlap that of feature i of another.
+template <class A, class B, class Found>
+void overlapping(const A& as, std::size_t i, const B& bs, std::size_t begin, std::size_t end, Found&& found) {
+  using detail::fill, detail::load_wide, detail::wide;
+  for (std::size_t j = begin; j < end; j += wide) {
+    auto meets = load_wide(&bs.low[0][j]) <= fill(as.high[0][i]);
+    meets &= load_wide(&bs.high[0][j]) >= fill(as.low[0][i]);
+    for (int c = 1; c < 3; ++c) {
+      meets &= load_wide(&bs.low[c][j]) <= fill(as.high[c][i]);
+      meets &= load_wide(&bs.high[c][j]) >= fill(as.low[c][i]);
+    }
+    detail::each_lane(meets, [&](int l) {
+      if (j + std::size_t(l) < end) found(j + std::size_t(l));
+    });
+  }
+}
+
+/// Whether the box of feature i overlaps another: of most pairs of patches only the rims are near.
+template <class A>
+bool is_near(const A& as, std::size_t i, const Aabb& other) {
+  bool near = true;
+  for (int c = 0; c < 3; ++c) near &= (as.low[c][i] <= other.high[c]) & (as.high[c][i] >= other.low[c]);
+  return near;
+}
+
 }  // namespace
 
 template <class Feature>
 void NearFeatures::Kind<Feature>::make_room() {
   for (int c = 0; c < 3; ++c)
     low[c].assign(of.size() + detail::wide, 0), high[c].assign(of.size() + detail::wide, 0);
+  changed.assign(of.size(), 0);
+}
+
+/// Marks the features of a patch that have a marked vertex; whether there are any.
+template <class Feature>
+bool NearFeatures::Kind<Feature>::mark(std::span<const std::uint8_t> vertices, std::size_t patch) {
+  bool any = false;
+  for (auto f = std::size_t(first[patch]); f < std::size_t(first[patch + 1]); ++f) {
+    changed[f] = has_marked(vertices, of[f]);
+    any |= changed[f] != 0;
+  }
+  return any;
 }
 
 /// Boxes of the features of a patch, and of the patch.
@@ -93,22 +138,16 @@ void NearFeatures::build(std::size_t num_vertices, std::span<const Index3> trian
   active_.assign(patch_box_.size(), 1);
 }
 
-bool NearFeatures::has_any(std::size_t patch, std::span<const std::uint8_t> of) const {
-  const auto any = [&](const auto& kind) {
-    for (auto f = std::size_t(kind.first[patch]); f < std::size_t(kind.first[patch + 1]); ++f)
-      for (const Index v : kind.of[f])
-        if (of[std::size_t(v)]) return true;
-    return false;
-  };
-  // Every vertex of a patch's features is one of its triangles'.
-  return any(faces_) || any(edges_);
-}
-
 bool NearFeatures::find(std::span<const Aabb> boxes, std::span<const std::uint8_t> changed, Sieve sieve,
                         FeaturePairs& out, std::size_t most) {
+  is_partial_ = !changed.empty();
   parallel_for(patch_box_.size(), 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
-      active_[p] = changed.empty() || has_any(p, changed);
+      active_[p] = 1;
+      if (is_partial_) {
+        const bool vertices = vertices_.mark(changed, p), edges = edges_.mark(changed, p);
+        active_[p] = faces_.mark(changed, p) || edges || vertices;
+      }
       if (!active_[p]) continue;
       patch_box_[p] = faces_.fit(boxes, p);
       vertices_.fit(boxes, p);
@@ -147,27 +186,25 @@ bool NearFeatures::find(std::span<const Aabb> boxes, std::span<const std::uint8_
 template <class A, class B, class Found>
 void NearFeatures::pair_all(const Kind<A>& as, const Kind<B>& bs, const Index2& patches,
                             Found&& found) const {
-  using detail::fill, detail::load_wide, detail::wide;
   const bool once = std::is_same_v<A, B> && patches[0] == patches[1];
-  const Aabb& other = patch_box_[std::size_t(patches[1])];
-  const auto end = std::size_t(bs.first[std::size_t(patches[1]) + 1]);
-  for (auto i = std::size_t(as.first[std::size_t(patches[0])]);
-       i < std::size_t(as.first[std::size_t(patches[0]) + 1]); ++i) {
-    // Of most pairs of patches only the rims are near.
-    bool near = true;
-    for (int c = 0; c < 3; ++c) near &= (as.low[c][i] <= other.high[c]) & (as.high[c][i] >= other.low[c]);
-    if (!near) continue;
-    for (std::size_t j = once ? i + 1 : std::size_t(bs.first[std::size_t(patches[1])]); j < end; j += wide) {
-      auto meets = load_wide(&bs.low[0][j]) <= fill(as.high[0][i]);
-      meets &= load_wide(&bs.high[0][j]) >= fill(as.low[0][i]);
-      for (int c = 1; c < 3; ++c) {
-        meets &= load_wide(&bs.low[c][j]) <= fill(as.high[c][i]);
-        meets &= load_wide(&bs.high[c][j]) >= fill(as.low[c][i]);
-      }
-      detail::each_lane(meets, [&](int l) {
-        if (j + std::size_t(l) < end) found(as.of[i], bs.of[j + std::size_t(l)]);
-      });
-    }
+  const Aabb &box_a = patch_box_[std::size_t(patches[0])], &box_b = patch_box_[std::size_t(patches[1])];
+  const std::size_t begin_a = as.begin_of(patches[0]), end_a = as.end_of(patches[0]),
+                    begin_b = bs.begin_of(patches[1]), end_b = bs.end_of(patches[1]);
+  for (std::size_t i = begin_a; i < end_a; ++i) {
+    if ((is_partial_ && !as.changed[i]) || !is_near(as, i, box_b)) continue;
+    overlapping(as, i, bs, once && !is_partial_ ? i + 1 : begin_b, end_b, [&](std::size_t j) {
+      if (!once || i < j)
+        found(as.of[i], bs.of[j]);
+      else if (!bs.changed[j])
+        found(as.of[j], bs.of[i]);
+    });
+  }
+  if (!is_partial_ || once) return;
+  for (std::size_t j = begin_b; j < end_b; ++j) {
+    if (!bs.changed[j] || !is_near(bs, j, box_a)) continue;
+    overlapping(bs, j, as, begin_a, end_a, [&](std::size_t i) {
+      if (!as.changed[i]) found(as.of[i], bs.of[j]);
+    });
   }
 }
 

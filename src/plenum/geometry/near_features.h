@@ -40,8 +40,8 @@ class NearFeatures {
     out.clear();
     return find(boxes, {}, sieve, out, most);
   }
-  /// Adds to `out` the pairs of patches that have vertices that are marked in `changed` [N], whose boxes are
-  /// new since the last find(); the sieve should leave those that have one themselves.
+  /// Adds to `out` the pairs that have a vertex that is marked in `changed` [N], whose boxes are new since the
+  /// last find().
   bool find(std::span<const Aabb> boxes, std::span<const std::uint8_t> changed, Sieve sieve,
             FeaturePairs& out, std::size_t most = SIZE_MAX);
 
@@ -52,13 +52,16 @@ class NearFeatures {
     std::vector<Feature> of;            ///< [F] vertices
     std::vector<Index> first = {0};     ///< [patches + 1]
     std::vector<Real> low[3], high[3];  ///< [F + wide] m
+    std::vector<std::uint8_t> changed;  ///< [F] those that are looked for, if not all are
     void end_patch() { first.push_back(Index(of.size())); }
     void make_room();
     Aabb fit(std::span<const Aabb> boxes, std::size_t patch);
+    bool mark(std::span<const std::uint8_t> vertices, std::size_t patch);
+    std::size_t begin_of(Index patch) const { return std::size_t(first[std::size_t(patch)]); }
+    std::size_t end_of(Index patch) const { return std::size_t(first[std::size_t(patch) + 1]); }
   };
   template <class A, class B, class Found>
   void pair_all(const Kind<A>& as, const Kind<B>& bs, const Index2& patches, Found&& found) const;
-  bool has_any(std::size_t patch, std::span<const std::uint8_t> of) const;
   void pair_patches(const Index2& pair, FeaturePairs& out) const;
 
   Kind<Index> vertices_;
@@ -66,6 +69,7 @@ class NearFeatures {
   Kind<Index3> faces_;
   std::vector<Aabb> patch_box_;       ///< [patches]
   std::vector<std::uint8_t> active_;  ///< [patches] those that are looked at
+  bool is_partial_ = false;           ///< only pairs of what has changed are looked for
   BoxTree tree_;
   std::vector<Index2> patch_pairs_;
   struct Block {

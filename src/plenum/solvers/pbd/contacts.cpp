@@ -121,7 +121,7 @@ void PbdContacts::begin_list(int left, const PbdContactSettings& settings) {
   floor_ = std::max(floor_part * settings.distance, 16 * std::numeric_limits<Real>::epsilon() * sums.largest);
 }
 
-/// Finds the pairs of the strays, which are all particles at first. False, and no list, if there are too
+/// Finds the pairs of the strays, which are all particles of a new list. False, and no list, if there are too
 /// many.
 bool PbdContacts::search(const PbdContactSettings& settings) {
   ++counts_.searches;
@@ -160,7 +160,7 @@ bool PbdContacts::search(const PbdContactSettings& settings) {
                              : radius[0] + detail::max(radius[1], detail::max(radius[2], radius[3]));
       const auto meets = (planes.gap + shrinks - off < detail::fill(near)) & (inverse_mass > Wide{});
       for (std::size_t l = 0; l < lanes; ++l)
-        if (meets[l] && (age_ == 0 || has_stray(pairs[first + l])) && !hung_together(pairs[first + l], edges))
+        if (meets[l] && !hung_together(pairs[first + l], edges))
           pairs[kept++] = pairs[first + l];
     }
     pairs.resize(kept);
@@ -170,7 +170,7 @@ bool PbdContacts::search(const PbdContactSettings& settings) {
   };
   const std::size_t most = most_pairs_each * boxes_.size() + most_pairs_besides;
   bool fits = false;
-  if (age_ == 0) {
+  if (is_new_) {
     fits = features_.find(boxes_, sieve_both, pairs_, most);
   } else {
     std::erase_if(pairs_.vertex_face, [&](const Index4& pair) { return has_stray(pair); });
@@ -178,7 +178,7 @@ bool PbdContacts::search(const PbdContactSettings& settings) {
     fits = features_.find(boxes_, strays_, sieve_both, pairs_, most);
   }
   counts_.pairs = pairs_.size();
-  if (fits) fill_packs();
+  if (fits) fill_packs(), is_new_ = false;
   return fits;
 }
 
@@ -186,7 +186,7 @@ bool PbdContacts::search(const PbdContactSettings& settings) {
 /// of its way, and less and less until it fits: contact is never left out, time is.
 void PbdContacts::search_all(std::span<Place> places, std::span<const Vec3> v, int left,
                              const PbdContactSettings& settings) {
-  age_ = 0;
+  age_ = 0, is_new_ = true;
   std::fill(strays_.begin(), strays_.end(), 1);
   aim(places, v, settings);
   begin_list(left, settings);
@@ -206,7 +206,7 @@ void PbdContacts::search_all(std::span<Place> places, std::span<const Vec3> v, i
     if (search(settings)) return;
   }
   // Even what stands still is near to too much: it is held by those pairs that were found.
-  fill_packs();
+  fill_packs(), is_new_ = false;
 }
 
 bool PbdContacts::has_stray(const Index4& pair) const {

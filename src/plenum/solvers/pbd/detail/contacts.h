@@ -134,7 +134,8 @@ class PbdContacts {
   std::vector<std::uint8_t> strays_;       ///< [N] particles whose tubes are laid anew
   Vec3 common_way_ = Vec3::Zero();         ///< [m] of all particles in a substep
   Real floor_ = 0;                         ///< [m] nothing comes nearer
-  int age_ = -1;                           ///< substeps since the last search; -1: there is no list
+  int age_ = -1;                           ///< substeps since the list was begun; -1: there is none
+  bool is_new_ = true;                     ///< the list is to be of all particles
   int life_ = 0;                           ///< substeps that the list holds for
   std::vector<Aabb> boxes_;                ///< [N]
   FeaturePairs pairs_;
