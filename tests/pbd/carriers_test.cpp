@@ -7,6 +7,7 @@
 #include <string>
 
 #include "plenum/base/error.h"
+#include "plenum/geometry/shapes.h"
 #include "plenum/scene/scene.h"
 #include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/pbd/pbd.h"
@@ -254,6 +255,39 @@ TEST(PbdCarriers, BearAllRatiosOfMasses) {
       ASSERT_LT(double(scene.rigid->state.frames.v[0].norm()), 9.81 / 60) << cloth << ' ' << body;
     }
   }
+}
+
+// The same within one solver, where the body falls by g h^2 in a substep before the cloth draws it back.
+TEST(PbdCarriers, BearAllRatiosOfMassesOfTheirOwnSystem) {
+  for (const auto& [cloth, body] : {std::pair{10.0, 0.01}, {0.1, 100.0}, {1.0, 1.0}})
+    for (const bool is_mesh : {false, true}) {
+      PbdBody bar;
+      bar.name = "bar", bar.half_extents = Vec3(Real(0.5), Real(0.02), Real(0.02));
+      bar.position = Vec3(0, -2, 0), bar.density = Real(body / (1 * 0.04 * 0.04));
+      PbdPart part = hanging_cloth(cloth);
+      part.attachments = {on("", "bar", Where::front)};
+      if (is_mesh) {
+        part.type = PbdPart::Type::mesh_cloth;
+        part.mesh = grid_mesh(Vec2(part.size_x, part.size_z), part.cells_x, part.cells_z);
+        ParticlePin& top = part.pins[0] = {.where = Where::box};
+        ParticlePin& bottom = part.attachments[0].particles = {.where = Where::box};
+        top.box_min = Vec3(-1, Real(-0.01), -1), top.box_max = Vec3(1, 1, 1);
+        bottom.box_min = Vec3(-1, -3, -1), bottom.box_max = Vec3(1, Real(-1.99), 1);
+      }
+      Pbd::Model model;
+      Pbd::State state;
+      Pbd::build({.parts = {part}, .bodies = {bar}}, model, state);
+      Pbd::Params params;
+      params.air_density = 0;
+      Pbd::Workspace workspace;
+      const double fall = 9.81 / 600 / 600;
+      for (int k = 0; k < 240; ++k) {
+        const Report report = Pbd::step(model, state, params, workspace, 1 / Real(60));
+        ASSERT_LT(report.value("max_stretch"), 0.01) << cloth << ' ' << body << ' ' << k;
+        ASSERT_LT(report.value("largest_gap"), fall) << cloth << ' ' << body << ' ' << k;
+        ASSERT_NEAR(double(state.frames.x[0].y()), -2, 0.01) << cloth << ' ' << body << ' ' << k;
+      }
+    }
 }
 
 // Eleven particles of 45 g on a body of 10 g of the same system.

@@ -40,8 +40,8 @@ class NearFeatures {
     out.clear();
     return find(boxes, {}, sieve, out, most);
   }
-  /// Adds to `out` the pairs that have a vertex that is marked in `changed` [N], whose boxes are new since the
-  /// last find().
+  /// Adds to `out` the pairs that have a vertex that is marked in `changed` [N], whose boxes are new since
+  /// the last find().
   bool find(std::span<const Aabb> boxes, std::span<const std::uint8_t> changed, Sieve sieve,
             FeaturePairs& out, std::size_t most = SIZE_MAX);
 

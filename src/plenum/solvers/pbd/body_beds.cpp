@@ -95,7 +95,8 @@ void PbdBodies::find_bed(Patch& patch, const PbdParticles& p) const {
     const PbdRest& rest = p.rests[i];
     const double m = 1 / double(place.inverse_mass);
     mass += m;
-    bed.way += m * (D3(double(place.x[0]), double(place.x[1]), double(place.x[2])) - p.gone[i].cast<double>());
+    bed.way +=
+        m * (D3(double(place.x[0]), double(place.x[1]), double(place.x[2])) - p.gone[i].cast<double>());
     bed.slid += m * rest.slid.cast<double>(), bed.rubbed += m * rest.rubbed.cast<double>();
     bed.bound += m * double(rest.friction) * double(rest.pushed + rest.load);
     bed.friction_below += m * double(rest.friction);
@@ -107,8 +108,8 @@ void PbdBodies::find_bed(Patch& patch, const PbdParticles& p) const {
 
 /// Friction of a body on a bed, [kg m] on the body, after `rubbed`. A bed is light: by itself it would go
 /// with the body, and be taken back by what bears it only when the body has been given next to nothing. So
-/// both are found at once. Either what bears the bed holds it, and the body rubs on what does not yield; or it
-/// gives all that it can against the bed's way.
+/// both are found at once. Either what bears the bed holds it, and the body rubs on what does not yield; or
+/// it gives all that it can against the bed's way.
 ///
 /// t: across the normal; response [1/kg] and way [m] of the body, bound [kg m] of its friction; pressed
 /// [kg m] by the body, on what bears the bed, that the bed's bound does not have yet.

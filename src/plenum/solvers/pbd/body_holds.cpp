@@ -112,22 +112,29 @@ void PbdBodies::hold_all(const Pbd::Model& model, const PbdParticles& p, double 
   }
 }
 
-/// A tether holds to what stays where it is (detail/packs.h); what hangs on a carrier that yields is light,
-/// and tethers are tied to the carrier instead, if that is as heavy as all of the part: a light one would be
-/// drawn about by all of them, one after the other.
+/// A tether holds to what stays where it is (detail/packs.h); what hangs on a body that yields is light, and
+/// tethers are tied to the body instead, if that is as heavy as all of the part: a light one would be drawn
+/// about by all of them, one after the other.
 void PbdBodies::find_leashes(const Pbd::Model& model) {
   leashes_.clear();
+  if (model.tethers.empty() || model.holds.empty()) return;
   std::vector<double> part_mass(model.mass.size(), 0);  // of the part that a particle is of
+  std::vector<std::uint8_t> is_rope(model.mass.size(), 0);
   for (const Pbd::Part& part : model.parts) {
     double sum = 0;
     for (Index i = 0; i < part.num_particles; ++i)
       sum += double(model.mass[std::size_t(part.first_particle + i)]);
     std::fill_n(part_mass.begin() + part.first_particle, part.num_particles, sum);
+    if (part.type == PbdPart::Type::rope)
+      std::fill_n(is_rope.begin() + part.first_particle, part.num_particles, 1);
   }
   std::vector<const Anchor*> on(model.mass.size(), nullptr);
-  for (const Pbd::Hold& hold : model.holds)
-    if (hold.a.particle >= 0 && is_carrier(hold.b.body) && hold.length == 0 && hold.compliance == 0)
+  for (const Pbd::Hold& hold : model.holds) {
+    // Lengths of ropes on bodies of their own system are holds of the model.
+    const bool hangs = hold.a.particle >= 0 && hold.b.body >= 0 && hold.length == 0 && hold.compliance == 0;
+    if (hangs && (is_carrier(hold.b.body) || !is_rope[std::size_t(hold.a.particle)]))
       on[std::size_t(hold.a.particle)] = &hold.b;
+  }
   const auto end = [&](Index particle) {
     const Anchor* const anchor = on[std::size_t(particle)];
     return anchor ? *anchor : Anchor{particle, -1, Vec3::Zero()};

@@ -25,22 +25,23 @@ namespace {
 constexpr std::uint8_t pinned = 1, hangs = 2;  // of held_
 }
 
-/// What is pinned or hangs without give on another system's body.
+/// What is pinned or hangs without give on a body. Ropes on bodies of their own system have their lengths
+/// held otherwise (build_bodies.cpp).
 void PbdBuilder::find_held() {
   const auto n = static_cast<std::size_t>(made_.num_particles), base = static_cast<std::size_t>(base_);
   held_.assign(n, 0);
   for (std::size_t i = 0; i < n; ++i) held_[i] = s_.particles.inverse_mass[base + i] == 0 ? pinned : 0;
   for (std::size_t k = 0; k < part_.attachments.size(); ++k) {
     const PbdAttachment& attachment = part_.attachments[k];
-    if (attachment.system.empty() || attachment.compliance > 0) continue;
+    if (attachment.compliance > 0 || (attachment.system.empty() && part_.type == Type::rope)) continue;
     for (const Index i : find_pinned(attachment.particles, fmt::format("{}.attachments[{}]", key_, k),
                                      std::span(s_.particles.x).subspan(base), pinned_grid(part_)))
       held_[std::size_t(i)] = hangs;
   }
 }
 
-/// One tether to the nearest pin of each group that hangs together, at most of the four nearest groups. What
-/// hangs on others' bodies, which may yield, has them to other groups as well.
+/// One tether to the nearest pin of each group that hangs together, at most of the four nearest groups, and
+/// of as many that hang on bodies. What hangs on bodies, which may yield, has them to other groups as well.
 void PbdBuilder::tethers() {
   find_held();
   if (part_.type == Type::mesh_cloth && !part_.inflated) return tethers_along();
@@ -75,7 +76,6 @@ void PbdBuilder::tethers() {
   const auto apart = [&](Index i, Index j) {
     return is_rope ? segment * Real(std::abs(i - j)) : (x(i) - x(j)).norm();
   };
-  constexpr std::size_t most = 4;
   std::vector<std::pair<Real, Index>> found;
   for (Index i = 0; i < n; ++i) {
     if (held_[std::size_t(i)] == pinned) continue;
@@ -86,11 +86,18 @@ void PbdBuilder::tethers() {
       for (const Index j : members) nearest = std::min(nearest, {apart(i, j), j});
       found.push_back(nearest);
     }
-    std::sort(found.begin(), found.end());
-    for (std::size_t k = 0; k < std::min(most, found.size()); ++k) {
-      m_.tethers.push_back(Index2(base_ + i, base_ + found[k].second));
-      m_.tether_length.push_back(found[k].first);
-    }
+    tie(i, found);
+  }
+}
+
+void PbdBuilder::tie(Index i, std::vector<std::pair<Real, Index>>& found) {
+  constexpr int most = 4;
+  std::sort(found.begin(), found.end());
+  int to_pins = 0, to_bodies = 0;
+  for (const auto& [far, to] : found) {
+    if ((held_[std::size_t(to)] == pinned ? to_pins : to_bodies)++ >= most) continue;
+    m_.tethers.push_back(Index2(base_ + i, base_ + to));
+    m_.tether_length.push_back(far);
   }
 }
 
@@ -100,7 +107,6 @@ void PbdBuilder::tethers_along() {
   const SurfacePaths paths(part_.mesh.x, part_.mesh.triangles);
   std::vector<std::vector<std::pair<Real, Index>>> found(n);
   std::vector<std::uint8_t> seen(n, 0);
-  constexpr std::size_t most = 4;
   for (Index i = 0; i < Index(n); ++i) {
     if (!held_[std::size_t(i)] || seen[std::size_t(i)]) continue;
     std::vector<Index> members = {i};
@@ -114,15 +120,9 @@ void PbdBuilder::tethers_along() {
       const bool is_own = std::find(members.begin(), members.end(), Index(k)) != members.end();
       if (held_[k] == pinned || far.source[k] < 0 || is_own) continue;
       found[k].push_back({far.distance[k], far.source[k]});
-      std::sort(found[k].begin(), found[k].end());
-      if (found[k].size() > most) found[k].pop_back();
     }
   }
-  for (std::size_t k = 0; k < n; ++k)
-    for (const auto& [far, pin] : found[k]) {
-      m_.tethers.push_back(Index2(base_ + Index(k), base_ + pin));
-      m_.tether_length.push_back(far);
-    }
+  for (std::size_t k = 0; k < n; ++k) tie(Index(k), found[k]);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -160,8 +160,7 @@ bool PbdContacts::search(const PbdContactSettings& settings) {
                              : radius[0] + detail::max(radius[1], detail::max(radius[2], radius[3]));
       const auto meets = (planes.gap + shrinks - off < detail::fill(near)) & (inverse_mass > Wide{});
       for (std::size_t l = 0; l < lanes; ++l)
-        if (meets[l] && !hung_together(pairs[first + l], edges))
-          pairs[kept++] = pairs[first + l];
+        if (meets[l] && !hung_together(pairs[first + l], edges)) pairs[kept++] = pairs[first + l];
     }
     pairs.resize(kept);
   };

@@ -217,7 +217,7 @@ class PbdBodies {
   Index holds_revision_ = -1;             ///< of the model that the following were found for
   std::vector<Index> singles_, bundled_;  ///< of the model's holds
   std::vector<std::size_t> bundles_;      ///< where each bundle ends in bundled_
-  std::vector<Pbd::Hold> leashes_;        ///< tethers of what hangs on carriers that yield
+  std::vector<Pbd::Hold> leashes_;        ///< tethers of what hangs on bodies that yield
   std::vector<D3> carrier_w_;             ///< [rad/s] of carriers, as they have gone by themselves
   /// Part of a body's response that is added to those of particles on it, of which some may be pinned.
   static constexpr double least_response = 1e-9;

@@ -60,6 +60,8 @@ class PbdBuilder {
   void find_held();
   void tethers();
   void tethers_along();
+  /// Particle i to the nearest of those that are found at a distance [m].
+  void tie(Index i, std::vector<std::pair<Real, Index>>& found);
 
   const PbdPart& part_;
   const Quat turn_ = rotation_from_degrees(part_.rotation);
