@@ -164,6 +164,15 @@ int pull_apart(TearingCloth& cloth, int frames = 60) {
   return torn;
 }
 
+void pull_apart_both(TearingCloth& cloth, int frames) {
+  cloth.params.pins.resize(2);
+  for (int k = 0; k < frames; ++k) {
+    cloth.params.pins[1].offset = Vec3(Real(k) / 60, 0, 0);
+    cloth.step();
+    cloth.edit();
+  }
+}
+
 TEST(PbdTear, AStripPulledApartComesApart) {
   using Bending = PbdPart::Bending;
   using Stretching = PbdPart::Stretching;
@@ -268,6 +277,119 @@ TEST(PbdTear, NothingTearsUnlessItIsAskedTo) {
   EXPECT_FALSE(still.edit());
   if (plenum_test::can_count_allocations)
     with_threads(1, [&] { EXPECT_EQ(plenum_test::count_allocations([&] { still.edit(); }), 0); });
+}
+
+/// A rope along x that is held at both ends.
+PbdPart torn_rope() {
+  PbdPart rope{.type = PbdPart::Type::rope};
+  rope.from = Vec3::Zero(), rope.to = Vec3(1, 0, 0);
+  rope.segments = 20, rope.linear_density = Real(0.05);
+  rope.stretch_compliance = Real(1e-2), rope.bending_stiffness = Real(1e-4);
+  rope.pins.resize(2);
+  rope.pins[0].indices = {0};
+  rope.pins[1].indices = {20}, rope.pins[1].group = 1;
+  return rope;
+}
+
+TEST(PbdTear, ARopePulledApartSnaps) {
+  TearingCloth rope({torn_rope(), torn_strip()});
+  rope.params.gravity.setZero(), rope.params.pins.resize(2);
+  const double mass = rope.mass();
+  const std::size_t edges = rope.model.edges.size();
+  double snapped_at = 0;
+  // Slowly, lest it be drawn out more where it is drawn.
+  for (int k = 0; k < 180 && snapped_at == 0; ++k) {
+    rope.params.pins[1].offset = Vec3(Real(k) / 600, 0, 0);
+    rope.step();
+    const Vector3<double> momentum = rope.momentum();
+    if (!rope.edit()) continue;
+    EXPECT_LT((rope.momentum() - momentum).norm(), 8 * tear_eps * mass * 10);
+    const std::vector<Index> piece = Pbd::rope_pieces(rope.model);
+    if (piece[0] != piece[20]) snapped_at = k / 600.0;
+  }
+  // Its elongation is the pins' way over its length of 1 m.
+  EXPECT_NEAR(snapped_at, 0.2, 0.02);
+  // In two, each with its share of the mass and of the bends; nothing of it spans the gap.
+  const Pbd::Model& m = rope.model;
+  const std::vector<Index> piece = Pbd::rope_pieces(m);
+  std::set<Index> pieces(piece.begin(), piece.end());
+  pieces.erase(-1);
+  EXPECT_EQ(pieces.size(), 2U);
+  EXPECT_NEAR(rope.mass(), mass, double(m.mass.size()) * tear_eps * mass);
+  EXPECT_GE(m.edges.size(), edges);
+  std::size_t bends = 0;
+  for (const Index3& b : m.bends) bends += piece[std::size_t(b[0])] >= 0;
+  EXPECT_EQ(bends, 18U);
+  for (const Index3& b : m.bends)
+    EXPECT_TRUE(piece[std::size_t(b[0])] == piece[std::size_t(b[1])] &&
+                piece[std::size_t(b[1])] == piece[std::size_t(b[2])]);
+  const double segment_mass = 0.05 / 20;
+  for (std::size_t i = 0; i < m.mass.size(); ++i) {
+    if (piece[i] < 0) continue;
+    int segments = 0;
+    for (std::size_t e = 0; e < m.edges.size(); ++e)
+      segments += m.edges[e][0] == Index(i) || m.edges[e][1] == Index(i);
+    EXPECT_NEAR(double(m.mass[i]), segments * segment_mass / 2, 8 * tear_eps * segment_mass) << i;
+  }
+  EXPECT_NO_THROW(Pbd::check(m, rope.state));
+  // What is left comes to rest, without tension.
+  for (int k = 0; k < 120; ++k) rope.step();
+  for (Index e = m.parts[0].first_edge; e < m.parts[0].first_edge + m.parts[0].num_edges; ++e)
+    EXPECT_LT(Pbd::strain(m, rope.state, std::size_t(e)), 0.05);
+}
+
+// A crate on a rope is let go as the rope is cut: neither tethers nor lengths hold what has come apart.
+TEST(PbdTear, WhatHangsOnACutRopeFalls) {
+  for (const bool is_cut : {false, true}) {
+    PbdPart rope = torn_rope();
+    rope.to = Vec3(0, -1, 0);
+    rope.stretch_compliance = 0;
+    rope.pins.resize(1);
+    PbdAttachment attachment;
+    attachment.particles.indices = {20}, attachment.body = "crate";
+    rope.attachments = {attachment};
+    PbdBody crate;
+    crate.name = "crate", crate.half_extents = Vec3::Constant(Real(0.1)),
+    crate.position = Vec3(0, Real(-1.1), 0);
+    plenum_test::Built hung(PbdSpec{.parts = {rope}, .bodies = {crate}});
+    hung.run(10);
+    const double from = double(hung.state.frames.x[0].y());
+    // As a hand wipes across it, from the front.
+    CutSector cut;
+    cut.eye = Vec3(0, Real(-0.52), 2);
+    cut.from = Vec3(-1, 0, -2).normalized(), cut.to = Vec3(1, 0, -2).normalized();
+    if (is_cut) {
+      EXPECT_TRUE(Pbd::open(hung.model, hung.state, cut));
+    }
+    constexpr int steps = 15;
+    hung.run(steps);
+    const double t = steps / 60.0, fallen = from - double(hung.state.frames.x[0].y());
+    // Symplectic Euler's free fall in substeps of h is longer by g t h / 2.
+    if (is_cut)
+      EXPECT_NEAR(fallen, 9.81 * t * (t + 1 / 600.0) / 2, 0.01 * 9.81 * t * t / 2);
+    else
+      EXPECT_LT(std::abs(fallen), 1e-3);
+  }
+}
+
+TEST(PbdTear, RopesResumeFromTheMiddleOfATear) {
+  TearingCloth rope({torn_strip(), torn_rope()});
+  pull_apart_both(rope, 30);
+  ASSERT_FALSE(rope.model.torn_corners.empty());
+  TearingCloth other({torn_strip(), torn_rope()});
+  other.model.torn_from = rope.model.torn_from, other.model.torn_corners = rope.model.torn_corners;
+  Pbd::resume(other.model);
+  EXPECT_EQ(other.model.edges, rope.model.edges);
+  EXPECT_EQ(other.model.bends, rope.model.bends);
+  EXPECT_EQ(other.model.mass, rope.model.mass);
+  EXPECT_EQ(other.model.pinned, rope.model.pinned);
+  const auto ropes_end =
+      std::find_if(rope.model.torn_corners.begin(), rope.model.torn_corners.end(),
+                   [&](const Index2& c) { return c[0] >= Index(3 * rope.model.triangles.size()); });
+  ASSERT_NE(ropes_end, rope.model.torn_corners.end());
+  // An end of what is no rope's edge.
+  other.model.torn_corners.back()[0] = Index(3 * rope.model.triangles.size());
+  EXPECT_THROW(Pbd::check(other.model, rope.state), Error);
 }
 
 TEST(PbdTear, ABalloonStaysWhole) {

@@ -85,8 +85,13 @@ void PbdBodies::hold_bundle(const Pbd::Model& model, std::span<const Index> hold
 /// Those of a body that forces move, by bodies; the others are held one after the other.
 void PbdBodies::find_bundles(const Pbd::Model& model) {
   singles_.clear(), bundled_.clear(), bundles_.clear();
+  std::vector<Index> piece;  // of ropes, if anything has torn
+  if (!model.torn_from.empty()) piece = Pbd::rope_pieces(model);
   for (std::size_t k = 0; k < model.holds.size(); ++k) {
     const Pbd::Hold& hold = model.holds[k];
+    if (hold.along[0] >= 0 && !piece.empty() &&
+        piece[std::size_t(hold.along[0])] != piece[std::size_t(hold.along[1])])
+      continue;
     const bool hangs = hold.a.particle >= 0 && hold.b.body >= 0 && hold.length == 0 &&
                        bodies_[std::size_t(hold.b.body)].inverse_mass > 0;
     (hangs ? bundled_ : singles_).push_back(Index(k));

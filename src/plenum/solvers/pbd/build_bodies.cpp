@@ -215,11 +215,13 @@ void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model
     for (const Index pinned : model.pinned)
       if (pinned >= made.first_particle && pinned < made.first_particle + made.num_particles &&
           pinned != particle)
-        model.holds.push_back({on, {pinned, -1, Vec3::Zero()}, length(particle, pinned), 0});
+        model.holds.push_back(
+            {on, {pinned, -1, Vec3::Zero()}, length(particle, pinned), 0, Index2(particle, pinned)});
     for (std::size_t j = 0; j < k; ++j) {
       const Pbd::Anchor other = model.holds[std::size_t(hung[j].second)].b;
       if (other.body != on.body && hung[j].first != particle)
-        model.holds.push_back({on, other, length(particle, hung[j].first), 0});
+        model.holds.push_back(
+            {on, other, length(particle, hung[j].first), 0, Index2(particle, hung[j].first)});
     }
   }
 }

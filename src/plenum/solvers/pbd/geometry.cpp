@@ -11,7 +11,7 @@ std::span<const T> piece(const std::vector<T>& all, Index first, Index count) {
 
 /// A rope of few segments as the smooth thread that it stands for: a curve through its particles (Catmull &
 /// Rom 1974, "A class of local interpolating splines").
-void draw_rope(std::span<const Vec3> x, Real radius, int palette, DrawableSink& sink) {
+void draw_thread(std::span<const Vec3> x, Real radius, int palette, DrawableSink& sink) {
   constexpr int finer = 4;
   const auto n = x.size();
   std::vector<Vec3> curve;
@@ -29,6 +29,19 @@ void draw_rope(std::span<const Vec3> x, Real radius, int palette, DrawableSink& 
   }
   curve.push_back(x[n - 1]);
   sink.lines({.x = curve, .segments = segments, .radius = radius, .palette = palette});
+}
+
+/// A thread for each piece that it has come to be.
+void draw_rope(const Pbd::Part& part, std::span<const Index2> edges, const std::vector<Vec3>& all,
+               int palette, DrawableSink& sink) {
+  std::vector<Vec3> x;
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    if (x.empty()) x.push_back(all[std::size_t(edges[e][0])]);
+    x.push_back(all[std::size_t(edges[e][1])]);
+    if (e + 1 < edges.size() && edges[e + 1][0] == edges[e][1]) continue;
+    draw_thread(x, part.line_radius, palette, sink);
+    x.clear();
+  }
 }
 
 }  // namespace
@@ -54,7 +67,7 @@ void Pbd::geometry(const Model& model, const State& state, DrawableSink& sink) {
                                   : Look::body,
                       .palette = palette});
     else if (part.type == PbdPart::Type::rope)
-      draw_rope(piece(x, part.first_particle, part.num_particles), part.line_radius, palette, sink);
+      draw_rope(part, piece(model.edges, part.first_edge, part.num_edges), x, palette, sink);
     else if (part.num_edges > 0)
       sink.lines({.x = x,
                   .segments = piece(model.edges, part.first_edge, part.num_edges),

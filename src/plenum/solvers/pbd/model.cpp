@@ -78,25 +78,37 @@ void check_tears(const Pbd::Model& whole, const std::vector<Index>& from,
   const auto size = Index(whole.mass.size());
   require(from.empty() || whole.rest_position.size() == whole.mass.size(), "torn_from",
           "must be empty, as nothing of the model tears");
-  std::vector<Index> left(from.empty() ? 0 : std::size_t(size), 0);  // triangles of each particle
-  if (!from.empty())
+  std::vector<Index> left(from.empty() ? 0 : std::size_t(size), 0);  // triangles, or edges, of each particle
+  std::vector<std::uint8_t> is_of_rope(from.empty() ? 0 : whole.edges.size(), 0);
+  if (!from.empty()) {
     for (const Index3& t : whole.triangles)
       for (const Index i : t) ++left[std::size_t(i)];
+    for (const Pbd::Part& part : whole.parts)
+      for (Index e = part.first_edge; e < part.first_edge + part.num_edges; ++e)
+        if (part.type == PbdPart::Type::rope) {
+          is_of_rope[std::size_t(e)] = 1;
+          for (const Index i : whole.edges[std::size_t(e)]) ++left[std::size_t(i)];
+        }
+  }
+  const std::size_t triangles = 3 * whole.triangles.size();
   for (const Index i : from) require(i >= 0 && i < size, "torn_from", "must be particles of the whole");
   std::vector<std::uint8_t> has_any(from.size(), 0);
   for (std::size_t k = 0; k < corners.size(); ++k) {
     const Index corner = corners[k][0], now = corners[k][1];
+    const std::size_t end = std::size_t(corner) - triangles;  // of an edge, if it is of no triangle
+    const bool is_corner = corner >= 0 && std::size_t(corner) < triangles;
     require((k == 0 || corners[k - 1][0] < corner) && corner >= 0 &&
-                std::size_t(corner) < 3 * whole.triangles.size(),
-            "torn_corners", "must be corners of triangles, in order");
+                (is_corner || (end < 2 * is_of_rope.size() && is_of_rope[end / 2])),
+            "torn_corners", "must be corners of triangles and ends of ropes' edges, in order");
     require(now >= size && std::size_t(now - size) < from.size(), "torn_corners",
             "must be at particles that tearing made");
-    const Index was = whole.triangles[std::size_t(corner / 3)][corner % 3];
+    const Index was =
+        is_corner ? whole.triangles[std::size_t(corner / 3)][corner % 3] : whole.edges[end / 2][end % 2];
     require(from[std::size_t(now - size)] == was, "torn_corners", "must be at copies of what they were at");
     has_any[std::size_t(now - size)] = 1;
-    require(--left[std::size_t(was)] > 0, "torn_corners", "must leave each particle a triangle");
+    require(--left[std::size_t(was)] > 0, "torn_corners", "must leave each particle a triangle, or an edge");
   }
-  for (const std::uint8_t any : has_any) require(any, "torn_from", "must each have a triangle");
+  for (const std::uint8_t any : has_any) require(any, "torn_from", "must each have a triangle, or an edge");
 }
 
 }  // namespace

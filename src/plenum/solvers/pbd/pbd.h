@@ -76,8 +76,9 @@ struct Pbd {
   /// Anchors that stay together, or no farther apart than `length`.
   struct Hold {
     Anchor a, b;
-    Real length = 0;      ///< [m]
-    Real compliance = 0;  ///< [m/N] >= 0
+    Real length = 0;                ///< [m]
+    Real compliance = 0;            ///< [m/N] >= 0
+    Index2 along = Index2(-1, -1);  ///< particles of a rope whose length it is; holds while that does
   };
   /// Of two bodies that turn alike: about all axes, or but one. b < 0: the world.
   struct Alignment {
@@ -171,8 +172,9 @@ struct Pbd {
     Real shortest_edge = 0;             ///< [m] at rest; see update()
     /// What tearing has made of cloth, which is the model's own part of checkpoints. All else of a torn model
     /// follows from these and the whole; see resume(). Changes by hand are of the whole.
-    std::vector<Index> torn_from;      ///< [A] of the whole's N particles, those that N, N + 1, ... are of
-    std::vector<Index2> torn_corners;  ///< [C] corners of triangles, 3 t + c, and the ones >= N they are now
+    std::vector<Index> torn_from;        ///< [A] of the whole's N particles, those that N, N + 1, ... are of
+    std::vector<Index2> torn_corners;    ///< [C] corners of triangles, 3 t + c, or ends of ropes' edges,
+                                         ///< 3 T + 2 e + c, of the whole, and the particles >= N they are now
     std::shared_ptr<const Model> whole;  ///< before anything tore; null: nothing has
     Index revision = 0;                  ///< counts updates, so that workspaces notice them
   };
@@ -264,9 +266,12 @@ struct Pbd {
   static Real strain(const Model& model, const State& state, std::size_t edge);
 
   /// Opens cloth where a side of its triangles is longer than (1 + params.tear_strain) times what it is at
-  /// rest: vertices are divided between the triangles around them. Mass and momentum stay. True if anything
-  /// tore. Walls of balloons, ropes and soft bodies do not tear.
+  /// rest: vertices are divided between the triangles around them. Ropes snap likewise, each piece at its
+  /// most stretched segment. Mass and momentum stay. True if anything tore. Walls of balloons and soft bodies
+  /// do not tear.
   static bool edit(Model& model, State& state, const Params& params, Workspace& workspace);
+  /// [N] which piece of a rope each particle is in; -1: of none.
+  static std::vector<Index> rope_pieces(const Model& model);
   static void model_fields(Model& model, FieldVisitor& visit);
   /// Makes of a model what its torn_from and torn_corners say: masses, constraints, pins.
   static void resume(Model& model);

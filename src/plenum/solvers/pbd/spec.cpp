@@ -247,7 +247,9 @@ void Pbd::Params::describe(Describer& d) {
   d("restitution", restitution,
     {.min = 0, .max = 1, .doc = "part of the speed kept in impacts on obstacles and each other"});
   d("tear_strain", tear_strain,
-    {.min = 0, .max = 1000, .doc = "relative elongation at which cloth tears, but for balloons; 0: never"});
+    {.min = 0,
+     .max = 1000,
+     .doc = "relative elongation at which cloth, but for balloons, and ropes tear; 0: never"});
   d("pins", pins, {.doc = "motions of pin groups 0, 1, ...", .max_count = 256});
 }
 

@@ -1,8 +1,9 @@
-// Tearing: cloth opens across sides of its triangles that are drawn out too far (surface_tear.h).
+// Tearing: cloth opens across sides of its triangles that are drawn out too far (surface_tear.h), and ropes
+// snap beside segments that are.
 //
-// Triangles keep their areas, masses and materials. What is left of everything else follows from the whole
-// model and from the particles that the corners of its triangles are now; so it does not depend on the order
-// in which things tore, and checkpoints hold no more than these corners.
+// Triangles, and segments of ropes, keep their areas, masses and materials. What is left of everything else
+// follows from the whole model and from the particles that the corners of its triangles are now; so it does
+// not depend on the order in which things tore, and checkpoints hold no more than these corners and ends.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -41,6 +42,10 @@ Real squared_stretch(const Model& model, const State& state, Index a, Index b) {
   return rest2 > 0 ? (state.particles.x[j] - state.particles.x[i]).squaredNorm() / rest2 : 0;
 }
 
+bool is_rope(const Pbd::Part& part) {
+  return part.type == PbdPart::Type::rope;
+}
+
 /// What is left of a whole model, constraint by constraint.
 class Remains {
  public:
@@ -49,7 +54,9 @@ class Remains {
         whole_(*model.whole),
         size_(whole_.mass.size()),
         is_split_(size_, 0),
-        incident_(vertex_triangles(size_, whole_.triangles)) {
+        incident_(vertex_triangles(size_, whole_.triangles)),
+        ends_(whole_.edges),
+        segment_after_(size_, -1) {
     for (const Index from : m_.torn_from) is_split_[std::size_t(from)] = 1;
     is_near_ = is_split_;
     for (const Index3& t : whole_.triangles)
@@ -59,7 +66,15 @@ class Remains {
 
   void make() {
     m_.triangles = whole_.triangles;
-    for (const Index2& c : m_.torn_corners) m_.triangles[std::size_t(c[0] / 3)][c[0] % 3] = c[1];
+    const auto first_end = static_cast<Index>(3 * whole_.triangles.size());
+    for (const Index2& c : m_.torn_corners)
+      if (const Index end = c[0] - first_end; end < 0)
+        m_.triangles[std::size_t(c[0] / 3)][c[0] % 3] = c[1];
+      else
+        ends_[std::size_t(end / 2)][end % 2] = c[1];
+    for (const Pbd::Part& part : whole_.parts)
+      for (Index e = part.first_edge; is_rope(part) && e < part.first_edge + part.num_edges; ++e)
+        segment_after_[std::size_t(whole_.edges[std::size_t(e)][0])] = e;
     particles();
     pins();
     distances();
@@ -87,7 +102,7 @@ class Remains {
     return i;
   }
 
-  /// Masses go where the areas of triangles go.
+  /// Masses go where the areas of triangles go, and the lengths of ropes' segments.
   void particles() {
     const std::size_t count = size_ + m_.torn_from.size();
     m_.mass = whole_.mass, m_.rest_position = whole_.rest_position;
@@ -97,6 +112,12 @@ class Remains {
       for (int c = 0; c < 3; ++c) {
         area[std::size_t(m_.triangles[t][c])] += double(areas[t]);
         whole_area[std::size_t(whole_.triangles[t][c])] += double(areas[t]);
+      }
+    for (const Index e : segment_after_)
+      for (int c = 0; e >= 0 && c < 2; ++c) {
+        const double length = double(whole_.rest_length[std::size_t(e)]);
+        area[std::size_t(ends_[std::size_t(e)][c])] += length;
+        whole_area[std::size_t(whole_.edges[std::size_t(e)][c])] += length;
       }
     for (std::size_t k = 0; k < m_.torn_from.size(); ++k) {
       const auto from = static_cast<std::size_t>(m_.torn_from[k]);
@@ -171,8 +192,8 @@ class Remains {
     const auto put_until = [&](std::size_t end) {
       for (; e < end; ++e) {
         const Index2& ends = whole_.edges[e];
-        if (!is_near(ends)) {
-          put(ends, e, 1);
+        if (!is_near(ends) || segment_after_[std::size_t(ends[0])] == Index(e)) {
+          put(ends_[e], e, 1);
           continue;
         }
         const Sides sides = side(ends[0], ends[1]);
@@ -245,6 +266,12 @@ class Remains {
         put(of, 1);
         continue;
       }
+      const Index before = segment_after_[std::size_t(of[0])], after = segment_after_[std::size_t(of[1])];
+      if (before >= 0 && after >= 0) {  // of a rope
+        const Index2 &a = ends_[std::size_t(before)], &b = ends_[std::size_t(after)];
+        if (a[1] == b[0]) put(Index3(a[0], a[1], b[1]), 1);
+        continue;
+      }
       for (const Side& a : side(of[0], of[1]))
         for (const Side& b : side(of[1], of[2]))
           if (a.ends[1] == b.ends[0])
@@ -289,6 +316,7 @@ class Remains {
       }
       sources.push_back(std::move(members));
     }
+    const std::vector<Index> piece = Pbd::rope_pieces(m_);
     const SurfacePaths paths(m_.rest_position, m_.triangles);
     std::vector<SurfacePaths::Distances> far;
     for (const std::vector<Index>& from : sources) far.push_back(paths.from(from));
@@ -297,8 +325,10 @@ class Remains {
       const Real length = whole_.tether_length[k];
       const std::vector<Real>& distance = far[std::size_t(group[std::size_t(tether[1])])].distance;
       const auto put = [&](Index i) {
-        // Ropes have no triangles, and do not tear.
-        if (!incident_[std::size_t(tether[0])].empty() && !(distance[std::size_t(i)] <= detour * length))
+        // Ropes have no triangles, and but one way along them.
+        const bool is_of_rope = piece[std::size_t(i)] >= 0;
+        if (is_of_rope ? piece[std::size_t(i)] != piece[std::size_t(tether[1])]
+                       : !(distance[std::size_t(i)] <= detour * length))
           return;
         m_.tethers.push_back(Index2(i, tether[1]));
         m_.tether_length.push_back(length);
@@ -314,6 +344,8 @@ class Remains {
   std::vector<std::uint8_t> is_split_;  ///< [size_] particles that there is more than one of now
   std::vector<std::uint8_t> is_near_;   ///< [size_] and those that share a triangle with one
   Rows incident_;                       ///< triangles of the whole
+  std::vector<Index2> ends_;            ///< of the whole's edges, as far as these are of ropes, now
+  std::vector<Index> segment_after_;    ///< [size_] the rope's edge that begins at each particle, or -1
 };
 
 /// Calls f(a, b) for the sides of triangles that may tear, of triangles from `begin` to `end`; those inside
@@ -334,22 +366,40 @@ void keep_whole(Model& model) {
   model.whole = whole;
 }
 
-/// Opens a model's cloth where `open` says, and moves the state along. True if anything opened.
+/// An end of a rope's segment, that is to come off its particle.
+struct RopeEnd {
+  std::size_t part, segment;  ///< of its edges
+  int end;
+};
+
+/// Opens a model's cloth where `open` says and its ropes at `ends`, and moves the state along. True if
+/// anything opened.
 template <class Open>
-bool tear(Model& model, State& state, Open&& open) {
+bool tear(Model& model, State& state, std::span<const RopeEnd> ends, Open&& open) {
   keep_whole(model);
   const Index size = Index(model.whole->mass.size());
+  const auto corners = static_cast<Index>(3 * model.triangles.size());
   Particles& p = state.particles;
   bool any = false;
+  const auto divide = [&](Index a) {
+    const auto at = static_cast<std::size_t>(a);
+    model.torn_from.push_back(a < size ? a : model.torn_from[std::size_t(a - size)]);
+    p.x.push_back(Vec3(p.x[at]));
+    p.v.push_back(Vec3(p.v[at]));
+    p.inverse_mass.push_back(Real(p.inverse_mass[at]));
+    any = true;
+  };
+  std::vector<Index2> torn;  // of ropes
+  for (const Index2& c : model.torn_corners)
+    if (c[0] >= corners) torn.push_back(c);
+  for (const RopeEnd& at : ends) {
+    const auto whole_edge = model.whole->parts[at.part].first_edge + Index(at.segment);
+    const auto edge = std::size_t(model.parts[at.part].first_edge) + at.segment;
+    torn.push_back(Index2(corners + 2 * whole_edge + at.end, Index(p.x.size())));
+    divide(model.edges[edge][at.end]);
+  }
   SurfaceTear surface(p.x, model.triangles, model.pinned,
-                      [&](Index a, Index, std::span<const Index>, std::span<const Index>) {
-                        const auto at = static_cast<std::size_t>(a);
-                        model.torn_from.push_back(a < size ? a : model.torn_from[std::size_t(a - size)]);
-                        p.x.push_back(Vec3(p.x[at]));
-                        p.v.push_back(Vec3(p.v[at]));
-                        p.inverse_mass.push_back(Real(p.inverse_mass[at]));
-                        any = true;
-                      });
+                      [&](Index a, Index, std::span<const Index>, std::span<const Index>) { divide(a); });
   open(surface);
   if (!any) return false;
   model.torn_corners.clear();
@@ -357,6 +407,8 @@ bool tear(Model& model, State& state, Open&& open) {
     for (int c = 0; c < 3; ++c)
       if (const Index i = model.triangles[t][c]; i >= size)
         model.torn_corners.push_back(Index2(Index(3 * t) + c, i));
+  std::sort(torn.begin(), torn.end(), is_before);
+  model.torn_corners.insert(model.torn_corners.end(), torn.begin(), torn.end());
   Pbd::resume(model);
   const auto weigh = [&](std::size_t i) {
     if (p.inverse_mass[i] > 0) p.inverse_mass[i] = 1 / model.mass[i];
@@ -366,7 +418,69 @@ bool tear(Model& model, State& state, Open&& open) {
   return true;
 }
 
+/// Calls f(part, segment, edge) for the segments of ropes in their order.
+template <class F>
+void each_segment(const Model& model, F&& f) {
+  for (std::size_t part = 0; part < model.parts.size(); ++part) {
+    const Pbd::Part& of = model.parts[part];
+    for (std::size_t k = 0; is_rope(of) && k < std::size_t(of.num_edges); ++k)
+      f(part, k, model.edges[std::size_t(of.first_edge) + k]);
+  }
+}
+
+/// The end of a segment at which it can come off: where the rope goes on and nothing holds it; of two the
+/// one whose other segment is drawn out more.
+std::optional<RopeEnd> free_end(const Model& model, const State& state, std::size_t part,
+                                std::size_t segment) {
+  const Pbd::Part& of = model.parts[part];
+  const auto first = std::size_t(of.first_edge);
+  const Index2& edge = model.edges[first + segment];
+  std::optional<RopeEnd> best;
+  Real most = 0;
+  for (int end = 0; end < 2; ++end) {
+    if (end == 0 ? segment == 0 : segment + 1 == std::size_t(of.num_edges)) continue;
+    const std::size_t other = end == 0 ? segment - 1 : segment + 1;
+    const bool goes_on = model.edges[first + other][1 - end] == edge[end];
+    if (!goes_on || state.particles.inverse_mass[std::size_t(edge[end])] == 0) continue;
+    const Real strain = Pbd::strain(model, state, first + other);
+    if (!best || strain > most) best = RopeEnd{part, segment, end}, most = strain;
+  }
+  return best;
+}
+
+/// Where ropes snap: of each piece the segment that is drawn out most, as it takes the load off all others.
+std::vector<RopeEnd> snapping(const Model& model, const State& state, Real tear_strain) {
+  std::vector<RopeEnd> out;
+  Index last = -1;  // the particle at which the piece so far ends
+  std::optional<RopeEnd> worst;
+  Real most = tear_strain;
+  const auto end_piece = [&] {
+    if (worst) out.push_back(*worst);
+    worst.reset(), most = tear_strain;
+  };
+  each_segment(model, [&](std::size_t part, std::size_t segment, const Index2& edge) {
+    if (edge[0] != last) end_piece();
+    last = edge[1];
+    const Real strain = Pbd::strain(model, state, std::size_t(model.parts[part].first_edge) + segment);
+    if (!(strain > most)) return;
+    if (const auto at = free_end(model, state, part, segment)) worst = at, most = strain;
+  });
+  end_piece();
+  return out;
+}
+
 }  // namespace
+
+std::vector<Index> Pbd::rope_pieces(const Model& model) {
+  std::vector<Index> piece(model.mass.size(), -1);
+  Index last = -1, pieces = 0;
+  each_segment(model, [&](std::size_t, std::size_t, const Index2& edge) {
+    pieces += edge[0] != last;
+    last = edge[1];
+    for (const Index i : edge) piece[std::size_t(i)] = pieces;
+  });
+  return piece;
+}
 
 void Pbd::resume(Model& model) {
   if (model.torn_from.empty()) {
@@ -405,12 +519,13 @@ bool Pbd::edit(Model& model, State& state, const Params& params, Workspace&) {
       if (stretch > most) torn.push_back({-stretch, Index2(std::min(a, b), std::max(a, b))});
     });
   }
-  if (torn.empty()) return false;
+  const std::vector<RopeEnd> snaps = snapping(model, state, params.tear_strain);
+  if (torn.empty() && snaps.empty()) return false;
   // The most stretched first, ties by number.
   std::sort(torn.begin(), torn.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : is_before(a.second, b.second);
   });
-  return tear(model, state, [&](SurfaceTear& surface) {
+  return tear(model, state, snaps, [&](SurfaceTear& surface) {
     for (const auto& [minus_stretch, side] : torn)
       // Where cloth has just opened, it has changed.
       if (!surface.is_touched(side[0]) && !surface.is_touched(side[1])) surface.open_edge(side[0], side[1]);
@@ -439,10 +554,22 @@ bool Pbd::open(Model& model, State& state, const CutSector& cut) {
       if (is_cut(at + da / (da - db) * (x[std::size_t(b)] - at))) along.push_back(da >= 0 ? a : b);
     });
   }
-  if (along.empty()) return false;
+  std::vector<RopeEnd> snaps;
+  Index cut_off = -1;  // a particle at which the segment before has come off
+  each_segment(model, [&](std::size_t part, std::size_t segment, const Index2& edge) {
+    const Real da = side_of(edge[0]), db = side_of(edge[1]);
+    if ((da >= 0) == (db >= 0)) return;
+    const Vec3& at = x[std::size_t(edge[0])];
+    if (!is_cut(at + da / (da - db) * (x[std::size_t(edge[1])] - at))) return;
+    const auto end = free_end(model, state, part, segment);
+    if (!end || (end->end == 0 && edge[0] == cut_off)) return;
+    snaps.push_back(*end);
+    if (end->end == 1) cut_off = edge[1];
+  });
+  if (along.empty() && snaps.empty()) return false;
   std::sort(along.begin(), along.end());
   along.erase(std::unique(along.begin(), along.end()), along.end());
-  return tear(model, state, [&](SurfaceTear& surface) {
+  return tear(model, state, snaps, [&](SurfaceTear& surface) {
     for (const Index i : along)
       surface.open(i, [&](Index t) {
         const Index3& c = model.triangles[std::size_t(t)];
