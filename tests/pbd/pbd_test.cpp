@@ -179,6 +179,41 @@ TEST(Pbd, StaysFinite) {
     }
 }
 
+TEST(Pbd, SoftBodiesKeepTheirVolume) {
+  // Clamped at one end, what has no compliance of volume sags and keeps it, whatever else it is made of.
+  using Material = PbdPart::Material;
+  for (const Material material : {Material::distances, Material::strain}) {
+    PbdPart bar{.type = PbdPart::Type::bar};
+    bar.half_extents = Vec3(Real(0.4), Real(0.1), Real(0.1));
+    bar.cells_x = 12, bar.cells_y = bar.cells_z = 3;
+    bar.material = material;
+    bar.volume_compliance = 0;
+    if (material == Material::distances) bar.stretch_compliance = Real(1e-5);
+    bar.axis_stiffness = Vec3::Constant(Real(2e4)), bar.axis_shear_stiffness = Vec3::Constant(Real(7e3));
+    bar.pins.resize(1);
+    bar.pins[0].where = ParticlePin::Where::box;
+    bar.pins[0].box_min = Vec3(-1, -1, -1), bar.pins[0].box_max = Vec3(Real(-0.36), 1, 1);
+    plenum_test::Built b(bar);
+    b.params.damping = 2;
+    double lowest = 0;
+    for (int k = 0; k < 120; ++k) {
+      b.step();
+      double volume = 0, rest = 0;
+      for (std::size_t t = 0; t < b.model.tetrahedra.size(); ++t) {
+        const Index4 of = b.model.tetrahedra[t];
+        const Vector3<double> o = b.x(std::size_t(of[0]));
+        volume += (b.x(std::size_t(of[1])) - o)
+                      .dot((b.x(std::size_t(of[2])) - o).cross(b.x(std::size_t(of[3])) - o)) /
+                  6;
+        rest += double(b.model.rest_volume[t]);
+      }
+      ASSERT_NEAR(volume, rest, 0.005 * rest) << int(material) << ' ' << k;
+    }
+    for (const Vec3& x : b.state.particles.x) lowest = std::min(lowest, double(x.y()));
+    EXPECT_LT(lowest, -0.15);  // it has sagged
+  }
+}
+
 TEST(Pbd, RopesLieAlongCurves) {
   PbdPart rope;
   rope.type = PbdPart::Type::rope;
