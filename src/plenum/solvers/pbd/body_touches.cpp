@@ -97,7 +97,9 @@ void PbdBodies::touch_particles(const Pbd::Model& model, const Pbd::Params& para
     touch.restitution = double(std::max(params.restitution, of.restitution));
     touch.gap = double(params.thickness);
     touch.approach = -approach_of(touch, p);
-    (body.inverse_mass > 0 ? touches_ : led_touches_).push_back(touch);
+    const bool is_led = body.inverse_mass == 0;
+    if (is_led) touch.at = body.x + body.q * touch.on, touch.from = body.x0 + body.q0 * touch.on;
+    (is_led ? led_touches_ : touches_).push_back(touch);
   }
 }
 
@@ -116,9 +118,7 @@ void PbdBodies::hold_on_led(const PbdParticles& p) {
     const auto i = std::size_t(touch.particle);
     detail::Place& place = p.places[i];
     if (place.inverse_mass == 0) continue;
-    const Body& body = bodies_[std::size_t(touch.body)];
-    const D3 at = body.x + body.q * touch.on, came_from = body.x0 + body.q0 * touch.on;
-    const D3 x0 = p.x0[i].cast<double>();
+    const D3 &at = touch.at, &came_from = touch.from, x0 = p.x0[i].cast<double>();
     D3 x = x0 + D3(double(place.x[0]), double(place.x[1]), double(place.x[2]));
     PbdRest& rest = p.rests[i];
     const Index self = -2 - Index(k);

@@ -135,8 +135,9 @@ class PbdBodies {
   /// A particle on a body.
   struct Touch {
     Index particle, body;
-    D3 n;   ///< unit, out of the body
-    D3 on;  ///< [m] of the surface, in the body's frame
+    D3 n;         ///< unit, out of the body
+    D3 on;        ///< [m] of the surface, in the body's frame
+    D3 at, from;  ///< [m] of that, where the substep ends and began, if the body is led
     double gap;
     double friction, restitution;
     double approach;         ///< [m/s] before the substep's projections
