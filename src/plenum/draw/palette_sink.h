@@ -32,6 +32,7 @@ class PaletteSink final : public DrawableSink {
     sink_.lines(coloured);
   }
   void volume(const VolumeView& view) override { sink_.volume(view); }
+  void liquid(const LiquidView& view) override { sink_.liquid(view); }
   void label(const LabelView& view) override { sink_.label(view); }
 
  private:

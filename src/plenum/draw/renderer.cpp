@@ -12,6 +12,7 @@
 #include "plenum/base/error.h"
 #include "plenum/draw/detail/batches.h"
 #include "plenum/draw/detail/frame.h"
+#include "plenum/draw/detail/liquid.h"
 #include "plenum/draw/detail/quantities.h"
 #include "plenum/draw/detail/targets.h"
 #include "plenum/draw/detail/volume.h"
@@ -46,6 +47,7 @@ struct Renderer::Impl {
   std::map<std::tuple<const Vec3*, const Index3*, const Vec3*>, std::size_t> lasting;
   std::vector<ItemBatch> item_batches;
   std::vector<VolumeBatch> volumes;
+  LiquidLayer liquids;
   std::size_t num_triangle_batches = 0, num_item_batches = 0, num_volumes = 0;
   bool any_marks = false;
   Quantities quantities;
@@ -84,21 +86,6 @@ struct Renderer::Impl {
   void update_overlay();
   void draw_finish();
   void draw_all(GLuint framebuffer);
-};
-
-// Texture units.
-enum Unit {
-  unit_surface,
-  unit_occlusion,
-  unit_shadow,
-  unit_compare,
-  unit_maps,
-  unit_items,
-  unit_picture,
-  unit_overlay,
-  unit_farthest_8,
-  unit_farthest_64,
-  unit_volume
 };
 
 Renderer::Impl::Impl() {
@@ -320,6 +307,10 @@ void Renderer::Impl::draw_picture() {
   draw_geometry(Pass::shade);
   backdrop.use();
   draw_screen();
+  if (!liquids.empty()) {
+    const StageTimer liquid_timer(times, "liquids");
+    liquids.draw(picture, surface);
+  }
   if (num_volumes > 0) draw_volumes();
   if (any_marks) draw_marks();
   glDisable(GL_MULTISAMPLE);
@@ -487,6 +478,7 @@ void Renderer::begin_frame(const Camera& camera, const Style& style, int width, 
   r.labels.clear();
   r.casters = {};
   r.num_triangle_batches = r.num_item_batches = r.num_volumes = 0;
+  r.liquids.clear();
   r.lasting.clear();
   r.any_marks = false;
   r.quantities.begin_frame();
@@ -629,6 +621,12 @@ void Renderer::volume(const VolumeView& view) {
   batch.view.density = batch.density;
   r.casters.extend(view.low);
   r.casters.extend(view.high());
+}
+
+void Renderer::liquid(const LiquidView& view) {
+  Impl& r = *impl_;
+  const StageTimer timer(r.times, "upload");
+  r.liquids.add(view, r.mesh, r.casters);
 }
 
 void Renderer::label(const LabelView& view) {

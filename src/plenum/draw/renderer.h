@@ -37,6 +37,7 @@ class Renderer final : public DrawableSink {
   void spheres(const SphereView& view) override;
   void lines(const LineView& view) override;
   void volume(const VolumeView& view) override;
+  void liquid(const LiquidView& view) override;
   void label(const LabelView& view) override;
 
   /// A line of text in the upper left corner of the picture, until the next begin_frame().

@@ -79,6 +79,7 @@ class TrailSink final : public DrawableSink {
   }
   void lines(const LineView& view) override { sink_.lines(view); }
   void volume(const VolumeView& view) override { sink_.volume(view); }
+  void liquid(const LiquidView& view) override { sink_.liquid(view); }
   void label(const LabelView& view) override { sink_.label(view); }
 
  private:

@@ -93,6 +93,19 @@ struct VolumeView {
   }
 };
 
+/// The closed surface of a liquid that light goes through. Light is bent, and on its way through the liquid
+/// dimmed by exp(-(absorption + scattering) distance), while some of what is scattered comes back.
+struct LiquidView {
+  std::span<const Vec3> x;             ///< [m]
+  std::span<const Index3> triangles;   ///< indices into x, counter-clockwise from outside
+  std::span<const Vec3> normals = {};  ///< per vertex, unit; empty: computed, area-weighted
+  /// [1/m] of red, green, blue. The defaults are those of clear lake water at some ten times its depth, so
+  /// that a tank of a metre shows what a lake would.
+  Vec3 absorption = Vec3(Real(2.6), Real(0.55), Real(0.32));
+  Vec3 scattering = Vec3(Real(0.06), Real(0.30), Real(0.38));  ///< [1/m]
+  Real refractive_index = Real(1.333);                         ///< of water
+};
+
 /// Words at a place, centred a little above it, always upright and in front.
 struct LabelView {
   Vec3 at;                ///< [m]
@@ -107,6 +120,10 @@ class DrawableSink {
   virtual void spheres(const SphereView& view) = 0;
   virtual void lines(const LineView& view) = 0;
   virtual void volume(const VolumeView&) {}
+  /// To what knows of no liquids, a surface like others.
+  virtual void liquid(const LiquidView& view) {
+    triangles({.x = view.x, .triangles = view.triangles, .normals = view.normals, .palette = 1});
+  }
   virtual void label(const LabelView&) {}
 };
 

@@ -38,6 +38,8 @@ std::string screen_vertex_source();
 std::string floor_surface_source();  ///< the floor into the surface buffer
 std::string backdrop_source();       ///< background, and floor with its shadows
 std::string volume_source();         ///< what floats in the air, over all that is solid
+std::string liquid_source();         ///< triangles of a liquid, seen from outside
+std::string liquid_back_source();    ///< depth of those seen from inside
 std::string occlusion_source();      ///< shadow and ambient occlusion from the surface buffer
 std::string farthest_source();       ///< greatest depth of blocks of 8 x 8 texels of the surface buffer
 std::string smooth_source();         ///< takes the grain out of it

@@ -4,6 +4,22 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
+/// Texture units.
+enum Unit {
+  unit_surface,
+  unit_occlusion,
+  unit_shadow,
+  unit_compare,
+  unit_maps,
+  unit_items,
+  unit_picture,
+  unit_overlay,
+  unit_farthest_8,
+  unit_farthest_64,
+  unit_volume,
+  unit_back
+};
+
 /// A framebuffer with one colour texture and, if asked for, depth.
 struct Target {
   GlFramebuffer framebuffer;
