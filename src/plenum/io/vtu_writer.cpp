@@ -1,105 +1,13 @@
 // VTK XML unstructured grids. Source: "VTK file formats", VTK user's guide; kitware.github.io/vtk-examples.
 #include <fmt/format.h>
 
-#include <bit>
-#include <cstring>
-
 #include "plenum/base/error.h"
+#include "plenum/io/detail/vtk_xml.h"
 #include "plenum/io/mesh_writer.h"
 
 namespace plenum::inline PLENUM_ABI {
-namespace {
 
-/// Base64 of RFC 4648 over a stream of pieces.
-class Base64 {
- public:
-  explicit Base64(std::string& out) : out_(out) {}
-  void add(const void* data, std::size_t size) {
-    const auto* p = static_cast<const unsigned char*>(data);
-    for (std::size_t i = 0; i < size; ++i) {
-      bits_ = bits_ << 8 | p[i];
-      if (++count_ == 3) flush();
-    }
-  }
-  void finish() {
-    if (count_ == 0) return;
-    const int missing = 3 - count_;
-    bits_ <<= 8 * missing;
-    flush();
-    std::fill(out_.end() - missing, out_.end(), '=');
-  }
-
- private:
-  void flush() {
-    constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (int shift = 18; shift >= 0; shift -= 6) out_ += digits[bits_ >> shift & 63];
-    bits_ = 0;
-    count_ = 0;
-  }
-  std::string& out_;
-  std::uint32_t bits_ = 0;
-  int count_ = 0;
-};
-
-const char* vtk_type(ScalarType type) {
-  constexpr const char* names[] = {"Float32", "Float64", "Int32", "Int64", "UInt8", "UInt32", "UInt64"};
-  return names[static_cast<int>(type)];
-}
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '"')
-      result += "&quot;";
-    else
-      result += static_cast<unsigned char>(c) < ' ' ? '_' : c;
-  }
-  return result;
-}
-
-/// Gathers the XML and, behind it, the appended arrays.
-class Writer {
- public:
-  void text(std::string_view s) { xml_ += s; }
-
-  void array(std::string_view name, ScalarType type, int components, const void* data, std::size_t count) {
-    xml_ += fmt::format(
-        "        <DataArray type=\"{}\" Name=\"{}\" NumberOfComponents=\"{}\" format=\"appended\" "
-        "offset=\"{}\"/>\n",
-        vtk_type(type), escaped(name), components, appended_.size());
-    const std::uint64_t bytes = count * std::uint64_t(components) * size_of(type);
-    Base64 encoder(appended_);
-    encoder.add(&bytes, sizeof bytes);
-    encoder.add(data, bytes);
-    encoder.finish();
-  }
-  template <class T>
-  void array(std::string_view name, const std::vector<T>& values) {
-    array(name, scalar_type_of<T>(), 1, values.data(), values.size());
-  }
-
-  std::string finish() {
-    xml_ += "  <AppendedData encoding=\"base64\">\n_";
-    xml_ += appended_;
-    xml_ += "\n  </AppendedData>\n</VTKFile>\n";
-    return std::move(xml_);
-  }
-
- private:
-  std::string xml_, appended_;
-};
-
-const char* byte_order() {
-  return std::endian::native == std::endian::little ? "LittleEndian" : "BigEndian";
-}
-
-}  // namespace
+using namespace detail;
 
 std::string format_vtu(const VtuContent& content) {
   constexpr std::uint8_t vertex_cell = 1, line_cell = 3, triangle_cell = 5, tetrahedron_cell = 10;
@@ -127,7 +35,7 @@ std::string format_vtu(const VtuContent& content) {
       offsets.push_back(std::int64_t(i) + 1);
       types.push_back(vertex_cell);
     }
-  Writer writer;
+  VtkXml writer;
   writer.text("<?xml version=\"1.0\"?>\n");
   writer.text(
       fmt::format("<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"{}\" "

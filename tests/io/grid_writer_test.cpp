@@ -1,0 +1,85 @@
+// VTI files, read back by a decoder of their own.
+#include "plenum/io/grid_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "plenum/base/error.h"
+
+namespace plenum { namespace {
+
+std::string value_of(const std::string& xml, const std::string& element, const std::string& attribute) {
+  const std::size_t at = xml.find("<" + element + " "), key = xml.find(" " + attribute + "=\"", at);
+  const std::size_t begin = key + attribute.size() + 3;
+  return xml.substr(begin, xml.find('"', begin) - begin);
+}
+
+/// RFC 4648, from the text up to the first character that is no digit.
+std::string from_base64(const std::string& text, std::size_t at) {
+  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (; at < text.size(); ++at) {
+    const std::size_t digit = digits.find(text[at]);
+    if (digit == std::string::npos) break;
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count >= 8) count -= 8, bytes += static_cast<char>(bits >> count & 255);
+  }
+  return bytes;
+}
+
+template <class T>
+std::vector<T> array_of(const std::string& xml, const std::string& name) {
+  const std::size_t tag = xml.find("Name=\"" + name + "\""), key = xml.find("offset=\"", tag) + 8;
+  const std::size_t offset = std::stoul(xml.substr(key));
+  const std::size_t appended = xml.find("<AppendedData encoding=\"base64\">");
+  const std::string bytes = from_base64(xml, xml.find('_', appended) + 1 + offset);
+  std::uint64_t size = 0;
+  std::memcpy(&size, bytes.data(), 8);
+  // What follows belongs to the next array, if the padding did not end it.
+  EXPECT_GE(bytes.size(), 8 + size);
+  std::vector<T> values(size / sizeof(T));
+  std::memcpy(values.data(), bytes.data() + 8, size);
+  return values;
+}
+
+TEST(GridWriter, VtiHoldsTheCellsWithoutTheirGhosts) {
+  for (const Index depth : {Index{1}, Index{4}}) {
+    const GridShape shape{{5, 3, depth}};
+    std::vector<Real> density(shape.size(), -1);
+    std::vector<Vec3> velocity(shape.size(), Vec3::Constant(-1));
+    std::vector<Real> in_order;
+    for (Index k = 0; k < depth; ++k)
+      for (Index j = 0; j < 3; ++j)
+        for (Index i = 0; i < 5; ++i) {
+          const auto value = static_cast<Real>(i + 10 * j + 100 * k) / 7;
+          density[shape.index(i, j, k)] = value;
+          velocity[shape.index(i, j, k)] = Vec3(value, 2 * value, -value);
+          in_order.push_back(value);
+        }
+    const std::vector<NamedArray> data = {named_array("density", density), named_array("velocity", velocity)};
+    const std::string xml = format_vti({.shape = shape,
+                                        .low = Vec3(-1, 2, Real(0.5)),
+                                        .spacing = Real(0.25),
+                                        .cell_data = data,
+                                        .time = 1.5});
+    EXPECT_EQ(value_of(xml, "VTKFile", "type"), "ImageData");
+    EXPECT_EQ(value_of(xml, "ImageData", "WholeExtent"), "0 5 0 3 0 " + std::to_string(depth));
+    EXPECT_EQ(value_of(xml, "Piece", "Extent"), "0 5 0 3 0 " + std::to_string(depth));
+    EXPECT_EQ(value_of(xml, "ImageData", "Origin"), "-1 2 0.5");
+    EXPECT_EQ(value_of(xml, "ImageData", "Spacing"), "0.25 0.25 0.25");
+    EXPECT_NE(xml.find(">1.5</DataArray>"), std::string::npos);
+    EXPECT_EQ(array_of<Real>(xml, "density"), in_order);
+    const std::vector<Real> vectors = array_of<Real>(xml, "velocity");
+    ASSERT_EQ(vectors.size(), 3 * in_order.size());
+    for (std::size_t c = 0; c < in_order.size(); ++c) EXPECT_EQ(vectors[3 * c + 1], 2 * in_order[c]);
+  }
+  const std::vector<Real> few(3);
+  const std::vector<NamedArray> wrong = {named_array("few", few)};
+  EXPECT_THROW(format_vti({.shape = {{2, 2, 2}}, .cell_data = wrong}), Error);
+}
+
+}}  // namespace plenum
