@@ -7,6 +7,8 @@
 #include <functional>
 #include <string_view>
 
+#include "plenum/io/grid_writer.h"
+
 namespace plenum::app {
 namespace {
 
@@ -32,6 +34,9 @@ class Collector final : public DrawableSink {
     Points& points = set_of(view.x, [&](const Vec3& p) { return view.place(p); });
     points.triangles.insert(points.triangles.end(), view.triangles.begin(), view.triangles.end());
   }
+  std::vector<VolumeView> volumes;  ///< where they are; their density only while they are shown
+
+  void volume(const VolumeView& view) override { volumes.push_back(view); }
   void spheres(const SphereView& view) override { set_of(view.x); }
   void lines(const LineView& view) override {
     Points& points = set_of(view.x);
@@ -174,6 +179,18 @@ class ParticleFields final : public FieldVisitor {
   std::size_t next_rider_ = 0;
 };
 
+/// The stored fields of a system that have an item for each of a grid, those on faces as they stand on the
+/// lower one of each cell.
+std::vector<NamedArray> grid_fields(System& system, const GridShape& shape) {
+  std::vector<NamedArray> arrays;
+  for_each_stored([&](FieldVisitor& visit) { system.stored_fields(visit); },
+                  [&](const FieldRef& f) {
+                    if (f.resizable && f.count == shape.size())
+                      arrays.push_back({f.info.name, f.type, f.components, f.count, f.data});
+                  });
+  return arrays;
+}
+
 /// The particles of a system that shows no surface and no points of its own, so that they are not lost.
 void add_hidden_particles(std::span<const Vec3> x, Collector& collector) {
   for (const Points& points : collector.sets)
@@ -227,6 +244,19 @@ void Exporter::add(World& world) {
                          .lines = points.lines,
                          .point_data = arrays,
                          .time = world.time()});
+      files_.push_back({world.time(), file});
+    }
+    // Only VTI holds grids, and goes with VTU in a collection.
+    if (format_ != "vtu") continue;
+    for (std::size_t k = 0; k < collector.volumes.size(); ++k) {
+      const VolumeView& grid = collector.volumes[k];
+      const std::string file =
+          fmt::format("{}_{:05d}.vti", name_of(world, s, collector.sets.size() + k), world.frame());
+      write_vti(folder_ + "/" + file, {.shape = grid.shape,
+                                       .low = grid.low,
+                                       .spacing = grid.spacing,
+                                       .cell_data = grid_fields(system, grid.shape),
+                                       .time = world.time()});
       files_.push_back({world.time(), file});
     }
   }

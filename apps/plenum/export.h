@@ -1,6 +1,6 @@
 #pragma once
 // Geometry and fields of each frame as OBJ, PLY or VTU files, one for each set of points that a system shows;
-// its rigid bodies are one set.
+// its rigid bodies are one set. With VTU, grids of three dimensions as VTI.
 #include <map>
 #include <set>
 #include <string>

@@ -280,6 +280,19 @@ TEST_F(Program, ExportsLoseNothing) {
     EXPECT_EQ(count("bodies/r_00000.obj", name), 1) << name;
 }
 
+TEST_F(Program, ExportsOfSmokeHoldItsGrid) {
+  const std::string scene = quoted(write("smoke.json", R"({"systems": [{"type": "smoke", "name": "s", "model":
+    {"cells_x": 8, "cells_y": 6, "cells_z": 4, "spacing": 0.25, "low": [-1, 0, 0.5]}}]})"));
+  ASSERT_EQ(run("run " + scene + " --frames 1 --quiet --export vtu " + out("g")).status, 0);
+  const std::string vti = read(folder / "g" / "s_00001.vti");
+  EXPECT_NE(vti.find("WholeExtent=\"0 8 0 6 0 4\" Origin=\"-1 0 0.5\" Spacing=\"0.25 0.25 0.25\""),
+            std::string::npos)
+      << vti.substr(0, 400);
+  for (const char* name : {"density", "temperature", "velocity_x"})
+    EXPECT_NE(vti.find(std::string("Name=\"") + name + "\""), std::string::npos) << name;
+  EXPECT_NE(read(folder / "g" / "frames.pvd").find("file=\"s_00001.vti\""), std::string::npos);
+}
+
 TEST_F(Program, ExportsOfRigidBodiesAreOneFileAFrameWithTheirVelocities) {
   const std::string scene = quoted(write("rigid.json", R"({"systems": [{"type": "rigid", "name": "r", "model":
     {"bodies": [{"shapes": [{"shape": "box"}], "velocity": [1, 2, 3], "angular_velocity": [0, 0, 2], "count_x": 3},
