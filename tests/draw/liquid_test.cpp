@@ -9,9 +9,7 @@
 #include "plenum/base/random.h"
 #include "plenum/draw/headless.h"
 #include "plenum/draw/renderer.h"
-#include "plenum/geometry/isosurface.h"
-#include "plenum/geometry/mesh_smoothing.h"
-#include "plenum/geometry/particle_surface.h"
+#include "plenum/geometry/liquid_mesh.h"
 #include "plenum/geometry/shapes.h"
 
 namespace plenum { namespace {
@@ -192,16 +190,11 @@ TEST(SlowDrawLiquid, Pictures) {
   const GridShape shape{{n, 60, 60}};
   const TriangleMesh ball = icosphere_mesh(Real(0.17), 5);
   const TriangleMesh pillar = cylinder_mesh(Real(0.07), Real(0.36), 64);
-  ParticleSurfaceWorkspace work;
-  IsosurfaceWorkspace mesh_work;
-  MeshSmoothingWorkspace smoothing;
+  LiquidMeshWorkspace work;
   SurfaceMesh mesh;
-  std::vector<Real> phi(shape.size());
   for (int frame = 0; frame < 3; ++frame) {
     const std::vector<Vec3> x = splash(size, static_cast<double>(h) / 2, 0.12 * frame);
-    particle_distance(shape, Vec3::Zero(), h, x, 2 * h, true, work, phi);
-    isosurface(shape, Vec3::Zero(), h, phi, mesh_work, mesh);
-    smooth_mesh(mesh, 3, smoothing);
+    liquid_mesh(shape, Vec3::Zero(), h, x, 2 * h, true, 3, work, mesh);
     const auto show = [&](DrawableSink& sink) {
       sink.triangles({.x = ball.x,
                       .triangles = ball.triangles,

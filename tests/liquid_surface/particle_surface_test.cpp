@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
 
@@ -109,19 +110,21 @@ TEST(ParticleSurface, IsThePlainSumWhereverItIsNotDeepInside) {
     for (Index j = -1; j <= 14; ++j)
       for (Index i = -1; i <= 20; ++i) {
         const Vector3<double> p = h * Vector3<double>(i + .5, j + .5, k + .5);
-        double sum = 0;
+        double sum = 0, nearest = 2;
         Vector3<double> mean = Vector3<double>::Zero();
         for (const Vec3& q : x) {
           const double d2 = (q.cast<double>() - p).squaredNorm() / (reach * reach);
           if (!(d2 < 1)) continue;
+          nearest = std::min(nearest, std::sqrt(d2));
           const double w = std::pow(1 - d2, 3);
           sum += w;
           mean += w * (q.cast<double>() - p);
         }
         const double value = static_cast<double>(phi[shape.index(i, j, k)]);
-        const double expected = sum > 0
-                                    ? 10 * std::pow(128.0 / 315, 2) * ((mean / sum).norm() - reach * 63 / 256)
-                                    : reach * static_cast<double>(farthest_outside);
+        const double expected =
+            sum > 0 ? std::max(10 * std::pow(128.0 / 315, 2) * ((mean / sum).norm() - reach * 63 / 256),
+                               reach * std::min(8 * (nearest - 0.45), 0.1))
+                    : reach * static_cast<double>(farthest_outside);
         if (value == static_cast<double>(deepest_inside * static_cast<Real>(reach))) {
           // Cells all around hold particles, whose mean is near.
           ++deep;
@@ -135,6 +138,21 @@ TEST(ParticleSurface, IsThePlainSumWhereverItIsNotDeepInside) {
   EXPECT_GT(deep, 100);
   EXPECT_GT(near, 500);
   EXPECT_GT(far, 500);
+}
+
+TEST(ParticleSurface, LeavesWideGapsOpenAndClosesNarrowOnes) {
+  const GridShape shape{{6, 20, 6}};
+  const double h = 0.1, reach = 0.2, spacing = 0.05;
+  for (const double gap : {0.05, 0.3}) {
+    // Around y = 1.05, where centres are. Particles end half their distance before their liquid does.
+    std::vector<Vec3> x = filled({-0.3, 0.2, -0.3}, {0.9, 1.05 - gap / 2, 0.9}, spacing, 0);
+    for (const Vec3& p : filled({-0.3, 0.2, -0.3}, {0.9, 1.05 - gap / 2, 0.9}, spacing, 0))
+      x.emplace_back(p.x(), Real(2.1) - p.y(), p.z());
+    const std::vector<Real> phi = distance_of(shape, h, x, reach);
+    EXPECT_EQ(phi[shape.index(3, 10, 3)] < 0, gap < 0.45 * reach) << gap;
+    EXPECT_LT(phi[shape.index(3, 6, 3)], 0);
+    EXPECT_LT(phi[shape.index(3, 14, 3)], 0);
+  }
 }
 
 TEST(ParticleSurface, OfAPoolMeetsItsWallsSquarely) {
@@ -158,6 +176,27 @@ TEST(ParticleSurface, OfAPoolMeetsItsWallsSquarely) {
   EXPECT_NEAR(static_cast<double>(low.y()), 0, 1e-4);
   // Cells at edges of the box are cut by a plane: at most h^2 / 8 for each length of an edge is missing.
   EXPECT_NEAR(volume, 1.6 * 1 * top, h * h / 8 * 4 * (1.6 + 1 + top) + 0.01 * 1.6);
+}
+
+TEST(SmoothField, TakesTheShortestWavesOutAndLeavesPlanesAlone) {
+  const GridShape shape{{12, 9, 7}};
+  std::vector<Real> board(shape.size()), plane(shape.size()), scratch(shape.size());
+  const auto each = [&](Index margin, auto&& f) {
+    for (Index k = -1 + margin; k <= 7 - margin; ++k)
+      for (Index j = -1 + margin; j <= 9 - margin; ++j)
+        for (Index i = -1 + margin; i <= 12 - margin; ++i) f(shape.index(i, j, k), i, j, k);
+  };
+  const auto height = [](Index i, Index j, Index k) { return static_cast<Real>(3 * i - 2 * j + k); };
+  each(0, [&](std::size_t at, Index i, Index j, Index k) {
+    board[at] = (i + j + k) % 2 == 0 ? Real(1) : Real(-1);
+    plane[at] = height(i, j, k);
+  });
+  smooth_field(shape, 1, board, scratch);
+  smooth_field(shape, 3, plane, scratch);
+  each(1, [&](std::size_t at, Index i, Index j, Index k) {
+    EXPECT_NEAR(board[at], 0, 1e-6);
+    EXPECT_NEAR(plane[at], height(i, j, k), 1e-4);
+  });
 }
 
 TEST(ParticleSurface, IsTheSameForEveryNumberOfThreads) {

@@ -1,5 +1,6 @@
 #include "plenum/geometry/mesh_smoothing.h"
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <utility>
 

@@ -17,6 +17,9 @@ using detail::wide;
 
 constexpr Real surface_radius = Real(63) / 256;
 constexpr Real surface_scale = Real(10 * (128.0 / 315) * (128.0 / 315));
+// What is farther than this from all particles is no liquid, in reaches; with how steeply phi rises there,
+// and to what, so that it is continuous and changes nothing around flat surfaces and single balls.
+constexpr Real widest_gap = Real(0.45), gap_slope = 8, gap_height = Real(0.1);
 
 /// The cells of the box and of a pad around it, one byte for each, x fastest. Particles are in units of
 /// cells: the centre of padded cell (i, j, k) is at i, j, k.
@@ -167,10 +170,10 @@ void sort_by_cells(const Placed& placed, std::span<const Vec3> x, ParticleSurfac
   });
 }
 
-/// For a vector of nodes, their distance in cells to the weighted mean of the particles around them, and
-/// whether there are any.
+/// For a vector of nodes, their distance to the weighted mean of the particles around them and to the nearest
+/// one [cells], and whether there are any.
 struct ToMean {
-  Real distance[wide];
+  Real distance[wide], nearest[wide];
   bool any[wide];
 };
 /// Of nodes i, i + 1, ... of the row of padded cells (j, k).
@@ -179,7 +182,7 @@ void to_mean(const PaddedCells& cells, const ParticleSurfaceWorkspace& work, Ind
   const Real inverse = 1 / (reach * reach);
   Wide node;
   for (int l = 0; l < wide; ++l) node[l] = static_cast<Real>(i + l);
-  Wide weight{}, x{}, y{}, z{};
+  Wide weight{}, x{}, y{}, z{}, nearest{};
   const Index first = std::max<Index>(0, i - around),
               last = std::min<Index>(cells.n[0] - 1, i + static_cast<Index>(wide) - 1 + around);
   for (Index kk = std::max<Index>(0, k - around); kk <= std::min(cells.n[2] - 1, k + around); ++kk)
@@ -195,6 +198,7 @@ void to_mean(const PaddedCells& cells, const ParticleSurfaceWorkspace& work, Ind
         const Wide dx = fill(p.x()) - node;
         const Wide near =
             detail::max(fill(1 - (dy * dy + dz * dz) * inverse) - fill(inverse) * dx * dx, Wide{});
+        nearest = detail::max(nearest, near);
         const Wide w = near * near * near;
         weight += w;
         x += w * dx;
@@ -204,6 +208,7 @@ void to_mean(const PaddedCells& cells, const ParticleSurfaceWorkspace& work, Ind
     }
   for (int l = 0; l < wide; ++l) {
     out.any[l] = weight[l] > 0;
+    out.nearest[l] = reach * std::sqrt(1 - nearest[l]);
     out.distance[l] = out.any[l] ? std::sqrt(x[l] * x[l] + y[l] * y[l] + z[l] * z[l]) / weight[l] : Real(0);
   }
 }
@@ -268,7 +273,9 @@ void particle_distance(const GridShape& shape, const Vec3& low, Real h, std::spa
         to_mean(cells, work, cells.pad - 1 + i, pj, pk, around, cells_reach, mean);
         for (Index l = 0; l < count; ++l)
           if (look[i + l] != 0 && mean.any[l])
-            out[i + l] = surface_scale * (mean.distance[l] * h - surface_radius * reach);
+            out[i + l] = std::max(
+                surface_scale * (mean.distance[l] * h - surface_radius * reach),
+                std::min(gap_slope * (mean.nearest[l] * h - widest_gap * reach), gap_height * reach));
       }
       if (!walled) continue;
       // What is beyond the box is not liquid.

@@ -29,7 +29,9 @@ inline constexpr Real deepest_inside = Real(-0.4063492), farthest_outside = Real
 ///   c(s) = (1 - s^2)^5 / 10 / (integral from s to 1 of (1 - t^2)^4 dt)
 /// times the reach away: the radius c(0) = 63/256, so that the surface is where the liquid ends, and the
 /// scale 1 / c'(0) = 10 (128/315)^2, so that phi has slope one there. A particle alone is a ball of radius
-/// 63/256 reach.
+/// 63/256 reach. Between two bodies of liquid the mean is in the middle, as if there were liquid; so a point
+/// farther than 0.45 reach from all particles is taken to be outside, and gaps wider than twice that stay
+/// open.
 ///
 /// With `walled`, the liquid goes on beyond the sides of the box as in a mirror, so that it meets walls
 /// squarely, and is cut off there. Only what is near the surface is looked at; allocates only to grow.
