@@ -154,7 +154,7 @@ void zalesak(Rows& rows) {
                   "%", "exact: 0");
     }
 }
-const Register disc_case("zalesak_disc/integrate", Effort::thorough, zalesak);
+const Register disc_case("integrate/zalesak-disc", Effort::thorough, zalesak);
 
 void enright(Rows& rows) {
   with_threads(num_cores(), [&] {
@@ -164,6 +164,6 @@ void enright(Rows& rows) {
                     enright_loss(n, t), "%", "exact: 0");
   });
 }
-const Register ball_case("enright_sphere/integrate", Effort::thorough, enright);
+const Register ball_case("integrate/enright-sphere", Effort::thorough, enright);
 
 }}  // namespace plenum::validation
