@@ -150,7 +150,8 @@ void extend_linearly(const GridShape& shape, std::span<Real> phi) {
   }
 }
 
-void redistance(const GridShape& shape, Real h, Real band, std::span<Real> phi, RedistanceWorkspace& work) {
+void redistance(const GridShape& shape, Real h, Real band, std::span<Real> phi, RedistanceWorkspace& work,
+                int most_steps) {
   for (std::vector<Real>* v : {&work.start, &work.stage, &work.next}) v->resize(shape.size());
   extend_linearly(shape, phi);
   // Who is near the surface: those that steps along axes reach from nodes beside it; across, they take
@@ -201,7 +202,9 @@ void redistance(const GridShape& shape, Real h, Real band, std::span<Real> phi, 
   std::copy(phi.begin(), phi.end(), work.stage.begin());
   // Each step brings the right values on by 0.9 h / D along an axis; as many again settle what is beside the
   // surface, whose steps are shorter.
-  const int num_steps = 2 * static_cast<int>(std::ceil(band / h * static_cast<Real>(D) / Real(0.9))) + 8;
+  const int num_steps =
+      most_steps > 0 ? most_steps
+                     : 2 * static_cast<int>(std::ceil(band / h * static_cast<Real>(D) / Real(0.9))) + 8;
   if (D == 3)
     march<3>(shape, h, num_steps, phi, work);
   else

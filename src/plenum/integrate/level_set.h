@@ -24,7 +24,8 @@ struct RedistanceWorkspace {
 /// own, as only the steady state counts, until none changes phi by more than 1e-4 h. Second order in h where
 /// the distance is smooth. A field that is nearly a distance takes few steps. Work grows with the band;
 /// allocates only to grow.
-void redistance(const GridShape& shape, Real h, Real band, std::span<Real> phi, RedistanceWorkspace& work);
+void redistance(const GridShape& shape, Real h, Real band, std::span<Real> phi, RedistanceWorkspace& work,
+                int most_steps = 0);
 
 /// Sets the ghosts of a signed distance: phi goes on as a straight line beyond the sides.
 void extend_linearly(const GridShape& shape, std::span<Real> phi);
