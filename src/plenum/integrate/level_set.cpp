@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "plenum/base/parallel.h"
 
@@ -73,6 +74,19 @@ Rate rate_of(const GridShape& shape, Real h, const Real* phi0, const Real* phi, 
   return {-sign * (std::sqrt(sum) / h - 1), Real(0.9) / D * h * least};
 }
 
+/// A distance is the smallest of those around it nowhere but beside the surface. This holds what a step may
+/// make of values that were far from a distance, so that it cannot make a surface where there is none.
+template <int D>
+Real least_of(const GridShape& shape, const Real* phi0, const Real* phi) {
+  Real least = std::numeric_limits<Real>::max();
+  for (int axis = 0; axis < D; ++axis)
+    for (const std::ptrdiff_t to : {-shape.stride(axis), shape.stride(axis)}) {
+      if (phi0[0] * phi0[to] <= 0) return 0;
+      least = std::min(least, std::abs(phi[to]));
+    }
+  return least;
+}
+
 template <int D>
 void march(const GridShape& shape, Real h, int num_steps, std::span<Real> phi, RedistanceWorkspace& work) {
   const auto sy = static_cast<std::size_t>(shape.stride(1)), sz = static_cast<std::size_t>(shape.stride(2));
@@ -106,7 +120,9 @@ void march(const GridShape& shape, Real h, int num_steps, std::span<Real> phi, R
         return;
       }
       const Rate r = rate_of<D>(shape, h, start + item, stage + item, at);
-      next[item] = (phi[item] + stage[item] + r.step * r.value) / 2;
+      const Real to = (phi[item] + stage[item] + r.step * r.value) / 2;
+      next[item] = start[item] > 0 ? std::max(to, least_of<D>(shape, start + item, phi.data() + item))
+                                   : std::min(to, -least_of<D>(shape, start + item, phi.data() + item));
     });
     const Real change = ordered_reduce(
         work.band.size(), items_a_block, Real(0),
@@ -192,10 +208,9 @@ void redistance(const GridShape& shape, Real h, Real band, std::span<Real> phi, 
       });
   }
   std::sort(found.begin(), found.end());
-  // What is not is at least that far.
+  // What is not is that far.
   each_cell([&](std::size_t item, Index, Index, Index) {
-    if (work.stage[item] == 0)
-      phi[item] = phi[item] < 0 ? std::min(phi[item], -band) : std::max(phi[item], band);
+    phi[item] = work.stage[item] == 0 ? std::copysign(band, phi[item]) : std::clamp(phi[item], -band, band);
   });
   extend_linearly(shape, phi);
   std::copy(phi.begin(), phi.end(), work.start.begin());

@@ -13,7 +13,7 @@ struct RedistanceWorkspace {
 };
 
 /// Makes phi [shape.size()] at cell centres the signed distance [m] to where it is zero, out to `band` [m] on
-/// both sides, without moving that; what is farther keeps its sign and is at least `band` away. h [m] is the
+/// both sides, without moving that; what is farther keeps its sign and becomes `band` or more. h [m] is the
 /// side of a cell, in two dimensions or three. Ghosts are set by linear extrapolation, before and after.
 ///
 /// Solves d phi / d tau + sign(phi0) (|grad phi| - 1) = 0 (Sussman, Smereka & Osher 1994) to its steady state
@@ -27,7 +27,8 @@ struct RedistanceWorkspace {
 void redistance(const GridShape& shape, Real h, Real band, std::span<Real> phi, RedistanceWorkspace& work,
                 int most_steps = 0);
 
-/// Sets the ghosts of a signed distance: phi goes on as a straight line beyond the sides.
+/// Sets the ghosts of a signed distance: phi goes on as a straight line beyond the sides, so that a surface
+/// meets them at any angle.
 void extend_linearly(const GridShape& shape, std::span<Real> phi);
 
 /// Area [m^2] or volume [m^3] where phi < 0, of cells with side h [m]: of the piecewise linear function
