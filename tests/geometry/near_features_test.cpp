@@ -9,6 +9,7 @@
 
 #include "geometry/reference.h"
 #include "plenum/base/parallel.h"
+#include "plenum/geometry/adjacency.h"
 #include "plenum/geometry/crossings.h"
 #include "plenum/geometry/feature_distance.h"
 #include "plenum/geometry/shapes.h"

@@ -65,8 +65,9 @@ TEST(PbdGrasp, ClothThatCannotGiveWayStaysWithinItsTethers) {
     Pbd::step(model, state, params, workspace, Real(1) / 60);
     for (const Vec3& x : state.particles.x) ASSERT_TRUE(x.allFinite());
   }
-  for (std::size_t i = 0; i < state.particles.size(); ++i)
+  for (std::size_t i = 0; i < state.particles.size(); ++i) {
     if (Index(i) != corner) EXPECT_LT(state.particles.x[i].norm(), 2) << i;
+  }
 }
 
 }}  // namespace plenum
