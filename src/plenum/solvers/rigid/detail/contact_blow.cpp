@@ -36,10 +36,7 @@ BodyVelocity moved_along(const BodyVelocity& a, Real s, const BodyVelocity& b) {
 double energy_twice(const BodyInertia& body, const BodyVelocity& of) {
   if (!(body.inverse_mass > 0)) return 0;
   const Eigen::Vector3d v(of.v[0], of.v[1], of.v[2]), w(of.w[0], of.w[1], of.w[2]);
-  const Real* k = body.inverse;
-  Eigen::Matrix3d inverse;
-  inverse << k[0], k[3], k[4], k[3], k[1], k[5], k[4], k[5], k[2];
-  return v.squaredNorm() / double(body.inverse_mass) + w.dot(inverse_of<3>(inverse) * w);
+  return v.squaredNorm() / double(body.inverse_mass) + w.dot(inverse_of<3>(inverse_inertia_of(body)) * w);
 }
 
 }  // namespace

@@ -224,9 +224,7 @@ void ContactSolver::foresee(const Batch& batch, const SolverBodies& bodies, Turn
       const Eigen::Vector3d w(v.w.x[l], v.w.y[l], v.w.z[l]);
       Eigen::Vector3d change = Eigen::Vector3d::Zero();
       if (body.inverse_mass > 0) {
-        const Real* k = body.inverse;
-        Eigen::Matrix3d inverse;
-        inverse << k[0], k[3], k[4], k[3], k[1], k[5], k[4], k[5], k[2];
+        const Eigen::Matrix3d inverse = inverse_inertia_of(body);
         change = double(h) * (inverse * (inverse_of<3>(inverse) * w).cross(w));
       }
       const Eigen::Vector3d turn = double(h) * (w + change / 2);

@@ -186,7 +186,7 @@ void JointIsland<D>::take_inertia(Body& body, SolverBodies& bodies) {
     if (body.locks & turning_locks) m = turning_freely(m, body.locks);
     k[0] = m(0, 0), k[1] = m(1, 1), k[2] = m(2, 2), k[3] = m(0, 1), k[4] = m(0, 2), k[5] = m(1, 2);
   }
-  body.inverse_inertia << k[0], k[3], k[4], k[3], k[1], k[5], k[4], k[5], k[2];
+  body.inverse_inertia = inverse_inertia_of(row);
 }
 
 /// Contacts are to see the moments of inertia that joints see: projections in turn, each orthogonal in a

@@ -18,6 +18,13 @@ struct alignas(sizeof(Eight)) BodyInertia {
   Real inverse_mass;
   Real enlarged;  ///< not 0: joints have changed the moments in this step
 };
+/// [1/(kg m^2)] in the world.
+inline Eigen::Matrix3d inverse_inertia_of(const BodyInertia& body) {
+  const Real* k = body.inverse;
+  Eigen::Matrix3d out;
+  out << k[0], k[3], k[4], k[3], k[1], k[5], k[4], k[5], k[2];
+  return out;
+}
 /// Since the start of the step.
 struct alignas(sizeof(Eight)) BodyMotion {
   Real dx[3];  ///< [m] of the centre of mass

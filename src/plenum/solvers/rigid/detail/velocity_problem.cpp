@@ -112,8 +112,7 @@ void make_problem(const JointScene& scene, std::span<const ContactInput> contact
     to.v = D3(double(from.v[0]), double(from.v[1]), double(from.v[2]));
     to.w = D3(double(from.w[0]), double(from.w[1]), double(from.w[2]));
     to.inverse_mass = double(inertia.inverse_mass);
-    const Real* k = inertia.inverse;
-    to.inverse_inertia << k[0], k[3], k[4], k[3], k[1], k[5], k[4], k[5], k[2];
+    to.inverse_inertia = inverse_inertia_of(inertia);
   }
   problem.rows.clear(), problem.cones.clear(), problem.first_normal.clear(), problem.first_cone.clear();
   for (std::size_t k = 0; k < scene.model.joints.size(); ++k) {
