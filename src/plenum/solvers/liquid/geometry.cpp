@@ -4,6 +4,56 @@
 #include "plenum/solvers/liquid/liquid.h"
 
 namespace plenum::inline PLENUM_ABI {
+namespace {
+
+/// How far around it a particle counts for the surface, and rounds of smoothing of its mesh.
+constexpr Real reach_in_cells = 2;
+constexpr int smoothing = 3;
+
+/// Makes w.x the particles and their images in solids, as the box's sides have theirs: without them the
+/// surface would end half a particle's distance before a solid, and a pool have a moat around it.
+void mirror_in_solids(const Liquid::Model& m, std::span<const Vec3> x, Real reach,
+                      Liquid::SurfaceWorkspace& w) {
+  const GridShape& shape = m.shape;
+  w.x.assign(x.begin(), x.end());
+  w.beside.clear();
+  for (const Vec3& p : x) {
+    std::array<Index, 3> cell;
+    bool in = true;
+    for (int c = 0; c < 3; ++c) {
+      const auto a = static_cast<std::size_t>(c);
+      const Real g = (p[c] - m.low[c]) / m.h;
+      in = in && g >= 0 && g < static_cast<Real>(shape.cells[a]);
+      if (in) cell[a] = static_cast<Index>(g);
+    }
+    // The distance at a corner of the cell differs by a diagonal at most.
+    if (in && m.distance[shape.index(cell[0], cell[1], cell[2])] < reach + 2 * m.h) w.beside.push_back(p);
+  }
+  const std::size_t count = w.beside.size();
+  w.image.resize(count), w.normal.resize(count), w.distance.resize(count), w.depth.resize(count);
+  for (const GridSolid& solid : m.solids) {
+    const Shape geometry = solid.solid();
+    geometry.signed_distances(solid.pose(), w.beside, w.distance, w.normal);
+    for (std::size_t p = 0; p < count; ++p) w.image[p] = w.beside[p] - 2 * w.distance[p] * w.normal[p];
+    geometry.signed_distances(solid.pose(), w.image, w.depth);
+    // An image is as deep in the solid as the particle is before it, unless that is too thin to hold it.
+    for (std::size_t p = 0; p < count; ++p)
+      if (w.distance[p] > 0 && w.distance[p] < reach && w.depth[p] < -w.distance[p] / 2)
+        w.x.push_back(w.image[p]);
+  }
+}
+
+}  // namespace
+
+void Liquid::surface(const Model& m, const State& s, SurfaceWorkspace& w, SurfaceMesh& out) {
+  const Real reach = reach_in_cells * m.h;
+  std::span<const Vec3> x = s.x;
+  if (!m.distance.empty()) {
+    mirror_in_solids(m, s.x, reach, w);
+    x = w.x;
+  }
+  liquid_mesh(m.shape, m.low, m.h, x, reach, true, smoothing, w.mesh, out);
+}
 
 void Liquid::geometry(const Model& m, const State& s, DrawableSink& sink) {
   for (const GridSolid& solid : m.solids) {
@@ -14,7 +64,19 @@ void Liquid::geometry(const Model& m, const State& s, DrawableSink& sink) {
                     .look = Look::obstacle,
                     .palette = m.palette});
   }
-  if (!m.show_particles) return;
+  if (m.show == Show::nothing) return;
+  if (m.show == Show::surface && !m.shape.is_flat()) {
+    // Pictures are made by one thread at a time or, if by more, each with memory of its own.
+    static thread_local SurfaceWorkspace workspace;
+    static thread_local SurfaceMesh mesh;
+    surface(m, s, workspace, mesh);
+    sink.liquid({.x = mesh.x,
+                 .triangles = mesh.triangles,
+                 .normals = mesh.normals,
+                 .absorption = m.absorption,
+                 .scattering = m.scattering});
+    return;
+  }
   std::vector<Real> speed(s.v.size());
   Real most = 0;
   for (std::size_t p = 0; p < speed.size(); ++p) {

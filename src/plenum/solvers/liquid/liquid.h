@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "plenum/geometry/liquid_mesh.h"
 #include "plenum/linear/pressure_solver.h"
 #include "plenum/state/grid.h"
 #include "plenum/state/grid_solid.h"
@@ -39,6 +40,9 @@ struct Liquid {
   /// al. 2015, affine particle in cell).
   enum class Transfer : int { pic, flip, apic };
   friend constexpr std::array<const char*, 3> names_of(Transfer) { return {"pic", "flip", "apic"}; }
+  /// What a picture shows of it. There are no surfaces in two dimensions: particles are shown instead.
+  enum class Show : int { surface, particles, nothing };
+  friend constexpr std::array<const char*, 3> names_of(Show) { return {"surface", "particles", "nothing"}; }
   enum class Side : int { free_slip, no_slip, open };
   friend constexpr std::array<const char*, 3> names_of(Side) { return {"free_slip", "no_slip", "open"}; }
 
@@ -52,8 +56,9 @@ struct Liquid {
     Real jitter = 1;             ///< [1] of their places at the start, in parts of their distance
     std::vector<GridSolid> solids = {};
     std::vector<LiquidFill> fill = {};
-    bool show_particles = true;
-    int palette = -1;  ///< of the solids
+    Show show = Show::surface;
+    Vec3 absorption = LiquidView{}.absorption, scattering = LiquidView{}.scattering;  ///< [1/m]
+    int palette = -1;                                                                 ///< of the solids
     void describe(Describer& d);
   };
 
@@ -70,7 +75,8 @@ struct Liquid {
     /// [shape.size()] m, signed distance to solids at low corners of cells; no items: there are none.
     std::vector<Real> distance;
     std::vector<GridSolid> solids;
-    bool show_particles = true;
+    Show show = Show::surface;
+    Vec3 absorption = Vec3::Zero(), scattering = Vec3::Zero();  ///< [1/m] of red, green and blue light
     int palette = -1;
     /// Particles of a full cell.
     int per_cell() const { return shape.is_flat() ? per_side * per_side : per_side * per_side * per_side; }
@@ -149,6 +155,17 @@ struct Liquid {
   /// its surface, 0 outside; solids and what is beyond the box count as full of what is beside them. A
   /// surface for pictures is where it is 1/2.
   static void fullness(const Model& model, const State& state, std::vector<Real>& out);
+
+  struct SurfaceWorkspace {
+    std::vector<Vec3> x;                      ///< [m] particles, then their images in solids
+    std::vector<Vec3> beside, normal, image;  ///< particles near solids, and their images in one of these
+    std::vector<Real> distance, depth;        ///< [m] of particles and of images
+    LiquidMeshWorkspace mesh;
+  };
+  /// The closed surface of a liquid in three dimensions (geometry/liquid_mesh.h). It meets sides of the box
+  /// squarely and ends there; it goes on into solids as in a mirror, so that no gap is seen beside them.
+  /// Allocates only to grow.
+  static void surface(const Model& model, const State& state, SurfaceWorkspace& workspace, SurfaceMesh& out);
 };
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -42,7 +42,10 @@ void Liquid::Spec::describe(Describer& d) {
   d("jitter", jitter, {.min = 0, .max = 1, .doc = "of particles at the start, in parts of their distance"});
   d("solids", solids, {.doc = "what the liquid flows around", .max_count = 10000});
   d("fill", fill, {.doc = "liquid that is there at the start", .max_count = 10000});
-  d("show_particles", show_particles, {.doc = "whether pictures show the particles"});
+  d("show", show, {.doc = "what a picture shows; surface: in two dimensions the particles"});
+  const auto optical = [](const char* doc) { return Info{.unit = "1/m", .min = 0, .max = 1e6, .doc = doc}; };
+  d("absorption", absorption, optical("of red, green and blue light on its way through the liquid"));
+  d("scattering", scattering, optical("of red, green and blue light; some of it comes back"));
   d("palette", palette, {.min = -1, .max = 1000, .doc = "which of the palette's colours the solids have"});
 }
 
@@ -67,7 +70,8 @@ void Liquid::Params::describe(Describer& d) {
 std::size_t Liquid::memory(const Spec& spec) {
   const GridShape shape{{spec.cells_x, spec.cells_y, spec.cells_z}};
   // Grid: pairs 6, carry 3, crowd, capacity, pressure, openings 3, distance; the solver's 9 counting doubles
-  // twice. Particles, if the box were full: position, velocity, gradients and their copies.
+  // twice. Particles: position, velocity, gradients and their copies. For the surface another 5, and 3
+  // places.
   const auto per_side = static_cast<std::size_t>(spec.particles_per_side);
   const std::size_t per_cell = per_side * per_side * (shape.is_flat() ? 1 : per_side);
   double filled = 0;
@@ -81,8 +85,9 @@ std::size_t Liquid::memory(const Spec& spec) {
     filled += area * (shape.is_flat() ? 1 : static_cast<double>(size.z()) / h);
   }
   filled = std::min(filled, static_cast<double>(shape.num_cells()));
-  return shape.size() * sizeof(Real) * 30 +
-         static_cast<std::size_t>(filled) * per_cell * (10 * sizeof(Vec3) + 12);
+  const bool surface = spec.show == Show::surface && !shape.is_flat();
+  return shape.size() * sizeof(Real) * (surface ? 35 : 30) +
+         static_cast<std::size_t>(filled) * per_cell * ((surface ? 13 : 10) * sizeof(Vec3) + 12);
 }
 
 namespace {
@@ -236,7 +241,9 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
   m.per_side = spec.particles_per_side;
   m.jitter = spec.jitter;
   m.solids = spec.solids;
-  m.show_particles = spec.show_particles;
+  m.show = spec.show;
+  m.absorption = spec.absorption;
+  m.scattering = spec.scattering;
   m.palette = spec.palette;
   const GridShape& shape = m.shape;
   if (shape.num_cells() > (std::size_t{1} << 28))
