@@ -85,7 +85,7 @@ void Liquid::geometry(const Model& m, const State& s, DrawableSink& sink) {
   }
   // Spheres large enough to close over the gaps between jittered particles; of a flat grid there are none
   // behind that would.
-  const Real size = m.shape.is_flat() ? Real(1.7) : Real(1.3);
+  const Real size = m.shape.is_flat() ? Real(2.1) : Real(1.3);
   SphereView view{.x = s.x, .radius = m.h / static_cast<Real>(2 * m.per_side) * size};
   view.colour = {
       .values = speed, .quantity = "speed", .unit = "m/s", .low = 0, .high = most > 0 ? most : Real(1)};
