@@ -66,7 +66,9 @@ TEST(PbdGrasp, ClothThatCannotGiveWayStaysWithinItsTethers) {
     for (const Vec3& x : state.particles.x) ASSERT_TRUE(x.allFinite());
   }
   for (std::size_t i = 0; i < state.particles.size(); ++i) {
-    if (Index(i) != corner) EXPECT_LT(state.particles.x[i].norm(), 2) << i;
+    if (Index(i) != corner) {
+      EXPECT_LT(state.particles.x[i].norm(), 2) << i;
+    }
   }
 }
 

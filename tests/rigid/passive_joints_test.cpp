@@ -119,9 +119,10 @@ rigid::BodySpec rod(const Vec3& from, const Vec3& to, double half) {
 }
 
 // The parts of a slider-crank and of a crank-rocker turn unevenly, and the energy that goes to and fro with
-// them: their loops brake nothing. Rods of 0.2, 0.6 and 0.5 m, no gravity. The piston weighs as much as both
-// rods or fifteen times the crank: what tension does to the light parts is no vibration to be damped. Where
-// they turn fastest, at the dead points, that is a tenth of a radian a sub-step, (x/2)^2 of the energy.
+// them: their loops brake nothing. Rods of 0.2, 0.6 and 0.5 m, no gravity. The piston weighs a half, four
+// times or sixteen times what both rods do: what tension does to the light parts is no vibration to be
+// damped. Where they turn fastest, at the dead points, that is a tenth of a radian a sub-step, (x/2)^2 of the
+// energy.
 TEST(RigidPassiveJoints, MechanismsKeepTheirEnergy) {
   struct Case {
     bool slides;

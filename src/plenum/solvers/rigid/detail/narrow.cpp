@@ -58,12 +58,15 @@ Vec3 axis_of(const Rigid::Model& model, const Frames& frames, const Rigid::Colli
   return turns ? axis : Vec3(Vec3::Zero());
 }
 /// Whether what touches by a line or one place of a rim, oblique to this axis, goes round as it rolls. Places
-/// of a rim that are high above the one that touches do not count. What may come to lie flat in the step, as
-/// the foot of what rocks, does not roll on one place.
+/// of a rim that are high above the one that touches do not count. What tilts or goes round too far in the
+/// step, as what rocks on its foot or has been tossed, does not roll on one place.
 bool rolls_round(const Vec3& axis, const Vec3& w, Real dt, const ContactInput& c) {
   constexpr Real most_climb = Real(0.05);  // of a line that lies on something: its rise over its length
+  constexpr Real most_round = Real(0.5);   // [rad] that the place goes round in the step
   const Real cosine = std::abs(axis.dot(c.normal)), sine2 = axis.cross(c.normal).squaredNorm();
-  if (!(cosine > Real(0.02) && cosine < Real(0.98)) || 2 * dt * std::abs(w.cross(axis).dot(c.normal)) > sine2)
+  const Vec3 swing = w.cross(axis);
+  if (!(cosine > Real(0.02) && cosine < Real(0.98)) || 2 * dt * std::abs(swing.dot(c.normal)) > sine2 ||
+      dt * dt * swing.squaredNorm() > most_round * most_round * sine2)
     return false;
   const auto deepest = std::min_element(
       c.points, c.points + c.count, [](const auto& p, const auto& q) { return p.separation < q.separation; });
@@ -464,8 +467,13 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
       const bool inherits = before >= 0 && !(model.jointed[ca.body] && model.jointed[cb.body] && is_deep(c));
       c.axis_a = axis_of(model, state.frames, ca, a, c.normal, dt);
       c.axis_b = axis_of(model, state.frames, cb, w.poses[j], c.normal, dt);
-      c.rolls_round = rolls_round(c.axis_a, state.frames.w[ca.body], dt, c) ||
-                      rolls_round(c.axis_b, state.frames.w[cb.body], dt, c);
+      // Of what has been rolling, on what is led or at rest.
+      const bool pressed = inherits && old.impulse[before].head(old.count[before]).maxCoeff() > 0;
+      const auto rolls = [&](const Vec3& axis, Index body, Index other) {
+        return pressed && model.motion[other] != Rigid::Motion::dynamic &&
+               rolls_round(axis, state.frames.w[body], dt, c);
+      };
+      c.rolls_round = rolls(c.axis_a, ca.body, cb.body) || rolls(c.axis_b, cb.body, ca.body);
       if (inherits) inherit(old, before, m, Real(0.1) * c.size, c);
       if (inherits && c.rolls_round) roll_over(old, before, m, c);
       c.friction_impulse = Vec3::Zero();
