@@ -1,27 +1,12 @@
 // Liquid against the broken dams of Martin & Moyce, the hydrostatic column, and its own volume.
-#include "plenum/solvers/liquid/liquid.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "liquid_scenes.h"
 #include "plenum/base/parallel.h"
 #include "validation.h"
 
 namespace plenum::validation { namespace {
-
-struct Water {
-  Liquid::Model model;
-  Liquid::State state;
-  Liquid::Params params;
-  Liquid::Workspace workspace;
-  explicit Water(const Liquid::Spec& spec) { Liquid::build(spec, model, state); }
-  Report step(double dt) { return Liquid::step(model, state, params, workspace, static_cast<Real>(dt)); }
-  double largest_speed() const {
-    double most = 0;
-    for (const Vec3& v : state.v) most = std::max(most, static_cast<double>(v.norm()));
-    return most;
-  }
-};
 
 LiquidFill block(double x, double y, double z) {
   LiquidFill fill;

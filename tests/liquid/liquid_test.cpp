@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "../../validation/liquid_scenes.h"
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
 #include "plenum/base/random.h"
@@ -14,19 +15,7 @@
 
 namespace plenum { namespace {
 
-struct Water {
-  Liquid::Model model;
-  Liquid::State state;
-  Liquid::Params params;
-  Liquid::Workspace workspace;
-  explicit Water(const Liquid::Spec& spec) { Liquid::build(spec, model, state); }
-  Report step(double dt) { return Liquid::step(model, state, params, workspace, static_cast<Real>(dt)); }
-  double largest_speed() const {
-    double most = 0;
-    for (const Vec3& v : state.v) most = std::max(most, static_cast<double>(v.norm()));
-    return most;
-  }
-};
+using validation::Water;
 
 LiquidFill block(const Vec3& low, const Vec3& high) {
   LiquidFill fill;
