@@ -127,6 +127,19 @@ TEST(Image, ContactSheetHasTheSizeItsLayoutGives) {
   EXPECT_THROW(contact_sheet(unequal), Error);
 }
 
+TEST(Image, CaptionsStandOutFromDarkAndFromLightFrames) {
+  const std::vector<std::string> captions = {"0.00 s"};
+  for (const int grey : {30, 90, 190, 240}) {
+    const auto level = static_cast<std::uint8_t>(grey);
+    const std::vector<Image> frames = {Image(320, 180, {level, level, level})};
+    const Image sheet = contact_sheet(frames, captions, {.columns = 1, .width = 320, .gutter = 0});
+    int most = 0;
+    for (int y = 0; y < 60; ++y)
+      for (int x = 0; x < 120; ++x) most = std::max(most, std::abs(int(sheet.at(x, y).g) - grey));
+    EXPECT_GT(most, 80) << grey;
+  }
+}
+
 TEST(Image, CollectorKeepsFirstAndLastAndSpreadsTheRest) {
   FrameCollector collector(4, {.columns = 4, .width = 400, .gutter = 0, .caption_height = 0});
   for (int i = 0; i < 251; ++i) collector.add(Image(100, 50, {std::uint8_t(i), 0, 0}), "");

@@ -246,6 +246,16 @@ std::pair<int, int> tile_size(int count, const Image& frame, const ContactSheetO
       width,
       std::max(1, static_cast<int>(std::lround(static_cast<double>(width) * frame.height / frame.width)))};
 }
+/// Grey that stands out from the corner of a frame where its caption goes.
+Rgb8 caption_colour(const Image& tile, double caption_height) {
+  const int width = std::min(tile.width, static_cast<int>(6 * caption_height)),
+            height = std::min(tile.height, static_cast<int>(2 * caption_height));
+  double sum = 0;
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) sum += tile.at(x, y).g;
+  const bool is_dark = sum < 140.0 * width * height;
+  return is_dark ? Rgb8{214, 216, 220} : Rgb8{92, 94, 99};
+}
 }  // namespace
 
 Image contact_sheet(std::span<const Image> frames, std::span<const std::string> captions,
@@ -268,7 +278,7 @@ Image contact_sheet(std::span<const Image> frames, std::span<const std::string> 
                   &sheet.rgb[(static_cast<std::size_t>(y + row) * sheet.width + x) * 3]);
     if (i < static_cast<int>(captions.size()) && options.caption_height > 0)
       draw_text(sheet, captions[i], x + 0.9 * options.caption_height, y + 1.9 * options.caption_height,
-                options.caption_height, {92, 94, 99});
+                options.caption_height, caption_colour(tile, options.caption_height));
   }
   return sheet;
 }
