@@ -130,7 +130,7 @@ TEST(RigidRolling, TossedCoinsAndConesGainNothing) {
                                               {Form::cone, 0.3, 0.25},
                                               {Form::cone, 0.05, 0.5},
                                               {Form::cylinder, 0.1, 1}})
-    for (int toss = 0; toss < 60; ++toss) {
+    for (int toss = 0; toss < 120; ++toss) {
       const double speed = std::sqrt(9.81 * radius), turn = 3 * speed / radius;
       BodySpec floor = validation::floor_box(), body;
       floor.friction = body.friction = Real(0.5);

@@ -178,6 +178,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       const Wide zero{};
       batch.writes_a = batch.writes_b = batch.bounced = batch.pushed = batch.chained = batch.struck = 0;
       batch.near = false;
+      batch.strikes = batch.came = batch.comes = {};
       batch.bounces = false;
       batch.normal = {zero, fill(1), zero};
       batch.tangent = {fill(1), zero, zero};
@@ -282,6 +283,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
           set(to.rb, l, from.rb);
           to.gap[l] = from.separation - (from.rb - from.ra).dot(c.normal) - c.round_a - c.round_b;
           to.impulse[l] = unit * from.impulse;
+          if (from.impulse == 0) batch.came[std::size_t(p)] |= static_cast<std::uint16_t>(1U << l);
           to.carried[l] = unit * from.carried;
           to.lever[l] = c.friction * (from.ra - ra).norm() + c.spinning;
           present[p][l] = 1;

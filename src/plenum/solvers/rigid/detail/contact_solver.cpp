@@ -1,6 +1,7 @@
 #include "plenum/solvers/rigid/detail/contact_solver.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "plenum/solvers/rigid/detail/contact_batch.h"
@@ -21,7 +22,38 @@ constexpr Real pushed_hard = 1;
 /// stacks swing; several seconds do not (twenty and forty boxes, tests/rigid).
 constexpr Real carry_rate = Real(0.003);
 
+/// Times what a contact bore that a blow gives at least.
+constexpr Real blow_over_load = 4;
+
+/// Bits of the lanes below a bound.
+std::uint16_t lanes_below(const Wide& a, Real bound) {
+  unsigned lanes = 0;
+  for (int l = 0; l < wide; ++l) lanes |= unsigned(a[l] < bound) << l;
+  return static_cast<std::uint16_t>(lanes);
+}
+
 }  // namespace
+
+void ContactSolver::forget_blow(Batch& batch) {
+  if (!std::exchange(batch.near, false)) return;
+  unsigned over = 0;
+  for (std::size_t p = 0; p < batch.came.size(); ++p) {
+    over |= batch.strikes[p] & batch.came[p] & ~batch.comes[p];
+    batch.came[p] &= batch.comes[p];
+  }
+  batch.comes = batch.strikes = {};
+  if (over == 0) return;
+  Points* points = points_.data() + batch.first_point;
+  for (int l = 0; l < wide; ++l) {
+    if (!(over >> l & 1)) continue;
+    Real load = 0, given = 0;
+    for (int p = 0; p < batch.count; ++p) load += points[p].start[l], given += points[p].impulse[l];
+    if (given < blow_over_load * load) continue;
+    for (int p = 0; p < batch.count; ++p) points[p].impulse[l] = 0;
+    batch.along[l] = batch.across[l] = batch.twist[l] = 0;
+    set(batch.roll, l, Vec3::Zero());
+  }
+}
 
 void ContactSolver::warm_start(SolverBodies& bodies) {
   each_batch([&](std::size_t b) {
@@ -38,6 +70,7 @@ void ContactSolver::warm_start(SolverBodies& bodies) {
       batch.twist = hard ? zero : batch.twist;
       batch.roll = choose(hard, Wide3{zero, zero, zero}, batch.roll);
     }
+    forget_blow(batch);
     view(batch, [&](const auto& at) {
       const Wide3 n = at.normal();
       for (int p = 0; p < batch.count; ++p) {
@@ -203,13 +236,21 @@ template <bool with_bias, class View>
     const auto pushed =
         (deepest < zero) & (now > fill(1 + pushed_hard) * began) & (batch.soft_impulse > zero);
     const auto nears = slowest < fill(-settings_.strike);
-    batch.pushed = 0, batch.near = false;
+    batch.pushed = 0;
     if (any(pushed | nears)) {
       for (int l = 0; l < wide; ++l) batch.pushed |= unsigned(pushed[l] != 0) << l;
-      batch.near = any(nears);
       if (batch.pushed != 0) any_pushed_.store(true, std::memory_order_relaxed);
-      if (batch.near) any_near_.store(true, std::memory_order_relaxed);
+      if (any(nears)) {
+        batch.near = true;
+        any_near_.store(true, std::memory_order_relaxed);
+        for (int p = 0; p < batch.count; ++p)
+          batch.strikes[std::size_t(p)] |= lanes_below(speed[p], -settings_.strike);
+      }
     }
+  } else if (batch.near) {
+    for (int p = 0; p < batch.count; ++p)
+      batch.comes[std::size_t(p)] =
+          lanes_below(dot(n, velocity_at(vb, at.rb(p)) - velocity_at(va, at.ra(p))), -settings_.strike);
   }
   scatter_velocity(bodies, batch.a, batch.writes_a, va);
   scatter_velocity(bodies, batch.b, batch.writes_b, vb);
@@ -276,6 +317,14 @@ void ContactSolver::hold(SolverBodies& bodies) const {
         if (batch.writes_a >> l & 1) bodies.motion[batch.a[l]].dx[c] += ka * apart[c];
         if (batch.writes_b >> l & 1) bodies.motion[batch.b[l]].dx[c] -= kb * apart[c];
       }
+      // What is lifted by this pays with the speed at which it comes.
+      if (batch.booked || (ka > 0 && kb > 0)) continue;
+      BodyVelocity& u = bodies.velocity[ka > 0 ? batch.a[l] : batch.b[l]];
+      const Vec3 n = (ka > 0 ? Real(1) : Real(-1)) * get(batch.normal, l);
+      const Real comes = n.x() * u.v[0] + n.y() * u.v[1] + n.z() * u.v[2];
+      if (comes <= 0) continue;
+      const Real left = std::sqrt(std::max(Real(0), comes * comes + 2 * settings_.gravity * deepest[l]));
+      for (int c = 0; c < 3; ++c) u.v[c] -= (comes - left) * n[c];
     }
   }
 }
@@ -317,11 +366,12 @@ void ContactSolver::given(std::span<ContactGift> out) const {
   }
 }
 
-void ContactSolver::store(std::span<ContactInput> contacts) const {
+void ContactSolver::store(std::span<ContactInput> contacts) {
   const Real unit = settings_.impulse_time / settings_.h;
   parallel_for(batches_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
-      const Batch& batch = batches_[b];
+      Batch& batch = batches_[b];
+      forget_blow(batch);
       const Points* points = points_.data() + batch.first_point;
       for (int l = 0; l < wide; ++l) {
         if (batch.contact[l] < 0) continue;

@@ -142,8 +142,8 @@ class ContactSolver {
   void collect(const SolverBodies& bodies);
   /// out [C]; only that of booked contacts means anything.
   void given(std::span<ContactGift> out) const;
-  /// Writes impulses back.
-  void store(std::span<ContactInput> contacts) const;
+  /// Writes back the impulses that the next step begins with.
+  void store(std::span<ContactInput> contacts);
 
   static constexpr int num_colours = 64;  ///< the last holds what found no colour, solved one by one
   std::size_t num_batches() const { return batches_.size(); }
@@ -163,18 +163,21 @@ class ContactSolver {
   };
   /// Eight or sixteen contacts of one colour.
   struct alignas(sizeof(Wide)) Batch {
-    Index a[wide], b[wide];                   ///< bodies; empty lanes have the world's
-    Index contact[wide];                      ///< -1 for an empty lane
-    unsigned writes_a, writes_b;              ///< bits of the lanes whose body moves
-    std::uint32_t first_point;                ///< in points_
-    std::uint32_t turning;                    ///< in turning_; never: no lane's normal turns, or is hard
-    int count;                                ///< most points of any lane
-    bool booked, bounces, hard;               ///< whether any lane is, or does if it is struck
-    int rounds;                               ///< in a pass; more where light bodies carry heavy ones
-    unsigned bounced;                         ///< bits of the lanes that have, in this step
-    unsigned chained;                         ///< bits of the lanes that a blow may go on from
-    unsigned struck;                          ///< bits of the lanes that the last blow reached
-    bool near;                                ///< whether a lane came fast in the last pass with bias
+    Index a[wide], b[wide];       ///< bodies; empty lanes have the world's
+    Index contact[wide];          ///< -1 for an empty lane
+    unsigned writes_a, writes_b;  ///< bits of the lanes whose body moves
+    std::uint32_t first_point;    ///< in points_
+    std::uint32_t turning;        ///< in turning_; never: no lane's normal turns, or is hard
+    int count;                    ///< most points of any lane
+    bool booked, bounces, hard;   ///< whether any lane is, or does if it is struck
+    int rounds;                   ///< in a pass; more where light bodies carry heavy ones
+    unsigned bounced;             ///< bits of the lanes that have, in this step
+    unsigned chained;             ///< bits of the lanes that a blow may go on from
+    unsigned struck;              ///< bits of the lanes that the last blow reached
+    bool near;                    ///< whether a lane has come fast in the sub-step
+    /// Bits of the lanes whose points have: struck in the sub-step; come fast at its start, or borne nothing
+    /// in the last step; come fast at its end.
+    std::array<std::uint16_t, 4> strikes, came, comes;
     unsigned pushed;                          ///< bits of the lanes of which take_back() speaks
     Wide3 normal, tangent;                    ///< from a to b; the other tangent is across_axis()
     Wide across_part;                         ///< part of friction that acts across the tangent
@@ -267,6 +270,10 @@ class ContactSolver {
   void foresee(const Batch& batch, const SolverBodies& bodies, Turning& now) const;
   /// Adds the impulses that batch b holds, where it now is, to its sums; sign: 1 or -1.
   void book(std::size_t b, const SolverBodies& bodies, Real sign);
+  /// What strikes in a sub-step and came at its start, of itself: its blow is no load that the next would
+  /// begin with. That would push away what has been stopped, and friction rub on it as hard, by which what
+  /// lands on its rim gains energy.
+  void forget_blow(Batch& batch);
   bool find_blows(const SolverBodies& bodies, bool first, const JointSolver& joints);
   /// Leaves of what strikes what the passes would make a bounce of: where on both sides enough is behind.
   bool keep_squeezed(const SolverBodies& bodies, const JointSolver& joints);
