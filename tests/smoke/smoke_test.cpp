@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "plenum/base/error.h"
@@ -216,6 +217,59 @@ TEST(Smoke, SaysWhenMoreFlowsInThanOut) {
   for (Index j = 0; j < 16; ++j)
     out += static_cast<double>(open.state.velocity[0][open.model.shape.index(16, j, 0)]);
   EXPECT_NEAR(out, 16, 1e-2);
+}
+
+struct SeenFlow : DrawableSink {
+  std::vector<Vec3> sheet, points;
+  bool over = false;
+  void triangles(const TriangleView& view) override {
+    EXPECT_EQ(view.colour.values.size(), view.x.size());
+    for (const Index3& t : view.triangles)
+      for (const Index k : t) sheet.push_back(view.x[std::size_t(k)]);
+  }
+  void spheres(const SphereView&) override {}
+  void lines(const LineView& view) override {
+    for (const Index2& segment : view.segments)
+      for (const Index k : segment) points.push_back(view.x[std::size_t(k)]);
+    over = view.look == Look::mark;
+  }
+};
+
+// What is drawn over pictures: a sheet where it is asked for, lines in the box, arrows on the sheet alone.
+TEST(Smoke, ShowsHowItFlows) {
+  const std::array<int, 3> cells = {12, 16, 12};
+  const Smoke::Spec spec = plume(cells[0], cells[1], cells[2]);
+  World world = world_of(spec, 1);
+  for (int k = 0; k < 10; ++k) ASSERT_TRUE(world.step_frame().ok);
+  const Vec3 high = spec.low + spec.spacing * Vec3(12, 16, 12);
+  const auto in_box = [&](const Vec3& x) {
+    return ((x - spec.low).array() > -spec.spacing).all() && ((high - x).array() > -spec.spacing).all();
+  };
+  const auto seen = [&](const DebugDraw& wanted) {
+    SeenFlow flow;
+    world.system(0).debug(wanted, flow);
+    EXPECT_TRUE(std::all_of(flow.points.begin(), flow.points.end(), in_box));
+    EXPECT_TRUE(std::all_of(flow.sheet.begin(), flow.sheet.end(), in_box));
+    return flow;
+  };
+  DebugDraw wanted;
+  EXPECT_TRUE(seen(wanted).points.empty() && seen(wanted).sheet.empty());
+  wanted.streamlines = true;
+  const SeenFlow lines = seen(wanted);
+  EXPECT_GT(lines.points.size(), 100u);
+  EXPECT_FALSE(lines.over);
+  wanted = {};
+  wanted.arrows = true;
+  for (const auto slice : {DebugDraw::Slice::x, DebugDraw::Slice::y, DebugDraw::Slice::z}) {
+    wanted.slice = slice, wanted.slice_at = Real(0.3);
+    const SeenFlow sheet = seen(wanted);
+    const int axis = static_cast<int>(slice) - 1;
+    const Real layer = std::floor(Real(0.3) * static_cast<Real>(cells[std::size_t(axis)])) + Real(0.5);
+    ASSERT_FALSE(sheet.sheet.empty());
+    EXPECT_TRUE(sheet.over);
+    for (const Vec3& x : sheet.sheet) EXPECT_NEAR(x[axis], spec.low[axis] + spec.spacing * layer, 1e-5);
+    EXPECT_GT(sheet.points.size(), 20u);
+  }
 }
 
 }}  // namespace plenum

@@ -144,6 +144,8 @@ struct Liquid {
   static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
   static void fields(const Model& model, State& state, FieldVisitor& visit);
   static void geometry(const Model& model, const State& state, DrawableSink& sink);
+  static void debug(const Model& model, const State& state, const Params& params, const DebugDraw& wanted,
+                    DrawableSink& sink);
 
   /// [J] of the particles, each a full cell's part, a flat grid a metre deep; without their spin.
   static double kinetic_energy(const Model& model, const State& state, Real density);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plenum/integrate/flow_drawing.h"
 #include "plenum/solvers/smoke/smoke.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -11,8 +12,8 @@ namespace {
 /// light walls and dark ones.
 const Vec3 soot_albedo(Real(0.45), Real(0.46), Real(0.49));
 
-/// What cell (i, j, k) is coloured by.
-Real shown(const Smoke::Model& m, const Smoke::State& s, Index i, Index j, Index k) {
+/// What cell (i, j, k) is coloured by, on a sheet normal to an axis.
+Real shown(const Smoke::Model& m, const Smoke::State& s, int axis, Index i, Index j, Index k) {
   const std::size_t at = m.shape.index(i, j, k);
   const auto up = [&](int c) { return at + static_cast<std::size_t>(m.shape.stride(c)); };
   switch (m.show) {
@@ -29,15 +30,36 @@ Real shown(const Smoke::Model& m, const Smoke::State& s, Index i, Index j, Index
       return std::sqrt(sum);
     }
     case Smoke::Show::vorticity: {
-      const auto slope = [&](int c, int axis) {
-        const Real* u = s.velocity[c].data() + at;
-        const std::ptrdiff_t a = m.shape.stride(axis), b = m.shape.stride(c);
+      const auto slope = [&](int component, int along) {
+        const Real* u = s.velocity[component].data() + at;
+        const std::ptrdiff_t a = m.shape.stride(along), b = m.shape.stride(component);
         return ((u[a] + u[a + b]) - (u[-a] + u[-a + b])) / (4 * m.h);
       };
-      return slope(1, 0) - slope(0, 1);
+      const int b = (axis + 1) % 3, c = (axis + 2) % 3;
+      return slope(c, b) - slope(b, c);
     }
   }
   return 0;
+}
+
+GridFlow flow_of(const Smoke::Model& m, const Smoke::State& s) {
+  return {.shape = m.shape, .low = m.low, .h = m.h, .velocity = s.velocity, .fluid = m.known[3]};
+}
+
+void draw_sheet(const Smoke::Model& m, const Smoke::State& s, int axis, Real at, DrawableSink& sink) {
+  static constexpr const char* units[] = {"kg/m^3", "K", "m/s", "1/s"};
+  GridFlow box = flow_of(m, s);
+  box.fluid = {};
+  draw_slice(box,
+             {.axis = axis,
+              .at = at,
+              .colour = {.quantity = names_of(m.show)[static_cast<std::size_t>(m.show)],
+                         .unit = units[static_cast<int>(m.show)],
+                         .is_signed = m.show == Smoke::Show::vorticity,
+                         .low = m.show_low,
+                         .high = m.show_high},
+              .value = [&](Index i, Index j, Index k) { return shown(m, s, axis, i, j, k); }},
+             sink);
 }
 
 }  // namespace
@@ -60,37 +82,14 @@ void Smoke::geometry(const Model& m, const State& s, DrawableSink& sink) {
                  .albedo = soot_albedo});
     return;
   }
-  // A sheet of the section z = const through the middle, with a corner at each cell's centre and the sides'
-  // corners at the box's own.
-  const Index nx = m.shape.cells[0], ny = m.shape.cells[1], k = 0;
-  std::vector<Vec3> x;
-  std::vector<Real> values;
-  std::vector<Index3> triangles;
-  const auto along = [](Index i, Index n) {
-    return i == 0 ? Real(0) : i == n + 1 ? static_cast<Real>(n) : static_cast<Real>(i) - Real(0.5);
-  };
-  const Real z = m.low.z() + m.h * (static_cast<Real>(k) + Real(0.5));
-  for (Index j = 0; j <= ny + 1; ++j)
-    for (Index i = 0; i <= nx + 1; ++i) {
-      x.push_back({m.low.x() + m.h * along(i, nx), m.low.y() + m.h * along(j, ny), z});
-      values.push_back(
-          shown(m, s, std::clamp<Index>(i - 1, 0, nx - 1), std::clamp<Index>(j - 1, 0, ny - 1), k));
-    }
-  for (Index j = 0; j <= ny; ++j)
-    for (Index i = 0; i <= nx; ++i) {
-      const Index a = i + (nx + 2) * j, b = a + 1, c = a + nx + 2, d = c + 1;
-      triangles.push_back({a, b, d});
-      triangles.push_back({a, d, c});
-    }
-  static constexpr const char* units[] = {"kg/m^3", "K", "m/s", "1/s"};
-  TriangleView view{.x = x, .triangles = triangles, .look = Look::cloth};
-  view.colour = {.values = values,
-                 .quantity = names_of(m.show)[static_cast<std::size_t>(m.show)],
-                 .unit = units[static_cast<int>(m.show)],
-                 .is_signed = m.show == Show::vorticity,
-                 .low = m.show_low,
-                 .high = m.show_high};
-  sink.triangles(view);
+  draw_sheet(m, s, 2, 0, sink);
+}
+
+void Smoke::debug(const Model& m, const State& s, const Params&, const DebugDraw& wanted,
+                  DrawableSink& sink) {
+  if (wanted.slice != DebugDraw::Slice::none && !m.shape.is_flat())
+    draw_sheet(m, s, static_cast<int>(wanted.slice) - 1, wanted.slice_at, sink);
+  draw_flow(flow_of(m, s), wanted, m.shape.is_flat() || wanted.slice != DebugDraw::Slice::none, sink);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -119,6 +119,8 @@ struct Smoke {
   static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
   static void fields(const Model& model, State& state, FieldVisitor& visit);
   static void geometry(const Model& model, const State& state, DrawableSink& sink);
+  static void debug(const Model& model, const State& state, const Params& params, const DebugDraw& wanted,
+                    DrawableSink& sink);
 
   /// [J] of the whole box, a flat one a metre deep: each face's velocity counts for the volume around it.
   static double kinetic_energy(const Model& model, const State& state, Real air_density);
