@@ -125,5 +125,4 @@ TEST(Streamlines, KeepToTheFluid) {
   EXPECT_TRUE(evenly_spaced_streamlines(rest, Real(0.1)).x.empty());
 }
 
-}  // namespace
-}  // namespace plenum
+}}  // namespace plenum

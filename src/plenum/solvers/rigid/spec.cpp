@@ -114,7 +114,8 @@ void PointMass::describe(Describer& d) {
 
 void BodySpec::describe(Describer& d) {
   d("name", name, {.doc = "by which joints find it"});
-  d("shapes", shapes, {.doc = "what the body is made of, fixed to each other", .required = true, .max_count = 4096});
+  d("shapes", shapes,
+    {.doc = "what the body is made of, fixed to each other", .required = true, .max_count = 4096});
   d("motion", motion,
     {.doc =
          "dynamic: moved by forces, as they and its mass, locks, damping and gravity say; kinematic: by its "
