@@ -225,14 +225,8 @@ void scales(Rows& rows) {
     const std::string sunk = " boxes, part of a box sunk in 10 s", drifted = " boxes, part of a box drifted";
     rows.at_most(std::string(name) + "five" + sunk, five.height_loss, 0.01, "1", "bar: as of boxes of 1 m");
     rows.at_most(std::string(name) + "five" + drifted, five.drift, 0.003, "1", "bar: as of boxes of 1 m");
-    if (size > 0.02) {
-      rows.at_most(std::string(name) + "ten" + sunk, ten.height_loss, 0.01, "1", "bar: as of boxes of 1 m");
-      rows.at_most(std::string(name) + "ten" + drifted, ten.drift, 0.003, "1", "bar: as of boxes of 1 m");
-    } else {
-      // Falls: contacts give by some g/f^2 for each box above, here a part of a box that lets the stack
-      // swing.
-      rows.report(std::string(name) + "ten" + sunk, ten.height_loss, "1", "falls; stands with 16 sub-steps");
-    }
+    rows.at_most(std::string(name) + "ten" + sunk, ten.height_loss, 0.01, "1", "bar: as of boxes of 1 m");
+    rows.at_most(std::string(name) + "ten" + drifted, ten.drift, 0.003, "1", "bar: as of boxes of 1 m");
     rows.near(std::string(name) + "block, mu 0.5: slope at which it slides",
               slide_angle(size, scale.density) * 180 / pi, exact_slide_angle() * 180 / pi, 0.05, "deg",
               "Coulomb");

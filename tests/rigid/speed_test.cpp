@@ -5,6 +5,7 @@
 #include <random>
 
 #include "../../validation/rigid_scenes.h"
+#include "plenum/base/random.h"
 #include "plenum/geometry/collide/mesh_contacts.h"
 #include "plenum/geometry/shapes.h"
 
@@ -288,6 +289,32 @@ TEST(FastBodies, ConesAndCoinsThatSpinOnTheirRimsDoNotSink) {
       ASSERT_GT(low, Real(-0.02 * r)) << cone << ", step " << k;
     }
   }
+}
+
+// Irregular rocks of 4 cm, whose corners lie anywhere, at walls of 1 mm: none gets through at whatever corner
+// it strikes and however it turns then.
+TEST(FastBodies, RocksDoNotPassThinWalls) {
+  std::uint64_t seed = 0;
+  const auto random = [&](double low, double high) {
+    return Real(low + (high - low) * double(uniform4(7, seed++, 0)[0]));
+  };
+  const double size = 0.02;
+  for (const double speed : {3.0, 10.0, 300.0})
+    for (int shot = 0; shot < 120; ++shot) {
+      BodySpec wall = validation::fixed_box(Vec3(Real(0.0005), 1, 1), Vec3::Zero()), rock;
+      rock.shapes[0].shape = Form::hull;
+      const int corners = 5 + shot % 8;
+      for (int k = 0; k < corners; ++k)
+        rock.shapes[0].points.push_back(Real(size) *
+                                        Vec3(random(-1, 1), random(-0.7, 0.7), random(-0.5, 0.5)));
+      rock.position = Vec3(random(-10, -4) * Real(size), 0, 0);
+      rock.rotation = Vec3(random(-180, 180), random(-180, 180), random(-180, 180));
+      rock.velocity = Vec3(Real(speed), 0, 0), rock.gravity_scale = 0;
+      if (shot % 2 == 1) rock.angular_velocity = Vec3(random(-30, 30), random(-30, 30), random(-30, 30));
+      RigidScene scene({.bodies = {wall, rock}});
+      for (int k = 0; k < 30; ++k) scene.step();
+      EXPECT_LT(scene.state.frames.x[1].x(), 0) << speed << ' ' << shot;
+    }
 }
 
 }  // namespace

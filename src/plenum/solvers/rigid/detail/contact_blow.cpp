@@ -16,6 +16,8 @@ constexpr std::size_t most_visits = 600;
 /// A blow is through once a round and its search change velocities by this part of what one has changed, in
 /// the measure of energy.
 constexpr double through = 0.06;
+/// Part of the energy of what contacts change, of which joints leave no more if they allow none of it.
+constexpr double taken_back = 1e-6;
 /// A contact that a round gives less than this part of the speed of a strike passes nothing on.
 constexpr Real passed_on = 1;
 
@@ -90,6 +92,8 @@ void ContactSolver::absorb(SolverBodies& bodies, bool first, const JointScene& s
       double whole = 0;
       for (const Index i : carried_)
         whole += energy_twice(bodies.inertia[i], moved_along(before_[i], Real(keep), way_[i]));
+      // What joints take back whole is no way to go: only rounding would.
+      if (whole <= taken_back * changed) break;
       bend = std::max(bend, whole);
     }
     const double gain = slope < 0 && bend > 0 ? slope * slope / bend : 0;

@@ -221,7 +221,10 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         batch.soft_mass[l] = load > 1 ? firm / (1 + firm) : mass;
         batch.soft_impulse[l] = load > 1 ? 1 / (1 + firm) : impulse;
         batch.slop[l] = settings.slop * c.size;
-        batch.push[l] = settings.push_speed * c.size;
+        // What a joint's group keeps deep in itself would be pushed in vain, and what such pushes leave, as
+        // the bodies turn, adds up to energy.
+        const bool in_vain = c.deep && group_of(c.body_a) >= 0 && group_of(c.body_a) == group_of(c.body_b);
+        batch.push[l] = in_vain ? 0 : settings.push_speed * c.size;
         if (c.hard) {
           batch.soft_bias[l] = 1 / h, batch.soft_mass[l] = 1, batch.soft_impulse[l] = 0;
           batch.slop[l] = c.jointed ? std::numeric_limits<Real>::max() : hard_slop * c.size;
@@ -283,7 +286,9 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
           set(to.rb, l, from.rb);
           to.gap[l] = from.separation - (from.rb - from.ra).dot(c.normal) - c.round_a - c.round_b;
           to.impulse[l] = unit * from.impulse;
-          if (from.impulse == 0) batch.came[std::size_t(p)] |= static_cast<std::uint16_t>(1U << l);
+          // What joints drive together strikes anew in every sub-step.
+          if (from.impulse == 0 && !c.jointed)
+            batch.came[std::size_t(p)] |= static_cast<std::uint16_t>(1U << l);
           to.carried[l] = unit * from.carried;
           to.lever[l] = c.friction * (from.ra - ra).norm() + c.spinning;
           present[p][l] = 1;

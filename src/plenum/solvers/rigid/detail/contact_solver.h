@@ -55,6 +55,7 @@ struct ContactInput {
       round_b;   ///< [m] radius of what is round there, whose surface slides under the point as it rolls
   bool jointed;  ///< whether a joint holds one of the bodies, which is not moved then by hold()
   bool hard;     ///< whether nothing may be overlapped at the end of a sub-step: see hold()
+  bool deep;     ///< whether the bodies are in each other by more than a tenth of `size`
   bool booked;   ///< whether ContactSolver::given() is to be asked of it
   bool bounced;  ///< in the step, out
   Manifold::Turns turns;  ///< with what the normal turns in the step

@@ -82,10 +82,12 @@ void add_spread(const MeshShape& mesh, const Vec3& touch, Guard& g) {
   }
 }
 
-/// Of a hull's corners that which reaches farthest `down`, and those that leave the others farthest.
+/// Of a hull's corners that which reaches farthest `down`, and those that leave the others farthest, as many
+/// as there is room for: a rock that is met at four would turn about these, and others go through.
 void add_corners(const ConvexHull& hull, const Vec3& down, Guard& g) {
+  const int most = static_cast<int>(std::min<std::size_t>(hull.vertices.size(), 4 * most_guards));
   g.add(hull.vertices[hull.support(down)], 0);
-  while (g.count < 4) {
+  while (g.count < most) {
     const Vec3* farthest = nullptr;
     Real most = 0;
     for (const Vec3& v : hull.vertices) {
@@ -192,10 +194,10 @@ bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collide
     const auto place = [&](int k) { return a0.to_local(b0 * g.points[k].x); };
     int nearest = -1;  // which the first point stands for
     Real least = std::numeric_limits<Real>::max();
-    for (int k = 0; g.count == 4 && k < 4; ++k)
+    for (int k = 0; g.count >= 4 && k < 4; ++k)
       if (const Real apart = (place(k) - m.points[0].x).squaredNorm(); apart < least)
         least = apart, nearest = k;
-    for (int k = 0; k < g.count; ++k) {
+    for (int k = 0; k < g.count && m.count < 4; ++k) {
       const Real height = d.normal.dot(place(k) - on_plane), room = std::min(g.points[k].room, height);
       const Vec3 end = at.to_local(b1 * g.points[k].x);
       const Vec3 foot = end - d.normal.dot(end - on_plane) * d.normal;
@@ -227,7 +229,10 @@ bool needs_guard(const Rigid::Model& model, const Rigid::State& state, const Rig
 }
 
 int num_guards(const Shape& a, const Shape& b) {
-  return is_mesh(a) || is_mesh(b) ? most_guards : 1;
+  const auto many = [](const Shape& shape) {
+    return is_mesh(shape) || std::holds_alternative<ConvexHullShape>(shape.variant());
+  };
+  return many(a) || many(b) ? most_guards : 1;
 }
 
 Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid::Collider& a,

@@ -255,7 +255,7 @@ bool is_deep(const ContactInput& c) {
 /// that among them: of n in one place each pair would part by as much, and so the outermost n - 1 times as
 /// fast.
 void share_pushes(RigidWorkspace& w) {
-  const auto pushes = [](const ContactInput& c) { return !c.hard && is_deep(c); };
+  const auto pushes = [](const ContactInput& c) { return !c.hard && c.deep; };
   w.deep.assign(w.bodies.velocity.size(), 0);
   for (const ContactInput& c : w.contacts)
     if (pushes(c)) ++w.deep[c.body_a], ++w.deep[c.body_b];
@@ -464,7 +464,8 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
         if (guards) half = w.apart[4 * std::size_t(s) + std::size_t(q)] / 2;
         c.points[q] = {from_a + x - half, from_b + x + half, gap, 0, 0};
       }
-      const bool inherits = before >= 0 && !(model.jointed[ca.body] && model.jointed[cb.body] && is_deep(c));
+      c.deep = is_deep(c);
+      const bool inherits = before >= 0 && !(model.jointed[ca.body] && model.jointed[cb.body] && c.deep);
       c.axis_a = axis_of(model, state.frames, ca, a, c.normal, dt);
       c.axis_b = axis_of(model, state.frames, cb, w.poses[j], c.normal, dt);
       // Of what has been rolling, on what is led or at rest.
@@ -499,7 +500,7 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
       c.booked = static_cast<std::size_t>(j) >= model.own_colliders();
       c.turns = guards ? Manifold::Turns::with_neither
                        : turns_in(state.frames, ca.body, cb.body, dt, a.rotation, m, c);
-      if (guards || !is_deep(c)) continue;
+      if (guards || !c.deep) continue;
       any_deep.store(true, std::memory_order_relaxed);
       if (c.jointed) any_deep_in_joints.store(true, std::memory_order_relaxed);
     }
