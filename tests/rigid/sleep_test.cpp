@@ -6,12 +6,16 @@
 #include "../../validation/rigid_scenes.h"
 #include "plenum/base/parallel.h"
 #include "plenum/world/world.h"
+#include "rigid/joints.h"
 #include "support/count_allocations.h"
 
 namespace plenum { namespace {
 
 using rigid::BodySpec;
+using rigid::Drive;
 using rigid::Form;
+using rigid::JointSpec;
+using rigid::JointType;
 using rigid::Motion;
 using validation::RigidScene;
 
@@ -296,6 +300,35 @@ TEST(RigidSleep, SleepingAllocatesNothing) {
               }),
               0);
   });
+}
+
+// A minute hand, a slider and what lies on a slow belt go on; what a motor cannot move falls asleep.
+TEST(RigidSleep, SlowMotorsAndBeltsGoOn) {
+  for (const bool slides : {false, true}) {
+    JointSpec joint =
+        test::joint(slides ? JointType::slider : JointType::hinge, "", "0", Vec3(0, 2, 0), Vec3::UnitY());
+    joint.motion.drive = Drive::velocity, joint.motion.speed = Real(0.00175);
+    Sleepy scene({.bodies = {validation::box(Vec3::Constant(Real(0.2)), Vec3(0, 2, 0))}, .joints = {joint}});
+    scene.params.gravity.setZero();
+    for (int k = 0; k < 60 * 60; ++k) scene.step();
+    const Frames& f = scene.state.frames;
+    const double gone = slides ? f.x[0].y() - 2 : 2 * std::asin(std::abs(f.q[0].y()));
+    EXPECT_NEAR(gone, 0.00175 * 60, 0.01 * 0.00175 * 60) << slides;
+  }
+  BodySpec belt = validation::fixed_box(Vec3(5, Real(0.5), 1), Vec3(0, Real(-0.5), 0));
+  belt.surface_velocity = Vec3(Real(0.005), 0, 0);
+  Sleepy carried({.bodies = {belt, validation::box(Vec3::Constant(Real(0.2)), Vec3(0, Real(0.2), 0))}});
+  for (int k = 0; k < 20 * 60; ++k) carried.step();
+  EXPECT_NEAR(carried.state.frames.x[1].x(), 0.1, 0.002);
+
+  JointSpec weak = test::joint(JointType::hinge, "", "0", Vec3(0, Real(0.2), 0), Vec3::UnitY());
+  weak.motion.drive = Drive::velocity, weak.motion.speed = 1, weak.motion.strength = Real(0.1);
+  Sleepy stuck({.bodies = {validation::box(Vec3::Constant(Real(0.2)), Vec3(0, Real(0.2), 0)),
+                           validation::fixed_box(Vec3(Real(0.1), Real(0.1), Real(0.1)),
+                                                 Vec3(Real(0.301), Real(0.2), Real(0.1)))},
+                .joints = {weak}});
+  for (int k = 0; k < 10 * 60; ++k) stuck.step();
+  EXPECT_TRUE(stuck.sleeps(0));
 }
 
 }}  // namespace plenum

@@ -209,6 +209,23 @@ void keep_apart(const Rigid::Model& model, std::vector<Index2>& pairs) {
   });
 }
 
+/// Whether a motor turns or slides its joint, however slowly, at half of the speed that it wants or more: a
+/// minute hand does not fall asleep, what a motor cannot move does.
+bool is_run(const Rigid::Joint& joint, const Frames& f) {
+  for (std::size_t r = 0; r < 6; ++r) {
+    const Rigid::JointAxis& axis = joint.axes[r];
+    if (axis.drive != rigid::Drive::velocity || axis.speed == 0) continue;
+    const auto turn = [&](Index i) { return i < 0 ? Vec3(Vec3::Zero()) : f.w[i]; };
+    const auto speed = [&](Index i, const Pose& at) {
+      return i < 0 ? Vec3(Vec3::Zero()) : Vec3(f.v[i] + f.w[i].cross(f.rotation(i) * at.position));
+    };
+    const Vec3 relative =
+        r >= 3 ? turn(joint.b) - turn(joint.a) : speed(joint.b, joint.in_b) - speed(joint.a, joint.in_a);
+    if (2 * relative.norm() >= std::abs(axis.speed)) return true;
+  }
+  return false;
+}
+
 /// Islands hang together by joints that are not broken.
 void connect_joints(const Rigid::Model& model, const Rigid::State& state, const RigidWorkspace& w,
                     detail::Islands& islands) {
@@ -217,6 +234,7 @@ void connect_joints(const Rigid::Model& model, const Rigid::State& state, const 
     const Rigid::Joint& joint = model.joints[k];
     if (state.joints.broken[k]) continue;
     const bool a = is_dynamic(joint.a), b = is_dynamic(joint.b);
+    if ((a || b) && is_run(joint, state.frames)) islands.stir(a ? joint.a : joint.b);
     if (a && b) {
       islands.connect(joint.a, joint.b);
     } else if (a || b) {

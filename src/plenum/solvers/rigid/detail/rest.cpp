@@ -174,6 +174,8 @@ void settle(const Rigid::Model& model, Rigid::State& state, const Rigid::Params&
   for (const ContactInput& c : w.contacts) {
     const auto is_dynamic = [&](Index row) { return row < Index(n) && model.motion[row] == Motion::dynamic; };
     const bool a = is_dynamic(c.body_a), b = is_dynamic(c.body_b);
+    // What a belt carries moves, however slowly.
+    if (!c.surface_velocity.isZero(0) && (a || b)) w.islands.stir(a ? c.body_a : c.body_b);
     if (a && b) {
       w.islands.connect(c.body_a, c.body_b);
       continue;
