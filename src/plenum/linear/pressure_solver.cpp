@@ -20,6 +20,9 @@ constexpr int sweeps_at_a_time = 20;
 /// rounding.
 constexpr double deepest = sizeof(Real) == 4 ? 1e-5 : 1e-13;
 
+/// Factors of the lengths of transforms up to which these take less time than multigrid.
+constexpr std::size_t largest_automatic_factor = 13;
+
 template <class F>
 void for_row_blocks(const RowLayout& layout, F&& f) {
   const auto ny = static_cast<std::size_t>(layout.cells[1]);
@@ -47,6 +50,28 @@ void PressureSolver::remake(const std::array<Index, 3>& cells, int dimensions, F
   for (std::vector<Real>* v : {&r_, &z_, &p_, &e_}) v->assign(n, 0);
   mic0_.clear();
   multigrid_fits_ = false;
+  box_is_known_ = false;
+}
+
+BoxPoisson* PressureSolver::box() {
+  if (!box_is_known_) {
+    box_is_known_ = true;
+    box_.reset();
+    if (const std::optional<UniformBox> uniform = find_uniform_box(*a_)) {
+      box_.emplace(*a_, *uniform);
+      box_is_periodic_ = uniform->has_periodic_axis;
+    }
+  }
+  return box_ ? &*box_ : nullptr;
+}
+
+PressureMethod PressureSolver::method_for(PressureMethod wanted) {
+  const bool transforms = wanted == PressureMethod::cosine || wanted == PressureMethod::fourier;
+  if (!transforms && wanted != PressureMethod::automatic) return wanted;
+  if (!transforms && scratch_.changes) return PressureMethod::multigrid;
+  const BoxPoisson* b = box();
+  if (!b || (!transforms && b->largest_factor() > largest_automatic_factor)) return PressureMethod::multigrid;
+  return box_is_periodic_ ? PressureMethod::fourier : PressureMethod::cosine;
 }
 
 GridMultigrid& PressureSolver::multigrid() {
@@ -189,7 +214,7 @@ double PressureSolver::apply_mic0(std::span<const Real> r, std::span<Real> z) {
 }
 
 SolveReport PressureSolver::solve(PressureMethod method, const SolveOptions& options) {
-  if (method == PressureMethod::automatic) method = PressureMethod::multigrid;
+  method = method_for(method);
   // The factor's substitutions are one thread's alone: no other should wait for them.
   if (method == PressureMethod::mic0) return solve_by(method, options);
   SolveReport report;
@@ -255,6 +280,11 @@ SolveReport PressureSolver::solve_by(PressureMethod method, const SolveOptions& 
         }
         break;
       }
+      case PressureMethod::cosine:
+      case PressureMethod::fourier:
+        box()->solve(r_, e_);
+        ++report.iterations;
+        break;
       case PressureMethod::cg:
         conjugate_gradients(identity, goal, options.max_iterations, report, left);
         break;

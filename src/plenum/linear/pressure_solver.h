@@ -4,14 +4,38 @@
 #include <memory>
 
 #include "plenum/base/parallel.h"
+#include "plenum/linear/box_poisson.h"
 #include "plenum/linear/grid_multigrid.h"
 #include "plenum/linear/solve.h"
 
 namespace plenum::inline PLENUM_ABI {
 
-enum class PressureMethod : int { automatic, jacobi, gauss_seidel, sor, cg, mic0, multigrid };
-constexpr std::array<const char*, 7> names_of(PressureMethod) {
-  return {"automatic", "jacobi", "gauss_seidel", "sor", "cg", "mic0", "multigrid"};
+/// `cosine` and `fourier` solve directly in a box without solids or free surface (box_poisson.h), each axis
+/// by the waves that suit its sides; `fourier` if any axis is periodic, `cosine` if none is.
+enum class PressureMethod : int {
+  automatic,
+  jacobi,
+  gauss_seidel,
+  sor,
+  cg,
+  mic0,
+  multigrid,
+  cosine,
+  fourier
+};
+constexpr std::array<const char*, 9> names_of(PressureMethod) {
+  return {"automatic", "jacobi", "gauss_seidel", "sor", "cg", "mic0", "multigrid", "cosine", "fourier"};
+}
+/// What to tell a user whose `wanted` method does not fit: the one that was `taken` instead is another.
+constexpr const char* misfit_of(PressureMethod wanted, PressureMethod taken) {
+  if (wanted == taken || wanted == PressureMethod::automatic) return nullptr;
+  if (taken == PressureMethod::fourier)
+    return "pressure_solver cosine is for a box without periodic sides and fourier was taken; set it to "
+           "fourier";
+  if (taken == PressureMethod::cosine)
+    return "pressure_solver fourier is for a box with periodic sides and cosine was taken; set it to cosine";
+  return "pressure_solver cosine and fourier are for a box without solids or free surface and multigrid was "
+         "taken; set it to automatic";
 }
 
 /// Solves A x = b.
@@ -40,6 +64,11 @@ class PressureSolver {
   std::vector<Real> b;
   std::vector<double> x;
 
+  /// The method that solve() takes: for `automatic` the transforms of a box if the operator is one that does
+  /// not change and whose sides have no large prime factors, else multigrid, which also stands in for
+  /// transforms that do not fit.
+  PressureMethod method_for(PressureMethod wanted);
+
   /// Allocates nothing after the first call with the same method.
   SolveReport solve(PressureMethod method, const SolveOptions& options);
 
@@ -56,12 +85,16 @@ class PressureSolver {
   void sweep(PressureMethod method, Real relaxation);
   void add_correction();
   GridMultigrid& multigrid();
+  BoxPoisson* box();
   void make_mic0();
   double apply_mic0(std::span<const Real> r, std::span<Real> z);
 
   std::unique_ptr<GridPoisson> a_;
   std::unique_ptr<GridMultigrid> multigrid_;
   bool multigrid_fits_ = false;  ///< its coarser grids are those of the operator
+  std::optional<BoxPoisson> box_;
+  bool box_is_known_ = false;  ///< whether it was looked whether the operator is one of a box
+  bool box_is_periodic_ = false;
   PoissonScratch scratch_;
   std::vector<Real> r_, z_, p_, e_;
   std::vector<Real> mic0_;  ///< inverse of the pivots' roots

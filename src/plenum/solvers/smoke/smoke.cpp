@@ -337,6 +337,8 @@ void project(const Model& m, State& s, const Params& params, Workspace& w, Real 
   report.measure("pressure_residual", solved.residual);
   report.measure("cfl", speed * static_cast<double>(dt) / static_cast<double>(m.h));
   report.measure("divergence_before", before.most / static_cast<double>(m.h), "1/s");
+  if (const char* misfit = misfit_of(params.pressure_solver, solver.method_for(params.pressure_solver)))
+    report.warn(misfit);
   // What sweeps are asked to do in a given number is not expected to converge.
   const bool sweeps = params.pressure_solver == PressureMethod::jacobi ||
                       params.pressure_solver == PressureMethod::gauss_seidel ||

@@ -77,7 +77,8 @@ void Smoke::Params::describe(Describer& d) {
   d("settling", settling, {.unit = "1/s", .min = 0, .max = 1e3, .doc = "decay of the soot"});
   d("advection", advection, {.doc = "how the flow carries what is in it"});
   d("trace", trace, {.doc = "how ways are traced back"});
-  d("pressure_solver", pressure_solver, {.doc = "of the projection; automatic: multigrid"});
+  d("pressure_solver", pressure_solver,
+    {.doc = "of the projection; automatic: transforms if there are no solids, else multigrid"});
   d("pressure_tolerance", pressure_tolerance,
     {.min = 1e-12, .max = 1, .doc = "residual of the projection, relative", .logarithmic = true});
   d("pressure_iterations", pressure_iterations, {.min = 1, .max = 100000, .doc = "of it at most"});
