@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "plenum/base/independent.h"
+#include "plenum/base/unfused.h"
 #include "plenum/math/wide.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -53,25 +54,34 @@ template <class T>
 struct Sample {
   T value, low, high;
 };
+/// The part f of the way from a to b: a itself for f = 0, and alike for the part 1 - f of the way from b to
+/// a.
+template <class T>
+[[gnu::always_inline]] inline T part_way(const T& a, const T& b, const T& f) {
+  return unfused((1 - f) * a) + unfused(f * b);
+}
 /// Between items beside each other: 0 and 1 along x, a and b along y.
 template <bool range, class T>
 [[gnu::always_inline]] inline Sample<T> in_plane(const T& a0, const T& a1, const T& b0, const T& b1,
                                                  const T& fx, const T& fy) {
-  const T p = a0 + fx * (a1 - a0), q = b0 + fx * (b1 - b0);
-  Sample<T> r{p + fy * (q - p), {}, {}};
+  Sample<T> r{part_way(part_way(a0, a1, fx), part_way(b0, b1, fx), fy), {}, {}};
   if constexpr (range) {
-    const T l0 = a0 < a1 ? a0 : a1, l1 = b0 < b1 ? b0 : b1, h0 = a0 < a1 ? a1 : a0, h1 = b0 < b1 ? b1 : b0;
-    r.low = l0 < l1 ? l0 : l1;
-    r.high = h0 < h1 ? h1 : h0;
+    // A place at an item has none beside it, whichever side the next one would be on.
+    const T a2 = fx > T{} ? a1 : a0, b2 = fx > T{} ? b1 : b0;
+    const T l0 = a0 < a2 ? a0 : a2, l1 = b0 < b2 ? b0 : b2, h0 = a0 < a2 ? a2 : a0, h1 = b0 < b2 ? b2 : b0;
+    const T l2 = fy > T{} ? l1 : l0, h2 = fy > T{} ? h1 : h0;
+    r.low = l0 < l2 ? l0 : l2;
+    r.high = h0 < h2 ? h2 : h0;
   }
   return r;
 }
 template <bool range, class T>
 [[gnu::always_inline]] inline Sample<T> between(const Sample<T>& r, const Sample<T>& s, const T& fz) {
-  Sample<T> t{r.value + fz * (s.value - r.value), {}, {}};
+  Sample<T> t{part_way(r.value, s.value, fz), {}, {}};
   if constexpr (range) {
-    t.low = r.low < s.low ? r.low : s.low;
-    t.high = r.high < s.high ? s.high : r.high;
+    const T low = fz > T{} ? s.low : r.low, high = fz > T{} ? s.high : r.high;
+    t.low = r.low < low ? r.low : low;
+    t.high = r.high < high ? high : r.high;
   }
   return t;
 }
@@ -157,40 +167,76 @@ bool sample_windows(const Layout& layout, const Real* a, const Offset& offset, c
   return false;
 }
 
+/// The same for `count` places from anywhere, whose items are collected one by one. In vectors too: a
+/// compiler may round the same formula of single numbers otherwise.
+template <int D, bool range>
+void sample_collected(const Layout& layout, const Real* a, const Offset& offset, const Real* at_x,
+                      const Real* at_y, const Real* at_z, int count, Real* out, Real* low, Real* high) {
+  // One is added for the layer of ghosts, which also makes truncation the floor. Lanes without a place take
+  // the first one.
+  struct Along {
+    alignas(64) Integer item[wide];
+    Wide part;
+    Along(const Real* at, Real from, int places) {
+      alignas(64) Real held[wide];
+      if (places < wide)
+        for (int l = 0; l < wide; ++l) held[l] = at[l < places ? l : 0];
+      const Wide x = load_wide(places < wide ? held : at) - fill(from) + fill(1);
+      const WideInteger whole = __builtin_convertvector(x, WideInteger);
+      part = x - __builtin_convertvector(whole, Wide);
+      std::memcpy(item, &whole, sizeof whole);
+    }
+  };
+  const Along x(at_x, offset.x, count), y(at_y, offset.y, count);
+  alignas(64) int base[wide];
+  PLENUM_INDEPENDENT
+  for (int l = 0; l < wide; ++l)
+    base[l] = static_cast<int>(x.item[l]) + layout.sy * static_cast<int>(y.item[l]);
+  const auto collect = [&](int to) {
+    alignas(64) Real found[wide];
+    PLENUM_INDEPENDENT
+    for (int l = 0; l < wide; ++l) found[l] = a[base[l] + to];
+    return load_wide(found);
+  };
+  const auto plane = [&](int above) {
+    return in_plane<range, Wide>(collect(above), collect(above + 1), collect(above + layout.sy),
+                                 collect(above + layout.sy + 1), x.part, y.part);
+  };
+  Sample<Wide> s;
+  if constexpr (D == 2) {
+    s = plane(0);
+  } else {
+    const Along z(at_z, offset.z, count);
+    PLENUM_INDEPENDENT
+    for (int l = 0; l < wide; ++l) base[l] += layout.sz * static_cast<int>(z.item[l]);
+    s = plane(0);
+    s = between<range, Wide>(s, plane(layout.sz), z.part);
+  }
+  const auto store = [&](const Wide& value, Real* to) {
+    for (int l = 0; l < count; ++l) to[l] = value[l];
+  };
+  if (count == wide) {
+    store_wide(out, s.value);
+    if constexpr (range) store_wide(low, s.low), store_wide(high, s.high);
+    return;
+  }
+  store(s.value, out);
+  if constexpr (range) store(s.low, low), store(s.high, high);
+}
+
 /// Linear interpolation between the eight (four) items around each place; with `range`, also the least and
 /// the largest of them. Places are in the box, so that all are in the array.
 template <int D, bool range>
 void sample_linear(const Layout& layout, const Real* a, const Offset& offset, const Places& at, int n,
                    Real* out, Real* low, Real* high) {
-  const int sy = layout.sy, sz = layout.sz;
-  const auto collect = [&](int begin, int end) {
-    PLENUM_INDEPENDENT
-    for (int m = begin; m < end; ++m) {
-      // One is added for the layer of ghosts, which also makes truncation the floor.
-      const Real x = at.x[m] - offset.x + 1, y = at.y[m] - offset.y + 1;
-      const int i = static_cast<int>(x), j = static_cast<int>(y);
-      const Real fx = x - static_cast<Real>(i), fy = y - static_cast<Real>(j);
-      const auto plane = [&](int base) {
-        return in_plane<range>(a[base], a[base + 1], a[base + sy], a[base + sy + 1], fx, fy);
-      };
-      Sample<Real> s;
-      if constexpr (D == 2) {
-        s = plane(i + sy * j);
-      } else {
-        const Real z = at.z[m] - offset.z + 1;
-        const int k = static_cast<int>(z), base = i + sy * j + sz * k;
-        s = between<range>(plane(base), plane(base + sz), z - static_cast<Real>(k));
-      }
-      out[m] = s.value;
-      if constexpr (range) low[m] = s.low, high[m] = s.high;
-    }
-  };
-  int m = 0;
-  for (; m + wide <= n; m += wide)
-    if (!sample_windows<D, range>(layout, a, offset, at.x + m, at.y + m, at.z + m, out + m,
-                                  range ? low + m : nullptr, range ? high + m : nullptr))
-      collect(m, m + wide);
-  if (m < n) collect(m, n);
+  for (int m = 0; m < n; m += wide) {
+    const int count = std::min(wide, n - m);
+    Real *to_low = range ? low + m : nullptr, *to_high = range ? high + m : nullptr;
+    if (count < wide ||
+        !sample_windows<D, range>(layout, a, offset, at.x + m, at.y + m, at.z + m, out + m, to_low, to_high))
+      sample_collected<D, range>(layout, a, offset, at.x + m, at.y + m, at.z + m, count, out + m, to_low,
+                                 to_high);
+  }
 }
 
 /// Cubic Hermite interpolation between b and c with the slopes of central differences, limited as monotone
@@ -255,7 +301,12 @@ class Tracer {
   Tracer(const GridShape& shape, const GridBox& box, const FaceField& velocity, Real step, Trace trace,
          int component)
       : layout(shape, box), offset(component), step_(step), trace_(trace), component_(component) {
-    for (int c = 0; c < D; ++c) u_[c] = velocity[c].data();
+    for (int c = 0; c < D; ++c) {
+      u_[c] = velocity[c].data();
+      const auto cells = static_cast<std::uint32_t>(shape.cells[static_cast<std::size_t>(c)]);
+      const std::uint32_t power = std::bit_ceil(cells + 1);
+      shift_[c] = static_cast<Real>(power) + static_cast<Real>(power - cells) / 2;
+    }
   }
 
   const Layout layout;
@@ -319,12 +370,16 @@ class Tracer {
     for (int c = 0; c < D; ++c)
       sample_linear<D, false>(layout, u_[c], Offset(c), at, n, v[c].v, nullptr, nullptr);
   }
+  /// Places are rounded to multiples of one number throughout the box, that of the farthest of them, by a
+  /// detour over numbers between one power of two and the next. Left alone, places near the low sides would
+  /// be known to more digits than their mirror images at the high ones, and so would all that is carried:
+  /// that is where symmetric flows used to lose their symmetry.
   void move(const Places& start, Real h, const Values* v, int n, Places& to, Values& inside) const {
     PLENUM_INDEPENDENT
     for (int m = 0; m < n; ++m) {
-      to.x[m] = start.x[m] + h * v[0].v[m];
-      to.y[m] = start.y[m] + h * v[1].v[m];
-      if constexpr (D == 3) to.z[m] = start.z[m] + h * v[2].v[m];
+      to.x[m] = (start.x[m] + shift_[0] + h * v[0].v[m]) - shift_[0];
+      to.y[m] = (start.y[m] + shift_[1] + h * v[1].v[m]) - shift_[1];
+      if constexpr (D == 3) to.z[m] = (start.z[m] + shift_[2] + h * v[2].v[m]) - shift_[2];
     }
     keep_in_box(layout.wraps[0], layout.nx, to.x, n, inside.v);
     keep_in_box(layout.wraps[1], layout.ny, to.y, n, inside.v);
@@ -332,6 +387,7 @@ class Tracer {
   }
 
   const Real* u_[3] = {};
+  Real shift_[3] = {};  ///< puts the box in the middle between two powers of two
   Real step_;
   Trace trace_;
   int component_;

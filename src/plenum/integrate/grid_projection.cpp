@@ -2,14 +2,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "plenum/base/independent.h"
 #include "plenum/base/parallel.h"
+#include "plenum/base/unfused.h"
 #include "plenum/math/wide.h"
 
 namespace plenum::inline PLENUM_ABI {
 
-using detail::load_wide, detail::max, detail::wide, detail::Wide;
+using detail::load_wide, detail::max, detail::store_wide, detail::wide, detail::Wide;
+
+namespace {
+
+/// The first lanes only; zero in the others.
+Wide load_part(const Real* p, std::size_t count) {
+  if (count == wide) return load_wide(p);
+  Wide a{};
+  std::memcpy(&a, p, count * sizeof(Real));
+  return a;
+}
+
+}  // namespace
 
 DivergenceMeasure negative_divergence(const GridShape& shape, const FaceField& velocity,
                                       const FaceField& open, const RowLayout& layout, std::span<Real> b) {
@@ -24,28 +38,25 @@ DivergenceMeasure negative_divergence(const GridShape& shape, const FaceField& v
           const auto j = static_cast<Index>(row % ny), k = static_cast<Index>(row / ny);
           Real* out = b.data() + layout.row(j, k);
           const std::size_t first = shape.index(0, j, k);
-          for (std::size_t i = 0; i < nx; ++i) out[i] = 0;
-          for (int c = 0; c < dimensions; ++c) {
-            const Real* u = velocity[c].data() + first;
-            const std::ptrdiff_t s = shape.stride(c);
-            if (open[c].empty()) {
-              PLENUM_INDEPENDENT
-              for (std::size_t i = 0; i < nx; ++i) out[i] += u[i] - u[static_cast<std::ptrdiff_t>(i) + s];
-            } else {
-              const Real* f = open[c].data() + first;
-              PLENUM_INDEPENDENT
-              for (std::size_t i = 0; i < nx; ++i) {
-                const auto up = static_cast<std::ptrdiff_t>(i) + s;
-                out[i] += f[i] * u[i] - f[up] * u[up];
-              }
-            }
-          }
-          // What a row of the solver's layout holds beyond its cells is zero.
+          // What a row of the solver's layout holds beyond its cells is zero, as lanes beyond the row are.
           Wide most{}, squares{};
           for (std::size_t i = 0; i < nx; i += wide) {
-            const Wide a = load_wide(out + i);
-            most = max(max(a, -a), most);
-            squares += a * a;
+            const std::size_t count = std::min<std::size_t>(wide, nx - i);
+            Wide sum{};
+            for (int c = 0; c < dimensions; ++c) {
+              const std::size_t low = first + i;
+              const std::size_t high = low + static_cast<std::size_t>(shape.stride(c));
+              const Wide in = load_part(&velocity[c][low], count),
+                         out_of = load_part(&velocity[c][high], count);
+              if (open[c].empty())
+                sum += in - out_of;
+              else
+                sum += unfused(load_part(&open[c][low], count) * in) -
+                       unfused(load_part(&open[c][high], count) * out_of);
+            }
+            store_wide(out + i, sum);
+            most = max(max(sum, -sum), most);
+            squares += sum * sum;
           }
           for (int l = 0; l < wide; ++l) {
             part.most = std::max(part.most, static_cast<double>(most[l]));

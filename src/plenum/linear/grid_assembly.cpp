@@ -128,8 +128,10 @@ void assemble(GridPoisson& a, const RowLayout& layout, int dimensions, Real scal
         for (std::size_t c = 0; c < chunks; ++c) {
           for (std::size_t l = 0; l < lanes; ++l) {
             const std::size_t i = c * lanes + l;
-            Real sum = 0;
-            for (std::size_t f = to_xm; f <= to_open; ++f) sum += now[f * lanes + l] = row.f[f][i];
+            for (std::size_t f = to_xm; f <= to_open; ++f) now[f * lanes + l] = row.f[f][i];
+            // In pairs: a sum that mirror images do not change.
+            const auto pair = [&](std::size_t f) { return row.f[f][i] + row.f[f + 1][i]; };
+            const Real sum = pair(to_xm) + pair(to_ym) + pair(to_zm) + row.f[to_open][i];
             now[inverse * lanes + l] = sum > 0 ? 1 / sum : Real(0);
             const Real near = coarsens ? row.near[i] : Real(1);
             now[spread * lanes + l] = sum > 0 && near > 0 ? 1 / near : Real(0);

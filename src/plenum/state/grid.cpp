@@ -146,9 +146,10 @@ Real positive_length(Real a, Real b) {
 }
 
 Real positive_area(Real a, Real b, Real c, Real d) {
-  const Real middle = (a + b + c + d) / 4;
-  return (positive_triangle(a, b, middle) + positive_triangle(b, c, middle) +
-          positive_triangle(c, d, middle) + positive_triangle(d, a, middle)) /
+  // Summed such that a mirror image has the same bits.
+  const Real middle = ((a + c) + (b + d)) / 4;
+  return ((positive_triangle(a, b, middle) + positive_triangle(c, d, middle)) +
+          (positive_triangle(b, c, middle) + positive_triangle(d, a, middle))) /
          4;
 }
 
@@ -243,14 +244,18 @@ void extrapolate(const GridShape& shape, const Extrapolation& where, std::span<R
         const Extrapolation::Item& item = where.items[m];
         Real sum = 0;
         int count = 0;
-        for (int c = 0; c < shape.dimensions(); ++c)
+        for (int c = 0; c < shape.dimensions(); ++c) {
+          // Opposite neighbours first, as mirror images need.
+          Real pair = 0;
           for (int s = 0; s < 2; ++s)
             if (item.neighbours >> (2 * c + s) & 1) {
               const std::ptrdiff_t to =
                   static_cast<std::ptrdiff_t>(item.item) + (s ? 1 : -1) * shape.stride(c);
-              sum += q[static_cast<std::size_t>(to)];
+              pair += q[static_cast<std::size_t>(to)];
               ++count;
             }
+          sum += pair;
+        }
         q[item.item] = sum / static_cast<Real>(count);
       }
     });

@@ -2,6 +2,7 @@
 // Kernels over rows of a grid in vectors: what the operator, its smoother and its coarser grids share.
 #include <utility>
 
+#include "plenum/base/unfused.h"
 #include "plenum/linear/grid_poisson.h"
 #include "plenum/math/wide.h"
 
@@ -99,6 +100,7 @@ template <int D>
 }
 
 /// Coefficients times differences: A x, without what rounding a large x would take from its differences.
+/// Opposite neighbours are added first, so that the product of a mirror image is the image of the product.
 template <int D>
 [[gnu::always_inline]] inline Wide product(const RowRecords& records, std::size_t chunk,
                                            const Rows<Real>& x) {
@@ -112,16 +114,13 @@ template <int D>
   }
   const Real* w = records[chunk];
   const auto f = [&](std::size_t field) { return load_wide(w + field * lanes); };
-  Wide sum = f(to_open) * c;
-  sum += f(to_xm) * (c - load_wide(x.c + i - 1));
-  sum += f(to_xp) * (c - load_wide(x.c + i + 1));
-  sum += f(to_ym) * (c - load_wide(x.ym + i));
-  sum += f(to_yp) * (c - load_wide(x.yp + i));
-  if constexpr (D == 3) {
-    sum += f(to_zm) * (c - load_wide(x.zm + i));
-    sum += f(to_zp) * (c - load_wide(x.zp + i));
-  }
-  return sum;
+  const auto pair = [&](std::size_t low, std::size_t high, const Real* below, const Real* above) {
+    return unfused(f(low) * (c - load_wide(below + i))) + unfused(f(high) * (c - load_wide(above + i)));
+  };
+  Wide sum = pair(to_xm, to_xp, x.c - 1, x.c + 1);
+  sum += pair(to_ym, to_yp, x.ym, x.yp);
+  if constexpr (D == 3) sum += pair(to_zm, to_zp, x.zm, x.zp);
+  return sum + f(to_open) * c;
 }
 template <int D>
 [[gnu::always_inline]] inline WideDouble product_in_double(const Real* w, const Rows<double>& x,
@@ -130,16 +129,13 @@ template <int D>
     return __builtin_convertvector(load_wide(w + field * lanes), WideDouble);
   };
   const WideDouble c = load_double(x.c + i);
-  WideDouble sum = f(to_open) * c;
-  sum += f(to_xm) * (c - load_double(x.c + i - 1));
-  sum += f(to_xp) * (c - load_double(x.c + i + 1));
-  sum += f(to_ym) * (c - load_double(x.ym + i));
-  sum += f(to_yp) * (c - load_double(x.yp + i));
-  if constexpr (D == 3) {
-    sum += f(to_zm) * (c - load_double(x.zm + i));
-    sum += f(to_zp) * (c - load_double(x.zp + i));
-  }
-  return sum;
+  const auto pair = [&](std::size_t low, std::size_t high, const double* below, const double* above) {
+    return unfused(f(low) * (c - load_double(below + i))) + unfused(f(high) * (c - load_double(above + i)));
+  };
+  WideDouble sum = pair(to_xm, to_xp, x.c - 1, x.c + 1);
+  sum += pair(to_ym, to_yp, x.ym, x.yp);
+  if constexpr (D == 3) sum += pair(to_zm, to_zp, x.zm, x.zp);
+  return sum + f(to_open) * c;
 }
 
 /// Lanes of one colour of a checkerboard, 1 there and 0 elsewhere; `parity` of the first lane's cell.

@@ -13,6 +13,9 @@ constexpr double half_turn = std::numbers::pi;
 }  // namespace
 
 LineTransform::LineTransform(std::size_t n, LineBasis basis, bool reversed)
+    : LineTransform(n, basis, reversed, n % 2 == 0) {}
+
+LineTransform::LineTransform(std::size_t n, LineBasis basis, bool reversed, bool split)
     : n_(n), basis_(basis), reversed_(reversed && basis == LineBasis::quarter) {
   const auto count = static_cast<double>(n);
   scale_ = (basis == LineBasis::quarter ? 2 : 1) / count;
@@ -34,6 +37,11 @@ LineTransform::LineTransform(std::size_t n, LineBasis basis, bool reversed)
   if (basis == LineBasis::quarter && n % 2 == 0) {
     fourier_ = Fourier(n / 2);
     for (std::size_t m = 0; m < n / 2; ++m) add_twiddle(half_turn * (static_cast<double>(m) + 0.125) / count);
+    return;
+  }
+  if (split && (basis == LineBasis::cosine || basis == LineBasis::sine)) {
+    halves_.push_back(LineTransform(n / 2, LineBasis::cosine, false, false));
+    halves_.push_back(LineTransform(n / 2, LineBasis::quarter, false, false));
     return;
   }
   fourier_ = Fourier(n);
@@ -73,6 +81,61 @@ LineTransform::LineTransform(std::size_t n, LineBasis basis, bool reversed)
   }
   const double phase = half_turn * static_cast<double>(v) / 4;
   of_re_ = static_cast<Real>(std::cos(phase)), of_im_ = static_cast<Real>(std::sin(phase));
+}
+
+// Of x[j] + x[n - 1 - j], half a line, the cosines of even k, and of the differences those of odd k, which
+// are its quarter basis (Chen, Smith & Fralick 1977, "A fast computational algorithm for the discrete cosine
+// transform"). Zero ends: values with signs that alternate have the sine coefficients in reverse order.
+void LineTransform::split_forward(const Lines& lines, const Lines& scratch) const {
+  const std::size_t half = n_ / 2;
+  const bool alternates = basis_ == LineBasis::sine;
+  for (std::size_t j = 0; j < half; ++j) {
+    const std::size_t end = n_ - 1 - j;
+    const Wide sign = fill(alternates && j % 2 != 0 ? Real(-1) : Real(1)), other = alternates ? -sign : sign;
+    const Wide a = sign * lines.re[j], b = other * lines.re[end], c = sign * lines.im[j],
+               d = other * lines.im[end];
+    scratch.re[j] = a + b, scratch.re[half + j] = a - b;
+    scratch.im[j] = c + d, scratch.im[half + j] = c - d;
+  }
+  for (std::size_t part = 0; part < 2; ++part) {
+    Lines x{scratch.re + part * half, scratch.im + part * half};
+    Lines work{lines.re + part * half, lines.im + part * half};
+    halves_[part].forward(x, work);
+    // Results to where the scratch memory was.
+    if (x.re == scratch.re + part * half) continue;
+    for (std::size_t k = 0; k < half; ++k)
+      scratch.re[part * half + k] = x.re[k], scratch.im[part * half + k] = x.im[k];
+  }
+  for (std::size_t k = 0; k < half; ++k) {
+    lines.re[2 * k] = scratch.re[k], lines.re[2 * k + 1] = scratch.re[half + k];
+    lines.im[2 * k] = scratch.im[k], lines.im[2 * k + 1] = scratch.im[half + k];
+  }
+}
+
+void LineTransform::split_inverse(const Lines& lines, const Lines& scratch) const {
+  const std::size_t half = n_ / 2;
+  const bool alternates = basis_ == LineBasis::sine;
+  for (std::size_t k = 0; k < half; ++k) {
+    scratch.re[k] = lines.re[2 * k], scratch.re[half + k] = lines.re[2 * k + 1];
+    scratch.im[k] = lines.im[2 * k], scratch.im[half + k] = lines.im[2 * k + 1];
+  }
+  for (std::size_t part = 0; part < 2; ++part) {
+    Lines x{scratch.re + part * half, scratch.im + part * half};
+    Lines work{lines.re + part * half, lines.im + part * half};
+    halves_[part].inverse(x, work);
+    if (x.re == scratch.re + part * half) continue;
+    for (std::size_t j = 0; j < half; ++j)
+      scratch.re[part * half + j] = x.re[j], scratch.im[part * half + j] = x.im[j];
+  }
+  // Sums come n / 2 and differences n / 4 times as large.
+  for (std::size_t j = 0; j < half; ++j) {
+    const std::size_t end = n_ - 1 - j;
+    const Wide sign = fill(alternates && j % 2 != 0 ? Real(-1) : Real(1)), other = alternates ? -sign : sign;
+    const Wide a = scratch.re[j], b = scratch.re[half + j] + scratch.re[half + j], c = scratch.im[j],
+               d = scratch.im[half + j] + scratch.im[half + j];
+    lines.re[j] = sign * (a + b), lines.re[end] = other * (a - b);
+    lines.im[j] = sign * (c + d), lines.im[end] = other * (c - d);
+  }
 }
 
 // Makhoul 1980, "A fast cosine transform in one and two dimensions": the values in the order 0, 2, 4, ... 5,
@@ -160,7 +223,9 @@ void LineTransform::turn_around(const Lines& lines) const {
 
 void LineTransform::forward(Lines& lines, Lines& scratch) const {
   if (reversed_) turn_around(lines);
-  if (basis_ == LineBasis::cosine || basis_ == LineBasis::sine)
+  if (!halves_.empty())
+    split_forward(lines, scratch);
+  else if (basis_ == LineBasis::cosine || basis_ == LineBasis::sine)
     cosine_forward(lines, scratch);
   else if (!in_.empty())
     hartley(lines, scratch);
@@ -170,7 +235,9 @@ void LineTransform::forward(Lines& lines, Lines& scratch) const {
 
 void LineTransform::inverse(Lines& lines, Lines& scratch) const {
   // The others are their own inverses.
-  if (basis_ == LineBasis::cosine || basis_ == LineBasis::sine)
+  if (!halves_.empty())
+    split_inverse(lines, scratch);
+  else if (basis_ == LineBasis::cosine || basis_ == LineBasis::sine)
     cosine_inverse(lines, scratch);
   else if (!in_.empty())
     hartley(lines, scratch);

@@ -18,6 +18,10 @@ enum class LineBasis {
   fourier,  ///< cos(2 pi k j / n) + sin(2 pi k j / n): periodic; the transform of Hartley 1942
 };
 
+/// Cosines and sines of even n know mirror images: what a line and its mirror image have in common and what
+/// not are transformed apart, so that lines that are symmetric to the bit have coefficients of zero for waves
+/// that are not, and are symmetric to the bit when they come back.
+///
 /// Acts on two real lines in each lane: one is `re` of Lines, the other `im`. One complex transform of length
 /// n serves both.
 class LineTransform {
@@ -37,6 +41,9 @@ class LineTransform {
   const std::vector<Real>& eigenvalues() const { return eigenvalues_; }
 
  private:
+  LineTransform(std::size_t n, LineBasis basis, bool reversed, bool split);
+  void split_forward(const Lines& lines, const Lines& scratch) const;
+  void split_inverse(const Lines& lines, const Lines& scratch) const;
   void cosine_forward(Lines& lines, Lines& scratch) const;
   void cosine_inverse(Lines& lines, Lines& scratch) const;
   void hartley(Lines& lines, Lines& scratch) const;
@@ -49,7 +56,8 @@ class LineTransform {
   double scale_ = 1;
   Fourier fourier_;
   std::vector<Real> eigenvalues_;
-  std::vector<Real> twiddles_;  ///< cosines and sines in turn
+  std::vector<LineTransform> halves_;  ///< cosine and quarter bases of half a line
+  std::vector<Real> twiddles_;         ///< cosines and sines in turn
   /// Where a value goes to or comes from, and its sign.
   struct Place {
     std::uint32_t at;
