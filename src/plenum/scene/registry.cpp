@@ -7,13 +7,14 @@
 #include "plenum/solvers/rigid/rigid.h"
 #include "plenum/solvers/smoke/smoke.h"
 #include "plenum/solvers/springs/springs.h"
+#include "plenum/solvers/stable_fluids/stable_fluids.h"
 
 namespace plenum::inline PLENUM_ABI {
 
 std::span<const SolverEntry> all_solvers() {
   static constexpr SolverEntry solvers[] = {
       entry<Liquid>(), entry<Obstacle>(), entry<ParticleSystem>(), entry<Pbd>(),
-      entry<Rigid>(),  entry<Smoke>(),    entry<Springs>(),
+      entry<Rigid>(),  entry<Smoke>(),    entry<Springs>(),        entry<StableFluids>(),
   };
   return solvers;
 }
