@@ -102,7 +102,7 @@ std::optional<UniformBox> find_uniform_box(const GridPoisson& a) {
 }
 
 BoxPoisson::BoxPoisson(const GridPoisson& a, const UniformBox& box)
-    : layout_(a.layout), dimensions_(a.dimensions), coefficient_(box.coefficient) {
+    : layout_(a.layout), dimensions_(a.dimensions) {
   double scale = 1 / static_cast<double>(box.coefficient);
   for (std::size_t c = 0; c < static_cast<std::size_t>(dimensions_); ++c) {
     const auto n = static_cast<std::size_t>(layout_.cells[c]);

@@ -47,7 +47,6 @@ class BoxPoisson {
   int dimensions_ = 3;
   std::array<detail::LineTransform, 3> along_;
   std::vector<Real> eigenvalues_x_;  ///< padded to whole vectors
-  Real coefficient_ = 1;
   double scale_ = 1;
   std::size_t largest_factor_ = 1;
   std::size_t longest_ = 0;      ///< items of a line of scratch, in vectors
