@@ -48,6 +48,7 @@ void PressureSolver::remake(const std::array<Index, 3>& cells, int dimensions, F
   b.assign(n, 0);
   x.assign(n, 0);
   for (std::vector<Real>* v : {&r_, &z_, &p_, &e_}) v->assign(n, 0);
+  ties.clear();
   mic0_.clear();
   multigrid_fits_ = false;
   box_is_known_ = false;
@@ -102,13 +103,14 @@ void PressureSolver::conjugate_gradients(Precondition precondition, double toler
       xpay(std::span<const Real>(z_), static_cast<Real>(rho_new / rho), p);
     first = false;
     rho = rho_new;
-    const double curvature = energy_product(*a_, p_);
+    const double curvature = energy_product(*a_, p_) + ties.energy(std::span<const Real>(p_));
     if (!(curvature > 0) || !(rho > 0)) {
       report.status =
           std::isfinite(curvature) && std::isfinite(rho) ? SolveStatus::indefinite : SolveStatus::not_finite;
       return;
     }
-    norm = std::sqrt(step_and_residual(*a_, rho / curvature, p_, e, r));
+    const double alpha = rho / curvature, square = step_and_residual(*a_, alpha, p_, e, r);
+    norm = std::sqrt(std::max(square + ties.subtract(alpha, r), 0.0));
     ++report.iterations;
     if (!(norm > tolerance)) return;
   }
@@ -215,6 +217,9 @@ double PressureSolver::apply_mic0(std::span<const Real> r, std::span<Real> z) {
 
 SolveReport PressureSolver::solve(PressureMethod method, const SolveOptions& options) {
   method = method_for(method);
+  // Neither sweeps nor transforms know what bodies add.
+  if (!ties.empty() && method != PressureMethod::cg && method != PressureMethod::mic0)
+    method = PressureMethod::multigrid;
   // The factor's substitutions are one thread's alone: no other should wait for them.
   if (method == PressureMethod::mic0) return solve_by(method, options);
   SolveReport report;
@@ -238,7 +243,9 @@ SolveReport PressureSolver::solve_by(PressureMethod method, const SolveOptions& 
   // Of the residual as of b, what lies in closed regions and no pressure can balance does not count: the
   // rounding of b and of the residual's own sums.
   const auto measure = [&] {
-    const double all = std::sqrt(true_residual(a, b, x, r_));
+    const double square = true_residual(a, b, x, r_);
+    ties.energy(std::span<const double>(x));
+    const double all = std::sqrt(std::max(square + ties.subtract(1, r_), 0.0));
     if (all <= tolerance || project_closed_regions(a, r_) == 0) return all;
     return norm(std::span<const Real>(r_));
   };

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "plenum/base/parallel.h"
+#include "plenum/linear/body_ties.h"
 #include "plenum/linear/box_poisson.h"
 #include "plenum/linear/grid_multigrid.h"
 #include "plenum/linear/solve.h"
@@ -63,6 +64,9 @@ class PressureSolver {
   /// mean out of closed regions of b.
   std::vector<Real> b;
   std::vector<double> x;
+  /// What bodies add to A; remake() takes it away. Sweeps would not converge for light bodies, transforms
+  /// know boxes alone: multigrid is used instead of both.
+  BodyTies ties;
 
   /// The method that solve() takes: for `automatic` the transforms of a box if the operator is one that does
   /// not change and whose sides have no large prime factors, else multigrid, which also stands in for

@@ -46,6 +46,7 @@ struct SolidBody {
   Real inverse_mass = 0;                 ///< [1/kg]; zero: kinematic
   Mat3 inverse_inertia = Mat3::Zero();   ///< [1/(kg m^2)] in the world about the centre of mass
   Vec3 centre = Vec3::Zero();            ///< [m] centre of mass in the world
+  Vec3 acceleration = Vec3::Zero();      ///< [m/s^2] of the centre in the next step, by gravity
   Index owner = -1;                      ///< body that it is a part of, with others; -1: by itself
   Real friction = 0;
   Real restitution = 0;
@@ -68,6 +69,8 @@ struct BodyImpulse {
   Vec3 couple = Vec3::Zero();  ///< [N m s] besides, as of the friction of a face that turns
   Vec3 shift = Vec3::Zero();   ///< [m] by which the body's centre is to be moved on besides,
   Vec3 turn = Vec3::Zero();    ///< [rad] and the body turned, of an impulse that came as it went
+  /// Whether it is a force's over the body's next step, as gravity's is, if its solver has a way for that.
+  bool spread = false;
 };
 
 /// The surface of a solid that nothing moves, where a sample rests on it or is about to strike it: a plane
@@ -151,6 +154,10 @@ class Boundary {
   virtual void meet(std::span<const SolidBody> solids, Real dt) {
     static_cast<void>(solids), static_cast<void>(dt);
   }
+  /// Whether it is a continuum that flows around all others' bodies and pushes them in its own step, which is
+  /// before theirs: meet() is then told of every one. Those that have stepped are on their way from pose0 to
+  /// pose; the others stand at pose0, and where nothing pushed them they would be at `pose`.
+  virtual bool surrounds_bodies() const { return false; }
   /// What its last step gave to them, sorted by their number in that list.
   virtual std::span<const BodyImpulse> pushes() const { return {}; }
   /// Which of bodies() `text` calls: all colliders of what it names, at least one. Throws Error at `key`.

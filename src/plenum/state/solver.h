@@ -83,6 +83,15 @@ concept MeetsSolids = HasBodies<S> &&
   { S::pushes(workspace) } -> std::same_as<std::span<const BodyImpulse>>;
 };
 
+/// Flows around other systems' bodies and pushes them (boundary.h, surrounds_bodies). meet() is told of them
+/// before its step of dt; pushes() is what the step gave them. Parts of a body have the same owner there, and
+/// no others have it, whatever system they are of.
+template <class S>
+concept SurroundsBodies = requires(typename S::Workspace& workspace, std::span<const SolidBody> bodies) {
+  S::meet(workspace, bodies);
+  { S::pushes(std::as_const(workspace)) } -> std::same_as<std::span<const BodyImpulse>>;
+};
+
 /// Its bodies can be called by name or number (boundary.h, find_bodies).
 template <class S>
 concept HasNamedBodies = HasBodies<S> && requires(const typename S::Model& model, const std::string& text) {

@@ -130,7 +130,7 @@ class SystemOf final : public System, private Boundary {
   bool has_check() const override { return checked; }
   void poison_workspace() override { workspace = {}; }
   Boundary* boundary() override {
-    if constexpr (HasSamples<S> || HasBodies<S>)
+    if constexpr (HasSamples<S> || HasBodies<S> || SurroundsBodies<S>)
       return this;
     else
       return nullptr;
@@ -167,12 +167,16 @@ class SystemOf final : public System, private Boundary {
     if constexpr (HasSupports<S>) S::rest_on(workspace, supports);
   }
   bool meets_solids() const override { return MeetsSolids<S>; }
+  bool surrounds_bodies() const override { return SurroundsBodies<S>; }
   void meet(std::span<const SolidBody> solids, Real dt) override {
-    if constexpr (MeetsSolids<S>)
+    if constexpr (MeetsSolids<S>) {
       if (S::meet(model, state, solids, dt)) workspace = {};
+    } else if constexpr (SurroundsBodies<S>) {
+      S::meet(workspace, solids);
+    }
   }
   std::span<const BodyImpulse> pushes() const override {
-    if constexpr (MeetsSolids<S>)
+    if constexpr (MeetsSolids<S> || SurroundsBodies<S>)
       return S::pushes(workspace);
     else
       return {};

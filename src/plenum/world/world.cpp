@@ -241,13 +241,25 @@ void World::return_supports(const System& system, Real lead, FrameReport& report
 
 void World::offer_solids(System& system, Real h, Real s0, Real s1) {
   Boundary* const a = system.boundary();
-  if (!a || !a->meets_solids()) return;
+  if (!a || !(a->meets_solids() || a->surrounds_bodies())) return;
   solids_.clear();
   solid_ends_.clear();
+  const Real whole = s1 > s0 ? h / (s1 - s0) : 0;  // [s] of the substep
+  Index owners = 0;
   for (auto& other : systems_) {
     Boundary* const b = other->boundary();
-    if (b && !b->meets_solids())
+    if (b && a->surrounds_bodies()) {
+      const bool gone = rank_of(*other) < rank_of(system);
+      const Index first = owners;
+      for (const SolidBody& solid : b->bodies()) {
+        solids_.push_back(gone ? part_of(solid, s0, s1) : foreseen(solid, s0 * whole, s1 * whole));
+        Index& owner = solids_.back().owner;
+        owner = owner < 0 ? owners : first + owner;
+        owners = std::max(owners, owner + 1);
+      }
+    } else if (b && !b->meets_solids()) {
       for (const SolidBody& solid : b->bodies()) solids_.push_back(part_of(solid, s0, s1));
+    }
     solid_ends_.push_back(solids_.size());
   }
   a->meet(solids_, h);
@@ -468,7 +480,7 @@ void World::substep(Real h, double end, FrameReport& report) {
           medium->immerse(owner, boundary->samples(), h);
   met_.merge(ledger_);
   ledger_.clear();
-  for (const int turn : {0, 1, 2})
+  for (int turn = 0; turn <= last_rank; ++turn)
     for (std::size_t i = 0; i < systems_.size(); ++i)
       if (rank_of(*systems_[i]) == turn) advance_system(i, h, end, report);
   for (auto& system : systems_)

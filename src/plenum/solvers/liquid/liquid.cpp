@@ -27,8 +27,14 @@ double particle_mass(const Liquid::Model& m, Real density) {
 
 /// One part of a step.
 void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params, Liquid::Workspace& w,
-               double speed, Real dt, Report& report) {
+               double speed, Real dt, Real s0, Real s1, Report& report) {
   const int layers = layers_for(m, speed, dt);
+  const bool bodies = w.immersed.any();
+  if (bodies) {
+    const StageTimer timer(report.stages, "bodies");
+    place_bodies(m, w, s0, dt);
+    clear_bodies(m, s, w);
+  }
   {
     const StageTimer timer(report.stages, "sorting");
     sort_particles(m, s, w, static_cast<Index>(layers));
@@ -45,13 +51,18 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
     particles_to_faces(m, s, params, w);
   }
   s.time += static_cast<double>(dt);
-  if (w.occupied.is_empty()) return;
+  if (w.occupied.is_empty()) {
+    if (bodies) move_bodies(w, dt / 2);
+    return;
+  }
   {
     const StageTimer timer(report.stages, "faces");
     close_holes(m, w);
+    if (bodies) find_sunk_cells(m, w);
     find_velocities(m, params, w, dt);
   }
-  project_liquid(m, s, params, w, dt, report);
+  project_liquid(m, s, params, w, dt, s0, s1, report);
+  if (bodies) move_bodies(w, dt / 2);
   if (params.volume_rate > 0) spread_crowds(m, params, w, dt, report);
   {
     const StageTimer timer(report.stages, "faces");
@@ -81,14 +92,19 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
                                     return static_cast<double>(most);
                                   },
                                   [](double a, double b) { return std::max(a, b); }));
+  begin_bodies(m, w);
+  squares = std::max(squares, std::pow(fastest_body(w, dt), 2));
   // What gravity adds in the step counts too.
   const double speed = std::sqrt(squares) + static_cast<double>(params.gravity.norm() * dt);
   const double ways = speed * static_cast<double>(dt) / static_cast<double>(m.h);
   const int parts = static_cast<int>(std::clamp(std::ceil(ways / static_cast<double>(params.cfl)), 1.0,
                                                 static_cast<double>(params.most_parts)));
   with_ready_threads([&] {
-    for (int k = 0; k < parts; ++k) step_part(m, s, params, w, speed, dt / static_cast<Real>(parts), report);
+    const auto part = [&](int k) { return static_cast<Real>(k) / static_cast<Real>(parts); };
+    for (int k = 0; k < parts; ++k)
+      step_part(m, s, params, w, speed, dt / static_cast<Real>(parts), part(k), part(k + 1), report);
   });
+  end_bodies(w);
   report.measure("particles", static_cast<double>(s.x.size()));
   report.measure("cfl", ways / parts);
   report.measure("parts", parts);
@@ -98,6 +114,13 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
     report.measure("volume", volume(m, s), m.shape.is_flat() ? "m^2" : "m^3");
   }
   return report;
+}
+
+void Liquid::meet(Workspace& w, std::span<const SolidBody> bodies) {
+  w.immersed.told.assign(bodies.begin(), bodies.end());
+}
+std::span<const BodyImpulse> Liquid::pushes(const Workspace& w) {
+  return w.immersed.pushes;
 }
 
 double Liquid::kinetic_energy(const Model& m, const State& s, Real density) {

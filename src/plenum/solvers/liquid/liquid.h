@@ -30,6 +30,51 @@ struct CellWindow {
   bool is_empty() const { return low[0] >= high[0]; }
 };
 
+/// Bodies of other systems in the liquid, on their way through its step (detail/bodies.cpp).
+struct LiquidBodies {
+  /// One that moves as a whole.
+  struct Body {
+    Index first = 0;        ///< of its parts, as the world numbers them
+    bool is_led = false;    ///< on a way that is given; else pushed
+    Vec3 centre, velocity;  ///< [m], [m/s] of the centre of mass
+    Vec3 angular_velocity, acceleration;
+    Real inverse_mass = 0;            ///< [1/kg]
+    Mat3 inverse_inertia;             ///< [1/(kg m^2)] in the world
+    Vector3<double> impulse, couple;  ///< [N s], [N m s] that it was given in the step so far
+    std::size_t begin = 0, end = 0;   ///< its ties
+  };
+  struct Part {
+    SolidBody solid;
+    std::size_t number;  ///< as the world has it
+    std::size_t body;
+    Pose pose;                       ///< now
+    std::array<Index, 3> low, high;  ///< items of the grid that it may take from
+    std::size_t first = 0;           ///< of its sub-cells
+    std::size_t first_item = 0;
+  };
+  std::vector<SolidBody> told;  ///< by the world, before the step
+  std::vector<Body> bodies;
+  std::vector<Part> parts;
+  std::vector<BodyImpulse> pushes;  ///< given in the last step
+
+  // The grid with them in it; but for items near bodies, as the model has it.
+  FaceField open;                      ///< open fractions of faces
+  std::vector<Real> capacity;          ///< as that of the model
+  std::vector<std::uint16_t> part_at;  ///< [shape.size()] a part that takes from the cell, from 1; 0: none
+  std::vector<std::array<std::array<Index, 3>, 2>> changed;  ///< low and high of items that differ
+  std::vector<Vec3> point;                                   ///< [sub-cells] m, middles
+  std::vector<Real> outside;                                 ///< [sub-cells] part that is not of the body
+  std::vector<std::array<Real, 3>> closed;  ///< [items] part of each lower face that the body closes
+  struct Row {
+    std::size_t part;
+    Index j, k;
+    std::uint32_t first = 0, count = 0;  ///< of its ties
+  };
+  std::vector<Row> rows;
+  std::vector<std::uint32_t> sunk;  ///< cells within bodies that border on liquid
+  bool any() const { return !parts.empty(); }
+};
+
 struct Liquid {
   static constexpr const char* name = "liquid";
   static constexpr const char* doc =
@@ -134,6 +179,7 @@ struct Liquid {
     std::vector<std::uint8_t> liquid;          ///< [shape.size()] whether a cell is of the liquid
     std::array<std::vector<std::uint8_t>, 3> known, later;  ///< [shape.size()] faces that have a velocity
     PressureSolver pressure;
+    LiquidBodies immersed;
   };
 
   static std::size_t memory(const Spec& spec);
@@ -142,6 +188,11 @@ struct Liquid {
   static void check(const Model& model, const State& state);
   static Real max_dt(const Model& model, const State& state, const Params& params);
   static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
+  /// Bodies that the next step flows around and pushes, and what it gave them. A flat grid is the section of
+  /// them at its middle, and holds what a metre of its depth does. What starts in a body, at time zero, is
+  /// taken out.
+  static void meet(Workspace& workspace, std::span<const SolidBody> bodies);
+  static std::span<const BodyImpulse> pushes(const Workspace& workspace);
   static void fields(const Model& model, State& state, FieldVisitor& visit);
   static void geometry(const Model& model, const State& state, DrawableSink& sink);
   static void debug(const Model& model, const State& state, const Params& params, const DebugDraw& wanted,

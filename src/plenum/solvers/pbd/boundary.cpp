@@ -34,7 +34,7 @@ void Pbd::absorb(const Model&, State& state, std::span<const SampleImpulse> impu
   take_impulses(state.particles, impulses);
 }
 
-std::span<const SolidBody> Pbd::bodies(const Model& model, const State& state, const Params&,
+std::span<const SolidBody> Pbd::bodies(const Model& model, const State& state, const Params& params,
                                        Workspace& workspace) {
   if (model.bodies.empty()) return {};
   if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
@@ -56,6 +56,7 @@ std::span<const SolidBody> Pbd::bodies(const Model& model, const State& state, c
     solid.inverse_mass = f.inverse_mass[i];
     solid.inverse_inertia = world_inertia<Real>(now.rotation, f.inverse_inertia[i]);
     solid.centre = f.x[i];
+    solid.acceleration = solid.inverse_mass > 0 ? params.gravity : Vec3::Zero();
     solid.owner = Index(i);
     solid.friction = of.friction, solid.restitution = of.restitution;
   }

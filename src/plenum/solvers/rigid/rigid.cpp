@@ -65,7 +65,9 @@ void load_bodies(const Rigid::Model& model, const Rigid::State& state, RigidWork
   });
 }
 
-void push_bodies(const Rigid::Model& model, const Rigid::Params& params, Real h, RigidWorkspace& w) {
+/// Gravity and the part of others' forces that falls on h [s] of the step.
+void push_bodies(const Rigid::Model& model, const Rigid::State& state, const Rigid::Params& params, Real h,
+                 Real part, RigidWorkspace& w) {
   const auto kept = [&](Real rate) { return 1 / (1 + h * rate); };
   const Real slow_most = kept(params.linear_damping), turn_most = kept(params.angular_damping);
   for_active(w, [&](Index i) {
@@ -73,6 +75,11 @@ void push_bodies(const Rigid::Model& model, const Rigid::Params& params, Real h,
     BodyVelocity& velocity = w.bodies.velocity[i];
     const Vec2& own = model.damping[i];
     const Real slow = own[0] < 0 ? slow_most : kept(own[0]), turn = own[1] < 0 ? turn_most : kept(own[1]);
+    if (!state.coming_v.empty())
+      for (int c = 0; c < 3; ++c) {
+        velocity.v[c] += part * state.coming_v[i][c];
+        velocity.w[c] += part * state.coming_w[i][c];
+      }
     for (int c = 0; c < 3; ++c) {
       velocity.v[c] = slow * (velocity.v[c] + h * model.gravity_scale[i] * params.gravity[c]);
       velocity.w[c] *= turn;
@@ -163,7 +170,7 @@ void move_bodies(const Rigid::Model& model, const Rigid::State& state, Real h, R
 /// A step of the solvers for comparison.
 void step_whole(const Rigid::Model& model, const Rigid::State& state, const Rigid::Params& params,
                 const detail::JointScene& scene, Real h, RigidWorkspace& w, Report& report) {
-  push_bodies(model, params, h, w);
+  push_bodies(model, state, params, h, 1, w);
   hold_axes(model, w);
   const detail::DirectReport direct = w.whole.solve(scene,
                                                     {.directly = params.solver == Rigid::Method::direct,
@@ -307,7 +314,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     w.solver.restitute(w.bodies);
     w.solver.absorb(w.bodies, true, scene, w.joints);
     for (int k = 0; k < substeps; ++k) {
-      push_bodies(model, params, h, w);
+      push_bodies(model, state, params, h, 1 / static_cast<Real>(substeps), w);
       if (k > 0) w.solver.collect(w.bodies);
       w.solver.warm_start(w.bodies);
       hold_axes(model, w);
@@ -350,6 +357,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     std::swap(state.contacts, w.next);
     detail::keep_near(w, state.near);
     store_bodies(w, state);
+    state.coming_v.clear(), state.coming_w.clear();
     detail::find_pushes(model, state, w, workspace.pushes);
     detail::find_touch(model, state, w);
     if (const int broke = softly ? w.joints.store(model, static_cast<double>(dt), state.joints)
@@ -486,7 +494,7 @@ void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink)
   }
 }
 
-std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state, const Params&,
+std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state, const Params& params,
                                          Workspace& w) {
   w.bodies.resize(model.solids.size());
   for (std::size_t k = 0; k < w.bodies.size(); ++k) {
@@ -506,6 +514,7 @@ std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state,
     b.inverse_inertia =
         world_inertia<Real>(state.frames.rotation(c.body), state.frames.inverse_inertia[c.body]);
     b.centre = state.frames.x[c.body];
+    b.acceleration = b.inverse_mass > 0 ? Vec3(model.gravity_scale[c.body] * params.gravity) : Vec3::Zero();
     b.owner = c.body;
     b.friction = c.friction;
     b.restitution = c.restitution;
@@ -527,8 +536,18 @@ std::vector<Index> Rigid::find_bodies(const Model& model, const std::string& key
 
 void Rigid::absorb(const Model& model, State& state, std::span<const BodyImpulse> impulses) {
   for (const BodyImpulse& j : impulses) {
-    const Index i = model.colliders[model.solids[j.body]].body;
-    take_impulse(state.frames, std::size_t(i), j);
+    const auto i = std::size_t(model.colliders[model.solids[j.body]].body);
+    if (!j.spread) {
+      take_impulse(state.frames, i, j);
+      continue;
+    }
+    Frames& f = state.frames;
+    if (f.inverse_mass[i] == 0 && f.inverse_inertia[i].isZero(0)) continue;
+    for (std::vector<Vec3>* coming : {&state.coming_v, &state.coming_w})
+      coming->resize(f.size(), Vec3::Zero());
+    state.coming_v[i] += f.inverse_mass[i] * j.impulse;
+    state.coming_w[i] += world_inertia<Real>(f.rotation(i), f.inverse_inertia[i]) *
+                         ((j.point - f.x[i]).cross(j.impulse) + j.couple);
   }
 }
 

@@ -158,6 +158,9 @@ struct Rigid {
     Joints joints;
     Rest rest;
     Touch touch;
+    /// [N] or [0]: m/s and rad/s that forces of others will change velocities by in the next step. They are
+    /// told before it and forgotten after it, so that no checkpoint sees them.
+    std::vector<Vec3> coming_v, coming_w;
     double time = 0;  ///< [s]
     Real dt = 0;      ///< [s] of the last step, by which impulses mean forces
   };

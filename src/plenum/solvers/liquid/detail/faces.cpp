@@ -11,7 +11,7 @@ void close_holes(const Liquid::Model& m, Liquid::Workspace& w) {
   for_rows(ItemBox{w.solved.low, w.solved.high}, [&](Index j, Index k) {
     const std::size_t row = m.shape.index(0, j, k);
     std::uint8_t* liquid = w.liquid.data() + row;
-    const Real *crowd = w.crowd.data() + row, *capacity = m.capacity.data() + row;
+    const Real *crowd = w.crowd.data() + row, *capacity = capacities(m, w).data() + row;
     for (Index i = w.solved.low[0]; i < w.solved.high[0]; ++i)
       liquid[i] |= static_cast<std::uint8_t>((capacity[i] > least_capacity) & (crowd[i] >= capacity[i] / 2));
   });
@@ -19,6 +19,7 @@ void close_holes(const Liquid::Model& m, Liquid::Workspace& w) {
 
 void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt) {
   const GridShape& shape = m.shape;
+  const FaceField& open_parts = open_faces(m, w);
   for (int c = 0; c < shape.dimensions(); ++c) {
     const auto a = static_cast<std::size_t>(c);
     for (auto* known : {&w.known[a], &w.later[a]})
@@ -35,7 +36,7 @@ void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liqui
       if (j < faces.low[1] || j >= faces.high[1] || k < faces.low[2] || k >= faces.high[2]) return;
       Real* pair = w.pairs[a].data() + 2 * row;
       const std::uint8_t* liquid = w.liquid.data() + row;
-      const Real* open = m.open[c].empty() ? nullptr : m.open[c].data() + row;
+      const Real* open = open_parts[c].empty() ? nullptr : open_parts[c].data() + row;
       const Index along = c == 1 ? j : k;  // but for c = 0
       for (Index i = faces.low[0]; i < faces.high[0]; ++i) {
         const bool has = (liquid[i] | liquid[i - stride]) != 0 && !(open && !(open[i] > 0));

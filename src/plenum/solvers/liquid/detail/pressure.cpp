@@ -28,12 +28,13 @@ constexpr double most_volume_excess = 0.05;
 /// What the faces of cells let through, and where the surface is.
 class Faces {
  public:
-  Faces(const Model& m, const Workspace& w) : m_(m), w_(w) {}
+  Faces(const Model& m, const Workspace& w)
+      : m_(m), w_(w), open_(open_faces(m, w)), capacity_(capacities(m, w)) {}
   bool is_liquid(std::ptrdiff_t cell) const { return w_.liquid[static_cast<std::size_t>(cell)] != 0; }
   /// Open part of the face across axis c, number `along` of its line.
   Real open(int c, std::ptrdiff_t face, Index along) const {
     if (on_closed_side(m_, c, along)) return 0;
-    return m_.open[c].empty() ? Real(1) : m_.open[c][static_cast<std::size_t>(face)];
+    return open_[c].empty() ? Real(1) : open_[c][static_cast<std::size_t>(face)];
   }
   /// Whether eight cells one after the other are of the liquid, and whether none is.
   bool all_liquid(std::ptrdiff_t cell) const { return eight(cell) == 0x0101010101010101u; }
@@ -44,11 +45,11 @@ class Faces {
     std::memcpy(&four, w_.liquid.data() + cell - 1, 4);
     return (four & three_bytes) == three_ones;
   }
-  bool has_solids() const { return !m_.open[0].empty(); }
+  bool has_solids() const { return !open_[0].empty(); }
+  Real capacity(std::ptrdiff_t cell) const { return capacity_[static_cast<std::size_t>(cell)]; }
   Real depth(std::ptrdiff_t cell) const { return depth_of(full(cell)); }
   Real full(std::ptrdiff_t cell) const {
-    const auto at = static_cast<std::size_t>(cell);
-    return w_.crowd[at] / std::max(m_.capacity[at], least_capacity);
+    return w_.crowd[static_cast<std::size_t>(cell)] / std::max(capacity(cell), least_capacity);
   }
   /// Part of the way from a cell of the liquid to the surface towards a cell of air. Beyond the box's open
   /// sides the face is the surface.
@@ -69,6 +70,8 @@ class Faces {
   }
   const Model& m_;
   const Workspace& w_;
+  const FaceField& open_;
+  const std::vector<Real>& capacity_;
 };
 
 void fill_row(const Model& m, const Workspace& w, const Faces& faces, Index j, Index k,
@@ -169,7 +172,7 @@ void for_differences(const Model& m, const Workspace& w, F&& f) {
 }  // namespace
 
 void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& params, Workspace& w, Real dt,
-                    Report& report) {
+                    Real s0, Real s1, Report& report) {
   const GridShape& shape = m.shape;
   const CellWindow& solved = w.solved;
   const Faces faces(m, w);
@@ -218,6 +221,7 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
     }
     return sum;
   });
+  if (w.immersed.any()) tie_bodies(m, params, w, dt, s0, s1);
   // Velocities are known to a rounding each, and so is their divergence.
   const double rounding = static_cast<double>(std::numeric_limits<Real>::epsilon()) / 4 * std::sqrt(squares);
   const SolveReport solve = w.pressure.solve(
@@ -232,6 +236,7 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
                       params.pressure_solver == PressureMethod::sor;
   if (!solve.converged() && !sweeps && solve.residual > 10 * static_cast<double>(params.pressure_tolerance))
     report.warn("the projection did not converge; raise pressure_iterations or pressure_tolerance");
+  if (w.immersed.any()) push_bodies(m, params, w);
   for_rows(box, [&](Index j, Index k) {
     const std::size_t row = shape.index(0, j, k);
     const double* x = w.pressure.x.data() + layout.row(j - solved.low[1], k - solved.low[2]) - solved.low[0];
@@ -270,7 +275,7 @@ void spread_crowds(const Model& m, const Liquid::Params& params, Workspace& w, R
   const Real part = -std::expm1(-params.volume_rate * dt);
   const std::ptrdiff_t sy = shape.stride(1), sz = shape.is_flat() ? 0 : shape.stride(2);
   const auto is_air = [&](std::ptrdiff_t cell) {
-    return !faces.is_liquid(cell) && m.capacity[static_cast<std::size_t>(cell)] > least_capacity;
+    return !faces.is_liquid(cell) && faces.capacity(cell) > least_capacity;
   };
   const auto lacks = [&](std::ptrdiff_t cell) {
     for (std::ptrdiff_t z = -sz; z <= sz; z += std::max<std::ptrdiff_t>(sz, 1))
@@ -289,7 +294,7 @@ void spread_crowds(const Model& m, const Liquid::Params& params, Workspace& w, R
     for (std::ptrdiff_t cell = row + solved.low[0]; cell < row + solved.high[0]; ++cell) {
       if (w.crowd[static_cast<std::size_t>(cell)] == 0) continue;
       const Real full = faces.full(cell);
-      if (m.capacity[static_cast<std::size_t>(cell)] >= Real(0.5))
+      if (faces.capacity(cell) >= Real(0.5))
         sum += full >= 1 ? Real(1) : std::clamp(depth_of(full) + Real(0.5), Real(0), Real(1));
     }
     return static_cast<double>(sum);
@@ -306,7 +311,8 @@ void spread_crowds(const Model& m, const Liquid::Params& params, Workspace& w, R
     for (Index i = solved.low[0]; i < solved.high[0]; ++i) {
       const std::ptrdiff_t cell = row + i;
       b[i] = 0;
-      if (!faces.is_liquid(cell)) continue;
+      // Within solids there is nothing to be spread.
+      if (!faces.is_liquid(cell) || !(faces.capacity(cell) > least_capacity)) continue;
       // At most half a cell's content at a time, which moves particles by no more than that.
       const Real excess = std::clamp(faces.full(cell) - 1, Real(-0.5), Real(0.5));
       if (excess > 0 || (excess < 0 && lacks(cell))) b[i] = part * excess;

@@ -66,12 +66,14 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
   if (occupied.low[0] >= occupied.high[0]) occupied = {};
   // The pressure's operator is of a multiple of eight cells, which its coarser grids fit.
   constexpr Index step = 8;
+  // Within bodies cells beside those of particles have a pressure too.
+  const Index beside = w.immersed.any() ? 1 : 0;
   w.occupied = w.solved = w.window = occupied;
   if (!occupied.is_empty())
     for (int c = 0; c < shape.dimensions(); ++c) {
       const auto a = static_cast<std::size_t>(c);
-      w.solved.low[a] = occupied.low[a] / step * step;
-      w.solved.high[a] = std::min(shape.cells[a], (occupied.high[a] + step - 1) / step * step);
+      w.solved.low[a] = std::max<Index>(0, occupied.low[a] - beside) / step * step;
+      w.solved.high[a] = std::min(shape.cells[a], (occupied.high[a] + beside + step - 1) / step * step);
       w.window.low[a] = std::max<Index>(0, std::min(occupied.low[a] - margin, w.solved.low[a]));
       w.window.high[a] = std::min(shape.cells[a], std::max(occupied.high[a] + margin, w.solved.high[a]));
     }

@@ -8,6 +8,36 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
+/// Takes up the bodies that the liquid was told of, for a step of dt [s].
+void begin_bodies(const Liquid::Model& m, Liquid::Workspace& w);
+/// [m/s] of their fastest point.
+double fastest_body(const Liquid::Workspace& w, Real dt);
+/// Puts bodies on given ways where they are at the part `s` of the step, moves those that are pushed on by
+/// half of a part of dt [s], and takes all out of the grid's faces and capacities.
+void place_bodies(const Liquid::Model& m, Liquid::Workspace& w, Real s, Real dt);
+/// Takes particles out of bodies: at time zero altogether, later to their surfaces.
+void clear_bodies(const Liquid::Model& m, Liquid::State& s, Liquid::Workspace& w);
+/// Cells within bodies that border on liquid are of the liquid too.
+void find_sunk_cells(const Liquid::Model& m, Liquid::Workspace& w);
+/// Lets gravity act on bodies in the part of a step of dt [s] from s0 to s1, and ties the pressure to them:
+/// b gets what they drive out of cells.
+void tie_bodies(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt, Real s0,
+                Real s1);
+/// Gives bodies what the solved pressure does to them.
+void push_bodies(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w);
+/// Moves those that are pushed on.
+void move_bodies(Liquid::Workspace& w, Real dt);
+/// Makes `pushes`.
+void end_bodies(Liquid::Workspace& w);
+
+/// What solids and bodies leave open: of faces (no items: all are open), and around cells.
+inline const FaceField& open_faces(const Liquid::Model& m, const Liquid::Workspace& w) {
+  return w.immersed.any() ? w.immersed.open : m.open;
+}
+inline const std::vector<Real>& capacities(const Liquid::Model& m, const Liquid::Workspace& w) {
+  return w.immersed.any() ? w.immersed.capacity : m.capacity;
+}
+
 /// Sorts particles into cells: workspace.order, cell_end, liquid, occupied and window. Those outside of the
 /// box, which left through open sides, are not in `order`; slab_begin.back() is the number of those that are.
 void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Workspace& w, Index margin);
@@ -19,8 +49,9 @@ void close_holes(const Liquid::Model& m, Liquid::Workspace& w);
 /// Pairs become (velocity with forces, velocity before); `known` are the faces of cells with liquid.
 void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt);
 /// Makes velocities free of divergence; pairs become (velocity, change of it).
+/// They go from s0 to s1 of the step, and bodies with them.
 void project_liquid(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
-                    Liquid::Workspace& w, Real dt, Report& report);
+                    Liquid::Workspace& w, Real dt, Real s0, Real s1, Report& report);
 /// `carry` becomes velocities, with what spreads crowded particles.
 void spread_crowds(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt,
                    Report& report);

@@ -64,6 +64,13 @@ void list_active(const Rigid::Model& model, const Rigid::State& state, RigidWork
   }
 }
 
+/// Whether an impulse or a force of others' is on a body that slept.
+bool is_pushed(const Rigid::State& state, std::size_t i) {
+  const Frames& f = state.frames;
+  return !(f.v[i].isZero(0) && f.w[i].isZero(0)) ||
+         (!state.coming_v.empty() && !(state.coming_v[i].isZero(0) && state.coming_w[i].isZero(0)));
+}
+
 /// Wakes the islands whose lowest body is marked in w.wakes.
 void wake_marked(const Rigid::Model& model, Rigid::State& state, RigidWorkspace& w) {
   w.any_woke = true;
@@ -94,15 +101,14 @@ void stir(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& p
                      (f.x[i] != state.start_x[i] || f.q[i] != state.start_q[i]);
     any_sleeps |= sleeps;
     any_moved |= w.was_moved[i] != 0;
-    any_pushed |= sleeps && !(f.v[i].isZero(0) && f.w[i].isZero(0));
+    any_pushed |= sleeps && is_pushed(state, i);
   }
   if (any_sleeps && (!params.sleeping || rest.gravity != params.gravity)) {
     wake_all(model, state, w);
   } else if (any_sleeps && (any_moved || any_pushed)) {
     w.wakes.assign(n, 0);
     for (std::size_t i = 0; i < n; ++i)
-      if (rest.island[i] >= 0 && (w.was_moved[i] || !f.v[i].isZero(0) || !f.w[i].isZero(0)))
-        w.wakes[rest.island[i]] = 1;
+      if (rest.island[i] >= 0 && (w.was_moved[i] || is_pushed(state, i))) w.wakes[rest.island[i]] = 1;
     if (any_moved)
       for (const Index2& pair : rest.contacts.pair) {
         const Index a = model.colliders[pair[0]].body, b = model.colliders[pair[1]].body;

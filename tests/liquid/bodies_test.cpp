@@ -1,0 +1,219 @@
+// Bodies in a liquid: momentum, the ledger, determinism, memory, and the solver of the tied pressure.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "../../validation/liquid_scenes.h"
+#include "../../validation/rigid_scenes.h"
+#include "plenum/base/random.h"
+#include "plenum/geometry/shape.h"
+#include "plenum/linear/pressure_solver.h"
+#include "plenum/world/world.h"
+#include "support/count_allocations.h"
+
+namespace plenum { namespace {
+
+using validation::Water;
+
+Liquid::Spec tub(int n, int nz, double depth) {
+  Liquid::Spec spec;
+  spec.cells_x = spec.cells_y = n, spec.cells_z = nz;
+  spec.spacing = static_cast<Real>(1.0 / n);
+  LiquidFill fill;
+  fill.shape = GridSolid::Kind::box;
+  fill.half_extents = Vec3(1, static_cast<Real>(depth), spec.spacing * static_cast<Real>(nz)) / 2;
+  fill.position = fill.half_extents;
+  spec.fill = {fill};
+  return spec;
+}
+
+SolidBody body_of(const Shape& shape, const Vec3& at, double density, double volume) {
+  SolidBody body;
+  body.shape = &shape;
+  body.pose0.position = body.pose.position = body.centre = at;
+  body.pose0.rotation = body.pose.rotation = rotation_from_degrees(Vec3(20, 35, 10));
+  const double mass = density * volume;
+  body.inverse_mass = static_cast<Real>(1 / mass);
+  body.inverse_inertia = Mat3::Identity() * static_cast<Real>(1 / (mass * 0.02));
+  body.acceleration = Vec3(0, Real(-9.81), 0);
+  return body;
+}
+
+TEST(LiquidBodies, WhatFluidAndBodyGainIsWhatWallsGive) {
+  // A tank that is full to its lid: sums over faces telescope to the pressures beside its walls.
+  for (const int nz : {1, 16}) {
+    Water water(tub(16, nz, 1));
+    const Shape box = BoxShape{Vec3(Real(0.2), Real(0.13), Real(0.17))};
+    const Real z = nz == 1 ? Real(0.5) / 16 : Real(0.5);
+    const SolidBody body = body_of(box, Vec3(Real(0.47), Real(0.52), z), 2500, nz == 1 ? 0.1 : 0.035);
+    const double dt = 1.0 / 60, h = 1.0 / 16, unit = 1000 * h * h * (nz == 1 ? 1 : h);
+    water.params.pressure_tolerance = Real(1e-6);
+    water.params.volume_rate = 0;
+    Liquid::meet(water.workspace, {&body, 1});
+    const Report report = water.step(dt);
+    ASSERT_EQ(Liquid::pushes(water.workspace).size(), 1u);
+    const BodyImpulse& push = Liquid::pushes(water.workspace)[0];
+    const GridShape& shape = water.model.shape;
+    const auto& faces = water.workspace.immersed.open;
+    Vector3<double> fluid = Vector3<double>::Zero(), walls = Vector3<double>::Zero();
+    for (int c = 0; c < shape.dimensions(); ++c) {
+      const auto a = static_cast<std::size_t>(c);
+      const double gain = c == 1 ? -9.81 * dt : 0;
+      for (Index k = 0; k < nz; ++k)
+        for (Index j = 0; j < 16; ++j)
+          for (Index i = 0; i < 16; ++i) {
+            const std::size_t at = shape.index(i, j, k);
+            const Index along = c == 0 ? i : c == 1 ? j : k, last = c == 2 ? nz - 1 : 15;
+            const auto pressure = static_cast<double>(water.state.pressure[at]);
+            if (along == 0) walls[c] += pressure * dt * h * (nz == 1 ? 1 : h);
+            if (along == last) walls[c] -= pressure * dt * h * (nz == 1 ? 1 : h);
+            if (along > 0)
+              fluid[c] += unit * static_cast<double>(faces[c][at]) *
+                          (static_cast<double>(water.workspace.pairs[a][2 * at + 1]) - gain);
+          }
+    }
+    const Vector3<double> given = push.impulse.cast<double>();
+    EXPECT_GT(given.norm(), 1) << "it does push";
+    // Rounding of as many terms as there are faces, each of the pressure's size.
+    const double scale = 1000 * 9.81 * dt * (nz == 1 ? 1 : 1);
+    for (int c = 0; c < shape.dimensions(); ++c)
+      EXPECT_NEAR(fluid[c] + given[c], walls[c], 2e-5 * scale) << c << " " << nz;
+    // A body that is denser than water falls slower in it than in the air.
+    EXPECT_GT(given.y(), 0);
+    EXPECT_LT(given.y() * static_cast<double>(body.inverse_mass), 9.81 * dt);
+    EXPECT_LT(report.iterations, 40);
+  }
+}
+
+TEST(LiquidBodies, LedgerBooksWhatBodiesGain) {
+  World world({.fps = 60});
+  validation::RigidScene rigid({.bodies = {validation::box(Vec3(Real(0.15), Real(0.1), Real(0.15)),
+                                                           Vec3(Real(0.5), Real(0.35), Real(0.5)))}});
+  rigid.state.frames.v[0] = Vec3(Real(0.1), 0, 0);
+  Water water(tub(16, 16, 0.6));
+  auto& bodies = world.add<Rigid>("bodies", std::move(rigid.model), std::move(rigid.state), rigid.params);
+  world.add<Liquid>("water", std::move(water.model), std::move(water.state), water.params);
+  const double mass = 1 / static_cast<double>(bodies.state.frames.inverse_mass[0]);
+  for (int k = 0; k < 5; ++k) {
+    const Vec3 before = bodies.state.frames.v[0];
+    ASSERT_TRUE(world.step_frame().ok);
+    const LedgerEntry& entry = world.ledger().at({"bodies", "water"});
+    const Vector3<double> gained =
+        mass * ((bodies.state.frames.v[0] - before).cast<double>() + Vector3<double>(0, 9.81 / 60, 0));
+    EXPECT_GT(entry.transfers, 0u);
+    for (int c = 0; c < 3; ++c) EXPECT_NEAR(gained[c], -entry.impulse[c], 1e-5 * mass) << c;
+  }
+}
+
+World crates(int threads) {
+  World world({.fps = 60});
+  world.set_threads(threads);
+  std::vector<rigid::BodySpec> bodies = {validation::floor_box()};
+  for (int k = 0; k < 3; ++k) {
+    bodies.push_back(validation::box(Vec3(Real(0.12), Real(0.09), Real(0.1)),
+                                     Vec3(Real(0.3) + Real(0.2) * static_cast<Real>(k),
+                                          Real(0.6) + Real(0.3) * static_cast<Real>(k), Real(0.5))));
+    bodies.back().density = static_cast<Real>(300 + 300 * k);
+    bodies.back().rotation = Vec3(10, 20, static_cast<Real>(30 * k));
+  }
+  validation::RigidScene rigid({.bodies = bodies});
+  Water water(tub(16, 16, 0.5));
+  world.add<Rigid>("bodies", std::move(rigid.model), std::move(rigid.state), rigid.params);
+  world.add<Liquid>("water", std::move(water.model), std::move(water.state), water.params);
+  return world;
+}
+
+TEST(LiquidBodies, SameBitsForEveryNumberOfThreads) {
+  std::string first;
+  for (const int threads : {1, 2, 3, 5, 8}) {
+    World world = crates(threads);
+    for (int k = 0; k < 40; ++k) ASSERT_TRUE(world.step_frame().ok);
+    if (first.empty()) first = world.hash().hex();
+    EXPECT_EQ(world.hash().hex(), first) << threads;
+  }
+}
+
+TEST(LiquidBodies, ScratchMemoryIsNoPartOfTheState) {
+  World a = crates(2), b = crates(2);
+  for (int k = 0; k < 40; ++k) {
+    a.step_frame();
+    b.find("water")->poison_workspace();
+    b.step_frame();
+  }
+  EXPECT_EQ(a.hash().hex(), b.hash().hex());
+}
+
+TEST(LiquidBodies, AllocateNothingInSteadyState) {
+  if (!plenum_test::can_count_allocations) GTEST_SKIP() << "the sanitizer has a heap of its own";
+  Water water(tub(16, 16, 0.5));
+  const Shape box = BoxShape{Vec3(Real(0.15), Real(0.1), Real(0.12))};
+  std::array<SolidBody, 2> bodies = {body_of(box, Vec3(Real(0.3), Real(0.5), Real(0.5)), 500, 0.0144),
+                                     body_of(box, Vec3(Real(0.7), Real(0.4), Real(0.5)), 500, 0.0144)};
+  bodies[1].inverse_mass = 0, bodies[1].inverse_inertia.setZero();
+  const auto step = [&] {
+    Liquid::meet(water.workspace, bodies);
+    water.step(1.0 / 60);
+  };
+  for (int k = 0; k < 60; ++k) step();
+  EXPECT_EQ(plenum_test::count_allocations([&] {
+              for (int k = 0; k < 5; ++k) step();
+            }),
+            0);
+}
+
+TEST(LiquidBodies, TiedPressureSolvesTheTiedEquation) {
+  // Against the equation itself, by products with the operator; a body a thousandth as dense as the fluid
+  // too.
+  const GridShape shape{{12, 10, 8}};
+  PressureSides sides{};
+  sides.fill(PressureSide::closed);
+  sides[3] = PressureSide::open;
+  for (const double mass : {1.0, 1e-3}) {
+    PressureSolver solver(grid_poisson(shape, sides));
+    const RowLayout& layout = solver.poisson().layout;
+    std::uint64_t drawn = 0;
+    const auto draw = [&] { return uniform4(7, drawn++, 0)[0] - Real(0.5); };
+    std::size_t begin = 0;
+    for (int body = 0; body < 2; ++body) {
+      for (Index k = 2; k < 6; ++k)
+        for (Index j = 2; j < 6; ++j)
+          for (Index i = 2 + 4 * body; i < 6 + 4 * body; ++i) {
+            BodyTies::Tie tie{static_cast<std::uint32_t>(layout.index(i, j, k)), {}};
+            for (Real& g : tie.g) g = draw();
+            solver.ties.ties.push_back(tie);
+          }
+      BodyTies::Body of;
+      of.begin = begin, of.end = begin = solver.ties.ties.size();
+      of.s = Eigen::Matrix<double, 6, 6>::Identity() * (0.01 / mass);
+      solver.ties.bodies.push_back(of);
+    }
+    for (Index k = 0; k < 8; ++k)
+      for (Index j = 0; j < 10; ++j)
+        for (Index i = 0; i < 12; ++i) solver.b[layout.index(i, j, k)] = draw();
+    const SolveReport report =
+        solver.solve(PressureMethod::automatic, {.relative_tolerance = 1e-6, .max_iterations = 200});
+    EXPECT_TRUE(report.converged());
+    std::vector<Real> r(layout.size());
+    true_residual(solver.poisson(), solver.b, solver.x, r);
+    std::vector<double> left(r.begin(), r.end());
+    for (const BodyTies::Body& body : solver.ties.bodies) {
+      Eigen::Matrix<double, 6, 1> sum = Eigen::Matrix<double, 6, 1>::Zero();
+      for (std::size_t t = body.begin; t < body.end; ++t)
+        for (std::size_t q = 0; q < 6; ++q)
+          sum[static_cast<Eigen::Index>(q)] +=
+              static_cast<double>(solver.ties.ties[t].g[q]) * solver.x[solver.ties.ties[t].item];
+      sum = body.s * sum;
+      for (std::size_t t = body.begin; t < body.end; ++t)
+        for (std::size_t q = 0; q < 6; ++q)
+          left[solver.ties.ties[t].item] -=
+              static_cast<double>(solver.ties.ties[t].g[q]) * sum[static_cast<Eigen::Index>(q)];
+    }
+    double square = 0, whole = 0;
+    for (std::size_t i = 0; i < left.size(); ++i)
+      square += left[i] * left[i],
+          whole += static_cast<double>(solver.b[i]) * static_cast<double>(solver.b[i]);
+    EXPECT_LT(std::sqrt(square / whole), 2e-6);
+  }
+}
+
+}}  // namespace plenum
