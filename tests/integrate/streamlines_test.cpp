@@ -94,8 +94,9 @@ TEST(Streamlines, AreEvenlyApartAndFollowTheStreamFunction) {
     });
     for (std::size_t a = 0; a < lines.x.size(); a += 7)
       for (std::size_t b = 0; b < lines.x.size(); ++b)
-        if (line_of[a] != line_of[b])
+        if (line_of[a] != line_of[b]) {
           ASSERT_GT((lines.x[a] - lines.x[b]).norm(), Real(0.499) * apart) << flat;
+        }
     // Away from where the flow rests and lines would be too short.
     for (Real y = Real(0.15); y < Real(0.9); y += Real(0.05))
       for (Real x = Real(0.15); x < Real(0.9); x += Real(0.05)) {
