@@ -28,19 +28,15 @@ double BodyTies::energy(std::span<const T> x) {
   });
 }
 
-double BodyTies::subtract(double scale, std::span<Real> r) const {
-  double growth = 0;
+void BodyTies::subtract(double scale, std::span<Real> r) const {
   for (const Body& body : bodies)
     for (std::size_t k = body.begin; k < body.end; ++k) {
       double change = 0;
       for (int q = 0; q < 6; ++q)
         change += body.sum[q] * static_cast<double>(ties[k].g[static_cast<std::size_t>(q)]);
       Real& here = r[ties[k].item];
-      const auto before = static_cast<double>(here);
-      here = static_cast<Real>(before - scale * change);
-      growth += static_cast<double>(here) * static_cast<double>(here) - before * before;
+      here = static_cast<Real>(static_cast<double>(here) - scale * change);
     }
-  return growth;
 }
 
 template BodyTies::Six BodyTies::gather<double>(const Body&, std::span<const double>) const;

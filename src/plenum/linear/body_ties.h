@@ -41,8 +41,8 @@ struct BodyTies {
   /// x . G S G^T x, from which subtract() goes on.
   template <class T>
   double energy(std::span<const T> x);
-  /// r -= scale G S G^T x; returns by how much r . r grew.
-  double subtract(double scale, std::span<Real> r) const;
+  /// r -= scale G S G^T x
+  void subtract(double scale, std::span<Real> r) const;
 };
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -90,7 +90,7 @@ void PressureSolver::add_correction() {
 }
 
 void PressureSolver::conjugate_gradients(Precondition precondition, double tolerance, int max_iterations,
-                                         SolveReport& report, double& norm) {
+                                         SolveReport& report, double& left) {
   const std::span<Real> r(r_), z(z_), p(p_), e(e_);
   set_zero(e);
   double rho = 0;
@@ -109,10 +109,14 @@ void PressureSolver::conjugate_gradients(Precondition precondition, double toler
           std::isfinite(curvature) && std::isfinite(rho) ? SolveStatus::indefinite : SolveStatus::not_finite;
       return;
     }
-    const double alpha = rho / curvature, square = step_and_residual(*a_, alpha, p_, e, r);
-    norm = std::sqrt(std::max(square + ties.subtract(alpha, r), 0.0));
+    const double alpha = rho / curvature;
+    left = std::sqrt(step_and_residual(*a_, alpha, p_, e, r));
+    if (!ties.empty()) {
+      ties.subtract(alpha, r);
+      left = norm(std::span<const Real>(r));
+    }
     ++report.iterations;
-    if (!(norm > tolerance)) return;
+    if (!(left > tolerance)) return;
   }
 }
 
@@ -243,9 +247,12 @@ SolveReport PressureSolver::solve_by(PressureMethod method, const SolveOptions& 
   // Of the residual as of b, what lies in closed regions and no pressure can balance does not count: the
   // rounding of b and of the residual's own sums.
   const auto measure = [&] {
-    const double square = true_residual(a, b, x, r_);
-    ties.energy(std::span<const double>(x));
-    const double all = std::sqrt(std::max(square + ties.subtract(1, r_), 0.0));
+    double all = std::sqrt(true_residual(a, b, x, r_));
+    if (!ties.empty()) {
+      ties.energy(std::span<const double>(x));
+      ties.subtract(1, r_);
+      all = norm(std::span<const Real>(r_));
+    }
     if (all <= tolerance || project_closed_regions(a, r_) == 0) return all;
     return norm(std::span<const Real>(r_));
   };

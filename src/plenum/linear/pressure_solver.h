@@ -84,7 +84,7 @@ class PressureSolver {
  private:
   using Precondition = FunctionRef<double(std::span<const Real>, std::span<Real>)>;
   void conjugate_gradients(Precondition precondition, double tolerance, int max_iterations,
-                           SolveReport& report, double& norm);
+                           SolveReport& report, double& left);
   SolveReport solve_by(PressureMethod method, const SolveOptions& options);
   void sweep(PressureMethod method, Real relaxation);
   void add_correction();

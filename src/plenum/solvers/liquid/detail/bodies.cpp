@@ -231,8 +231,9 @@ void restore(const Model& m, LiquidBodies& b) {
     b.part_at.assign(shape.size(), 0);
     b.changed.clear();
   }
-  for (const auto& [low, high] : b.changed)
-    for_rows(ItemBox{low, high}, [&](Index j, Index k) {
+  for (const std::array<std::array<Index, 3>, 2>& box : b.changed)
+    for_rows(ItemBox{box[0], box[1]}, [&](Index j, Index k) {
+      const auto &low = box[0], &high = box[1];
       const std::size_t first = shape.index(low[0], j, k);
       const auto n = static_cast<std::size_t>(high[0] - low[0]);
       for (int c = 0; c < shape.dimensions(); ++c) {
