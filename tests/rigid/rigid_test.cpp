@@ -273,14 +273,14 @@ TEST(Rigid, BodiesInOnePlacePartAtThePushesSpeed) {
   validation::RigidScene scene(spec);
   scene.params.gravity.setZero();
   Real fastest = 0;
-  for (int k = 0; k < 300; ++k) {
+  for (int k = 0; k < 1800; ++k) {
     scene.step();
     for (const Vec3& v : scene.state.frames.v) fastest = std::max(fastest, v.norm());
   }
   EXPECT_LT(fastest, 4);
   Real widest = 0;
   for (const Vec3& x : scene.state.frames.x) widest = std::max(widest, x.norm());
-  EXPECT_GT(widest, 1.5);
+  EXPECT_GT(widest, 30);
 }
 
 }}  // namespace plenum

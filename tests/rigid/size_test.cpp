@@ -52,6 +52,40 @@ TEST(RigidSize, StacksStandWhateverTheirSize) {
     }
 }
 
+// What stands is at rest, also where it may not sleep: for a minute no body of a tower of forty, a wall or a
+// pyramid is ever as fast, from the twentieth second on, as one that may sleep.
+TEST(RigidSize, WhatIsTallStandsAwake) {
+  const auto stands = [](RigidScene scene, const char* name) {
+    const Frames& f = scene.state.frames;
+    const std::vector<Vec3> x = f.x;
+    for (int k = 0; k < 3600; ++k) {
+      scene.step();
+      for (std::size_t i = 1; i < x.size(); ++i) {
+        if (k >= 1200) {
+          ASSERT_LT(f.v[i].norm(), scene.params.sleep_speed * std::sqrt(scene.model.reach[i])) << name << k;
+        }
+        const Vec3 way = f.x[i] - x[i];
+        ASSERT_LT(std::hypot(way.x(), way.z()), Real(0.1) * scene.model.reach[i]) << name << k;
+      }
+    }
+  };
+  stands(RigidScene(stack_of(40, 1)), "forty of 1 m, step ");
+  stands(RigidScene(stack_of(40, 0.5)), "forty of 0.5 m, step ");
+  stands(RigidScene(stack_of(30, 0.1)), "thirty of 0.1 m, step ");
+  stands(RigidScene(validation::pyramid(12)), "pyramid, step ");
+  Rigid::Spec wall{.bodies = {validation::floor_box()}};
+  for (int row = 0; row < 20; ++row)
+    for (int i = 0; i <= 6; ++i) {
+      // Half a brick at the ends of every other row.
+      const bool half = row % 2 == 1 && (i == 0 || i == 6);
+      if (row % 2 == 0 && i == 6) continue;
+      const double x = row % 2 == 0 ? 0.5 * i + 0.25 : i == 0 ? 0.125 : i == 6 ? 2.875 : 0.5 * i;
+      wall.bodies.push_back(validation::box(Vec3(half ? Real(0.12) : Real(0.245), Real(0.125), Real(0.125)),
+                                            Vec3(Real(x), Real(0.125 + 0.25 * row), 0)));
+    }
+  stands(RigidScene(wall), "wall, step ");
+}
+
 TEST(RigidSize, OnlySmallBodiesThatBearEachOtherTakeMoreSubsteps) {
   RigidScene small(stack_of(2, 0.01)), large(stack_of(20, 0.5)), alone(stack_of(1, 0.01)),
       fixed(stack_of(2, 0.01));

@@ -33,8 +33,8 @@ void AxisSpec::describe(Describer& d) {
        .min = 0,
        .max = 1e12,
        .doc =
-           "most that the drive pushes with, above 0; through floors, from some hundred times the weight of "
-           "what it drives on",
+           "most that the drive pushes with, above 0; a motor pushes with no more than contacts of what it "
+           "drives can bear, some hundred times its weight",
        .logarithmic = true});
 }
 

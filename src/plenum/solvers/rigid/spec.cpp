@@ -241,7 +241,7 @@ void Rigid::Params::describe(Describer& d) {
     {.unit = "Hz",
      .min = 1,
      .max = 1e4,
-     .doc = "of the springs that push overlap apart, at most a quarter of the sub-steps' rate",
+     .doc = "of the springs that push overlap apart, at most 0.19 of the sub-steps' rate",
      .logarithmic = true});
   d("contact_damping", contact_damping, {.min = 0.1, .max = 100, .doc = "damping ratio of these springs"});
   d("restitution_threshold", restitution_threshold,

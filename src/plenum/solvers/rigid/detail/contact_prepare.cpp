@@ -1,6 +1,7 @@
 // Contacts are coloured and taken into batches.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -16,6 +17,15 @@ namespace {
 /// if 10 times as firm: `validate rigid/mass-ratio`).
 constexpr Real heavy = 10, most_firm = 4;
 constexpr int strained_rounds = 4;
+/// Towers: a column of cubes of side s whose contacts are springs of frequency omega for their tilting,
+/// of m s^2/12 omega^2 [N m], buckles by its own weight from N^3 = 0.65 omega^2 s/g cubes on (Greenhill 1881:
+/// q L^3/EI = 7.84). So contacts of faces that bear r times a body's weight, where r g h^2/s is above this,
+/// are as many times firmer and gone over as often as firm ones need to come to rest.
+constexpr Real tall = Real(6e-4), most_firm_of_towers = 8;
+/// A pass brings springs of omega h < 1.2 to rest with the inertia of what they hold (firmer ones answer
+/// later than the passes' own stiffness of 2 m/h^2 and drive what sways), and n passes springs of n times the
+/// stiffness: pyramids of 20 rows stand still to 1.2 and stir from 1.3 on.
+constexpr Real sub_steps_part = Real(0.19), firm_of_round = Real(1.3);
 /// The same of bodies in joints, which between the rounds take from them what they do not allow.
 constexpr int joint_rounds = 8;
 /// A body in joints is laden from this many times its own weight on. Less the rounds of its contacts and
@@ -28,6 +38,16 @@ constexpr int rolling_rounds = 6;
 constexpr Real hard_slop = Real(0.1);  ///< part of the size
 /// Part of the size over which a contact is followed that slides. What slides farther in a step leaves it.
 constexpr Real slide_followed = Real(0.25);
+
+/// Times as firm as others a contact of faces is to be that bears what lies above it, in sub-steps of h [s].
+Real firm_of_tower(const ContactInput& c, const SolverBodies& bodies, const ContactSettings& settings) {
+  if (c.count < 3) return 1;
+  const Real k = std::max(bodies.inertia[c.body_a].inverse_mass, bodies.inertia[c.body_b].inverse_mass);
+  Real carries = 0;
+  for (int p = 0; p < c.count; ++p) carries += c.points[p].carried;
+  const Real high = k * carries / settings.impulse_time * settings.h * settings.h / c.size;  // r g h^2/s
+  return std::clamp(1 + most_firm_of_towers * (high / tall - 1), Real(1), most_firm_of_towers);
+}
 
 }  // namespace
 
@@ -148,6 +168,8 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
                                                 : load_[body] > 1 ? strained_rounds
                                                                   : 1);
         }
+        const Real rounds_of_tower = std::ceil(firm_of_tower(contacts[i], bodies, settings) / firm_of_round);
+        batch.rounds = std::max(batch.rounds, std::min(strained_rounds, static_cast<int>(rounds_of_tower)));
         rounds_ = std::max(rounds_, batch.rounds);
         ++first;
       }
@@ -164,7 +186,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
 
   const Real h = settings.h, unit = h / settings.impulse_time;
   const auto softness = [&](Real hertz, Real& bias, Real& mass, Real& impulse) {
-    const Real omega = 2 * Real(std::numbers::pi) * std::min(hertz, Real(0.25) / h);
+    const Real omega = 2 * Real(std::numbers::pi) * std::min(hertz, sub_steps_part / h);
     const Real a1 = 2 * settings.damping_ratio + h * omega, a2 = h * omega * a1, a3 = 1 / (1 + a2);
     bias = omega / a1, mass = a2 * a3, impulse = a3;
   };
@@ -215,7 +237,8 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         const Vec3 tangent = c.friction_axis, other = c.friction_ratio * c.normal.cross(tangent);
         set(batch.normal, l, c.normal);
         set(batch.tangent, l, tangent);
-        const Real load = std::min(most_firm, std::max(load_[c.body_a], load_[c.body_b])),
+        const Real load = std::max(firm_of_tower(c, bodies, settings),
+                                   std::min(most_firm, std::max(load_[c.body_a], load_[c.body_b]))),
                    firm = mass / impulse * load;
         batch.soft_bias[l] = bias;
         batch.soft_mass[l] = load > 1 ? firm / (1 + firm) : mass;

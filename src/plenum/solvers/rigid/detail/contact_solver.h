@@ -83,7 +83,7 @@ struct ContactGift {
 struct ContactSettings {
   Real h;                                ///< [s] of a sub-step
   Real impulse_time;                     ///< [s] over which the impulses of ContactInput act
-  Real hertz = 240;                      ///< [1/s] of soft contacts, at most a quarter of the sub-steps' rate
+  Real hertz = 240;                      ///< [1/s] of soft contacts, at most 0.19 of the sub-steps' rate
   Real damping_ratio = 10;               ///< of soft contacts
   Real slop = Real(1e-4);                ///< overlap left alone, as part of the size
   Real push_speed = 4;                   ///< [1/s] most sizes a second that overlap is pushed apart at

@@ -200,6 +200,7 @@ void JointIsland<D>::build(const JointScene& scene, std::span<const Index> joint
   const bool is_held = num_moving < std::ptrdiff_t(bodies_.size());
   has_loops_ = n > num_moving - (is_held ? 0 : 1);
   is_redundant_ = !may_conflict_ && (has_loops_ || std::any_of(joints_.begin(), joints_.end(), is_locked));
+  find_driven(scene);
   if constexpr (general) full_ = joints_;
 }
 
@@ -230,6 +231,7 @@ void JointIsland<D>::start(const JointScene& scene, SolverBodies& bodies) {
         joint.status[r] = at_rest(axis);
     }
   }
+  find_strength(scene);
   for (Body& body : bodies_) body.is_heavier = false;
   borrowed_ = owed_ = 0;
   for (const Joint& joint : joints_) owed_ += double(last.owed[std::size_t(joint.joint)]);

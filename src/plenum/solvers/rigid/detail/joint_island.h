@@ -153,6 +153,8 @@ class JointIsland {
     RowStatus status[6] = {}, next[6] = {};
     int winds = 6;        ///< from this row on
     double turn[2] = {};  ///< [rad] what rows 4 and 5 are to be near, of those that wind
+    double driven_mass = 0, driven_moment = 0;  ///< [kg], [kg m] of what a motor drives
+    double strength[6] = {};                    ///< [N] or [N m] of the drives
     bool has_bounds = false;
     bool is_mouse = false, is_span = false, slides = false;
     bool is_pinned = false;   ///< to what does not move: all that is left is to turn about the joint
@@ -225,6 +227,9 @@ class JointIsland {
   void pull_fully(std::size_t k, const Rigid::JointAxis& axis, double h);
   bool revise_mouse(std::size_t k, const Rigid::JointAxis& axis, double h, bool with_bias);
   void adopt_mouse(std::size_t k, const Rigid::JointAxis& axis, double h);
+  // In joint_island_drives.cpp.
+  void find_driven(const JointScene& scene);
+  void find_strength(const JointScene& scene);
   double span_turn(double h) const;
   bool swings_far() const;
   Vector rate(const Joint& joint) const;

@@ -29,8 +29,8 @@ bool is_error(RowStatus status, const JointAxis& axis, double value) {
          (status == RowStatus::at_upper && value > double(axis.upper));
 }
 /// [N s] or [N m s] that the drive gives in h [s] where a limit leads the value to `end`, at this rate.
-double drive_at(const JointAxis& axis, double end, double rate, double h) {
-  const double most = h * double(axis.strength);
+double drive_at(const JointAxis& axis, double strength, double end, double rate, double h) {
+  const double most = h * strength;
   if (axis.drive == Drive::velocity)
     return double(axis.speed) > rate ? most : double(axis.speed) < rate ? -most : 0;
   if (axis.drive == Drive::spring)
@@ -57,7 +57,7 @@ void JointIsland<D>::push_drives(const JointScene& scene) {
       }
       for (int r = 0; r < 6; ++r)
         if (pushes_fully(joint.status[r]))
-          joint.impulse[r] = full_push(joint.status[r], axes[std::size_t(r)], scene.h);
+          joint.impulse[r] = full_push(joint.status[r], joint.strength[r], scene.h);
     }
     for (std::size_t k = 0; k < joints_.size(); ++k) push(full_[k], joints_[k].impulse);
   }
@@ -113,8 +113,7 @@ void JointIsland<D>::solve_rows(const JointScene& scene, bool springs) {
         }
         D3 damped = D3::Zero();  // impulses of the damping so far
         for (int r = 0; r < 3 && j.turn_damping > 0; ++r)
-          if (j.damps[r])
-            damped[r] = j.impulse[3 + r] - full_push(j.status[3 + r], of.axes[std::size_t(3 + r)], h);
+          if (j.damps[r]) damped[r] = j.impulse[3 + r] - full_push(j.status[3 + r], j.strength[3 + r], h);
         for (int r = 0; r < 6; ++r) {
           const JointAxis& axis = of.axes[std::size_t(r)];
           double wrong = 0, closing = 0;
@@ -209,14 +208,14 @@ bool JointIsland<D>::revise(const JointScene& scene, bool springs) {
       if (axis.mode == AxisMode::locked || !axis.is_used()) continue;
       // Of a drive, without what damps it.
       const double damping = r >= 3 && j.status[r] == RowStatus::driven ? h * j.damping[r - 3] * now[r] : 0;
-      const double impulse = j.impulse[r] + change_[k][r] + damping, most = h * double(axis.strength);
+      const double impulse = j.impulse[r] + change_[k][r] + damping, most = h * j.strength[r];
       // Where the value will be, by the change of its rate.
       const double value = value_[k][r] + h * (now[r] - rate_[k][r]);
       const double closes = r < 3 ? j.most : turn_closed;
       const double lower = limit_after(double(axis.lower), true, j.value[r], closes),
                    upper = limit_after(double(axis.upper), false, j.value[r], closes);
       const auto drive = [&](double limit) {
-        return drive_at(axis, limit, with_bias ? (limit - j.value[r]) / h : 0, h);
+        return drive_at(axis, j.strength[r], limit, with_bias ? (limit - j.value[r]) / h : 0, h);
       };
       // Impulses fall as values rise: a lower limit, the drive's full strength, the drive, its full strength
       // down, an upper limit. What leaves one of these goes to the next, lest it come back at once.
@@ -289,8 +288,7 @@ void JointIsland<D>::adopt(const JointScene& scene) {
     }
     for (int r = 0; r < D; ++r) {
       if (j.next[r] == j.status[r]) continue;
-      const double most =
-          scene.h * double(scene.model.joints[std::size_t(j.joint)].axes[std::size_t(r)].strength);
+      const double most = scene.h * j.strength[r];
       double impulse = 0;
       if (j.next[r] == RowStatus::strongest) impulse = most;
       if (j.next[r] == RowStatus::weakest) impulse = -most;

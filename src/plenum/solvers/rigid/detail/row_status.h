@@ -15,11 +15,9 @@ inline bool has_drive(const Rigid::JointAxis& axis) {
   return axis.drive == rigid::Drive::velocity ||
          (axis.drive == rigid::Drive::spring && (axis.stiffness > 0 || axis.damping > 0));
 }
-/// [N s] or [N m s] of a drive that pushes with all its strength for h [s].
-inline double full_push(RowStatus s, const Rigid::JointAxis& axis, double h) {
-  return s == RowStatus::strongest ? h * double(axis.strength)
-         : s == RowStatus::weakest ? -h * double(axis.strength)
-                                   : 0;
+/// [N s] or [N m s] of a drive that pushes with all its strength [N] or [N m] for h [s].
+inline double full_push(RowStatus s, double strength, double h) {
+  return s == RowStatus::strongest ? h * strength : s == RowStatus::weakest ? -h * strength : 0;
 }
 inline RowStatus at_rest(const Rigid::JointAxis& axis) {
   if (axis.mode == rigid::AxisMode::locked) return RowStatus::held;

@@ -8,13 +8,13 @@ namespace plenum::inline PLENUM_ABI { namespace detail {
 /// least params.substeps, at most max_substeps, more than the least only where small bodies bear each other.
 ///
 /// Gauss-Seidel with warm starting brings a load h^2 / m of compliance (a body that lacks an impulse m g h
-/// falls on by g h^2 until its contact takes over), and soft contacts, at a quarter of the sub-steps' rate
-/// 1 / h, yield as much. Boxes of width a on such springs are a column that bends, and N of them buckle under
-/// their own weight (Greenhill 1881, "Determination of the height consistent with stability that a vertical
-/// pole or mast can be made"): q L^3 / (E I) = 7.84 with q = m g / a, L = N a, and E I = a (k a^2 / 4) of
-/// springs k = (m / 2) (pi / 2 / h)^2, is N^3 g h^2 / a = 2.4. So what counts is the Froude number g h^2 / a,
-/// and bodies of a centimetre behave as those of a metre do when their sub-steps are as much shorter as their
-/// fall over their own width is.
+/// falls on by g h^2 until its contact takes over), and soft contacts, at a fifth of the sub-steps' rate 1 /
+/// h, yield about as much. Boxes of width a on such springs are a column that bends, and N of them buckle
+/// under their own weight (Greenhill 1881, "Determination of the height consistent with stability that a
+/// vertical pole or mast can be made"): q L^3 / (E I) = 7.84 with q = m g / a, L = N a, and E I = a (k a^2 /
+/// 4) of springs k = (m / 2) (pi / 2 / h)^2 (both together), is N^3 g h^2 / a = 2.4. So what counts is the
+/// Froude number g h^2 / a, and bodies of a centimetre behave as those of a metre do when their sub-steps are
+/// as much shorter as their fall over their own width is.
 int count_substeps(const Rigid::Model& model, const Rigid::Params& params, const RigidWorkspace& w, Real dt);
 
 }}  // namespace plenum::PLENUM_ABI::detail
