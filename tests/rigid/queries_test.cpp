@@ -63,7 +63,7 @@ TEST(RigidQueries, RaysMeetWhatAskingEveryColliderMeets) {
   int hits = 0;
   for (std::uint64_t i = 0; i < 500; ++i) {
     const Ray ray{place(i), way(i), 0, 10};
-    const RigidQueries::Filter filter{i % 2 ? 5u : ~0u, Index(i % 200)};
+    const RigidQueries::Filter filter{.layers = i % 2 ? 5u : ~0u, .ignored_body = Index(i % 200)};
     Index first = -1;
     Real t = 11;
     for (Index k = 0; k < Index(scene.model.colliders.size()); ++k) {
@@ -166,6 +166,30 @@ TEST(RigidQueries, AMovingBallStopsWhereGeometrySays) {
   ASSERT_TRUE(through);
   EXPECT_EQ(through->body, 1);
   EXPECT_THROW(queries.cast(PlaneShape{}, {}, {}, tolerance), Error);
+}
+
+// A ball in layer 2 that passes through layer 1, a sensor before it and a wall behind it.
+TEST(RigidQueries, LeaveOutSensorsAndWhatPassesThroughTheAsker) {
+  rigid::BodySpec sensor = validation::sphere(0.5, {2, 0, 0}), ball = validation::sphere(0.5, {4, 0, 0});
+  sensor.sensor = true;
+  ball.layer = 2, ball.passes = {1};
+  const RigidScene scene({.bodies = {sensor, ball, validation::fixed_box(Vec3::Ones(), Vec3(8, 0, 0))}});
+  const RigidQueries queries(scene.model, scene.state);
+  const Ray ray{Vec3::Zero(), Vec3::UnitX(), 0, 20};
+  const auto met = [&](const RigidQueries::Filter& filter) {
+    const auto hit = queries.ray(ray, filter);
+    return hit ? hit->body : Index(-1);
+  };
+  EXPECT_EQ(met({}), 1);
+  EXPECT_EQ(met({.sensors = true}), 0);
+  EXPECT_EQ(met({.own_layers = 1u << 1}), 2);
+  EXPECT_EQ(met({.own_layers = 1u << 1 | 1u << 3}), 1);
+  EXPECT_EQ(met({.layers = 1u << 0}), 2);
+  EXPECT_EQ(met({.layers = 1u << 2, .own_layers = 1u << 1}), -1);
+  std::vector<Index> overlaps;
+  queries.overlap(SphereShape{Real(3)}, {Vec3(3, 0, 0)}, overlaps, {.sensors = true});
+  EXPECT_EQ(overlaps.size(), 2);
+  EXPECT_EQ(queries.nearest(Vec3(2, 0, 0), 20)->body, 1);
 }
 
 TEST(RigidQueries, CastsThatBeginInsideHitAtOnce) {

@@ -42,6 +42,12 @@ TEST(RigidRefusals, DrivesOfLockedAxes) {
   EXPECT_EQ(said_of(hinge(AxisMode::free, Drive::velocity)), "");
 }
 
+TEST(RigidRefusals, SystemsWithoutBodies) {
+  EXPECT_EQ(message({}),
+            "bodies: has no body (allowed: at least one, here or in `assemblies`); add one, as {\"shapes\": "
+            "[{\"shape\": \"box\"}]}, or leave the system out");
+}
+
 TEST(RigidRefusals, SpringsWithoutStiffness) {
   JointSpec j = hinge(AxisMode::free, Drive::spring);
   EXPECT_EQ(said_of(j),

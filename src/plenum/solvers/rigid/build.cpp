@@ -228,6 +228,12 @@ void Rigid::check(const Model& model, const State& s) {
 
 void Rigid::build(const Spec& given, Model& model, State& state) {
   const Spec spec = rigid::assembled(given);
+  if (spec.bodies.empty())
+    throw Error(
+        Problem{.key = "bodies",
+                .what = "has no body",
+                .allowed = "at least one, here or in `assemblies`",
+                .remedy = "add one, as {\"shapes\": [{\"shape\": \"box\"}]}, or leave the system out"});
   model = {};
   state = {};
   int colour = 0;

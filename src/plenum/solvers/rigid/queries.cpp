@@ -72,7 +72,8 @@ void RigidQueries::update(const Rigid::Model& model, const Rigid::State& state) 
 
 bool RigidQueries::counts(Index collider, const Filter& filter) const {
   const Rigid::Collider& c = model_->colliders[std::size_t(collider)];
-  return (c.layer & filter.layers) != 0 && c.body != filter.ignored_body;
+  return (c.layer & filter.layers) != 0 && (c.mask & filter.own_layers) != 0 &&
+         c.body != filter.ignored_body && (filter.sensors || !c.sensor);
 }
 
 template <class Visit>

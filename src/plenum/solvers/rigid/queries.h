@@ -14,7 +14,10 @@ class RigidQueries {
  public:
   struct Filter {
     std::uint32_t layers = ~0u;  ///< of the colliders that count
+    /// Bits of the asker's own layers: colliders that pass through all of them do not count.
+    std::uint32_t own_layers = ~0u;
     Index ignored_body = -1;
+    bool sensors = false;  ///< whether sensors count, which nothing stops at
   };
   /// What a ray meets, or a moving shape.
   struct Hit {
