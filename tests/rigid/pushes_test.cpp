@@ -56,9 +56,10 @@ TEST(RigidPushes, WakeWhatSleepsAndLeaveWhatIsFixed) {
   rigid::add_impulse(scene.model, scene.state, 0, Vec3(5000, 0, 0), Vec3(1, 2, 3));
   EXPECT_TRUE(scene.state.frames.v[0].isZero(0));
   EXPECT_THROW(rigid::add_impulse(scene.model, scene.state, 2, Vec3::UnitX()), Error);
-  RigidScene empty({.bodies = {}});
+  const Rigid::Model none;
+  Rigid::State nowhere;
   try {
-    rigid::add_impulse(empty.model, empty.state, 0, Vec3::UnitX());
+    rigid::add_impulse(none, nowhere, 0, Vec3::UnitX());
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("no bodies"), std::string::npos) << error.what();

@@ -228,12 +228,6 @@ void Rigid::check(const Model& model, const State& s) {
 
 void Rigid::build(const Spec& given, Model& model, State& state) {
   const Spec spec = rigid::assembled(given);
-  if (spec.bodies.empty())
-    throw Error(
-        Problem{.key = "bodies",
-                .what = "has no body",
-                .allowed = "at least one, here or in `assemblies`",
-                .remedy = "add one, as {\"shapes\": [{\"shape\": \"box\"}]}, or leave the system out"});
   model = {};
   state = {};
   int colour = 0;
@@ -241,6 +235,12 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   detail::check_names(given, spec);
   model.names = std::make_shared<const detail::BodyNames>(spec);
   detail::ShapeBuilder builder(spec);
+  if (spec.bodies.empty())
+    throw Error(
+        Problem{.key = "bodies",
+                .what = "has no body",
+                .allowed = "at least one, here or in `assemblies`",
+                .remedy = "add one, as {\"shapes\": [{\"shape\": \"box\"}]}, or leave the system out"});
   const auto add_kind = [&](std::size_t k) {
     const BodySpec& body = spec.bodies[k];
     const auto key = [&](const std::string& rest) { return "bodies[" + std::to_string(k) + "]." + rest; };

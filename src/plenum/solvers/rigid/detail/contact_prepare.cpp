@@ -42,7 +42,8 @@ constexpr Real slide_followed = Real(0.25);
 /// Times as firm as others a contact of faces is to be that bears what lies above it, in sub-steps of h [s].
 Real firm_of_tower(const ContactInput& c, const SolverBodies& bodies, const ContactSettings& settings) {
   if (c.count < 3) return 1;
-  const Real k = std::max(bodies.inertia[c.body_a].inverse_mass, bodies.inertia[c.body_b].inverse_mass);
+  const Real ka = bodies.inertia[c.body_a].inverse_mass, kb = bodies.inertia[c.body_b].inverse_mass;
+  const Real k = ka > 0 && kb > 0 ? std::min(ka, kb) : std::max(ka, kb);  // a heavy load is no tower
   Real carries = 0;
   for (int p = 0; p < c.count; ++p) carries += c.points[p].carried;
   const Real high = k * carries / settings.impulse_time * settings.h * settings.h / c.size;  // r g h^2/s

@@ -46,7 +46,7 @@ int count_substeps(const Rigid::Model& model, const Rigid::Params& params, const
       Real carries = 0;
       for (int p = 0; p < c.count; ++p) carries += c.points[p].carried;
       const Real k =
-          std::max(w.bodies.inertia[c.body_a].inverse_mass, w.bodies.inertia[c.body_b].inverse_mass);
+          std::min(w.bodies.inertia[c.body_a].inverse_mass, w.bodies.inertia[c.body_b].inverse_mass);
       const Real high = k * carries / (gravity * h * tall);
       asked *= std::clamp(high * high, Real(1), most_of_tower);
     }
