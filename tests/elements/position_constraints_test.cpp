@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Geometry>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "plenum/elements/strain_constraints.h"
@@ -125,6 +127,52 @@ TEST(DihedralConstraint, IsTheAngleOfAFoldedStrip) {
     // A flat strip along x about the edge from a to b along z, folded down by `fold`.
     V3<double> x[4] = {{0, 0, 0}, {0, 0, 1}, {1, 0, 0.3}, {-std::cos(fold), -std::sin(fold), 0.6}}, g[4];
     EXPECT_NEAR(std::abs(DihedralConstraint::value(x, {0.0}, g)), std::abs(fold), 1e-7);
+  }
+}
+
+/// The points of a tetrahedron whose inverse at rest is the unit matrix.
+void place(const Matrix3<double>& f, V3<double> (&x)[4]) {
+  x[0] = {0.3, -0.2, 0.5};
+  for (int k = 0; k < 3; ++k) x[k + 1] = x[0] + V3<double>{f(0, k), f(1, k), f(2, k)};
+}
+constexpr double at_rest[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+// The energy of Smith, de Goes & Kim 2018, eq. 13 without its logarithm, but for a constant.
+TEST(SolidConstraints, HaveTheStableNeoHookeanEnergy) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> u(0, 0.7);
+  const double mu = 2, lambda = 5, mine = lambda + mu;
+  V3<double> x[4], g[4];
+  const double constant = mu / 2 * (3 + mu / mine);
+  for (int trial = 0; trial < 200; ++trial) {
+    Matrix3<double> f;
+    for (int k = 0; k < 9; ++k) f(k / 3, k % 3) = u(random) + (k % 4 == 0 && trial % 2 == 0 ? 1 : 0);
+    place(f, x);
+    const double shape = DeviatoricConstraint::value(x, at_rest, g),
+                 volume = HydrostaticConstraint::value(x, at_rest, g);
+    const double j = f.determinant() - 1 - mu / mine;
+    const double wanted = mu / 2 * f.squaredNorm() + mine / 2 * j * j - constant;
+    EXPECT_NEAR(mu / 2 * shape * shape + lambda / 2 * volume * volume, wanted, 1e-12 * (1 + wanted));
+  }
+}
+
+// Near rest C^2 = 2 e : e of the strain e, with an error of its order, though turned about; in Real's digits.
+TEST(SolidConstraints, ShearIsExactNearRest) {
+  const Matrix3<double> turn =
+      Eigen::AngleAxis<double>(2, Vector3<double>(1, 2, -1).normalized()).toRotationMatrix();
+  Matrix3<double> e;
+  e << 0.3, 0.5, -0.2, 0.5, -0.4, 0.1, -0.2, 0.1, 0.6;
+  V3<Real> x[4], g[4];
+  Real rest[9];
+  for (int k = 0; k < 9; ++k) rest[k] = Real(at_rest[k]);
+  for (const double strain : {1e-2, 1e-3, 1e-4, 1e-5}) {
+    const Matrix3<double> f = turn * (Matrix3<double>::Identity() + strain * e);
+    x[0] = {0, 0, 0};
+    for (int k = 0; k < 3; ++k) x[k + 1] = {Real(f(0, k)), Real(f(1, k)), Real(f(2, k))};
+    const double wanted = strain * std::sqrt(2 * e.squaredNorm());
+    // Places are rounded, six of them in each component of the strain.
+    EXPECT_NEAR(double(DeviatoricConstraint::value(x, rest, g)), wanted,
+                2 * strain * wanted + 6 * double(std::numeric_limits<Real>::epsilon()));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "plenum/base/parallel.h"
 #include "plenum/world/world.h"
@@ -177,6 +178,65 @@ TEST(Pbd, StaysFinite) {
       for (int k = 0; k < 100; ++k) bodies.step(dt);
       for (const Vec3& x : bodies.state.particles.x) ASSERT_TRUE(x.allFinite());
     }
+}
+
+/// A block of a solid in the air, without gravity.
+PbdPart block(Real youngs_modulus, Real poissons_ratio) {
+  PbdPart part{.type = PbdPart::Type::bar};
+  part.half_extents = Vec3::Constant(Real(0.2));
+  part.cells_x = part.cells_y = part.cells_z = 4;
+  part.rotation = Vec3(20, 30, 40);
+  part.youngs_modulus = youngs_modulus, part.poissons_ratio = poissons_ratio;
+  return part;
+}
+
+// Solids of jelly and of steel, with the usual substeps and every solver: what falls freely falls as a whole.
+// A substep rounds ways of 0.2 m to 1e-8 m, which is 1e-5 m/s, and 600 of them add up as their root.
+TEST(Pbd, SolidsOfAnyStiffnessAreAtRestAtRest) {
+  for (const auto solver : {Pbd::Solver::gauss_seidel, Pbd::Solver::jacobi, Pbd::Solver::chebyshev})
+    for (const auto method : {Pbd::Method::xpbd, Pbd::Method::pbd})
+      for (const Real stiffness : {Real(1e3), Real(1e6), Real(1e9), Real(1e12)})
+        for (const Real ratio : {Real(0), Real(0.45), Real(0.499)}) {
+          Bodies bodies(block(stiffness, ratio));
+          bodies.params.solver = solver, bodies.params.method = method;
+          bodies.params.iterations = solver == Pbd::Solver::gauss_seidel ? 1 : 12;
+          for (int k = 0; k < 60; ++k) bodies.step();
+          for (const Vec3& v : bodies.state.particles.v)
+            ASSERT_LT((v - bodies.params.gravity).norm(), 3e-3)
+                << int(solver) << ' ' << int(method) << ' ' << stiffness << ' ' << ratio;
+        }
+}
+
+// What is let go deformed, some of it inside out, never moves faster than its elastic energy allows.
+TEST(Pbd, SolidsOfAnyStiffnessGainNoEnergy) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> u(-1, 1);
+  for (const double part : {0.02, 0.6})  // of a cell's size
+    for (const Real stiffness : {Real(1e3), Real(1e5), Real(1e6), Real(1e9)})
+      for (const Real ratio : {Real(0.1), Real(0.45)}) {
+        Bodies bodies(block(stiffness, ratio));
+        bodies.params.gravity.setZero();
+        Particles& p = bodies.state.particles;
+        for (Vec3& x : p.x) x += Vec3(Real(u(random)), Real(u(random)), Real(u(random))) * Real(part * 0.1);
+        double elastic = 0;
+        for (std::size_t k = 0; k < bodies.model.tetrahedra.size(); ++k) {
+          const Index4& t = bodies.model.tetrahedra[k];
+          Matrix3<double> edges;
+          for (int i = 0; i < 3; ++i)
+            edges.col(i) = (p.x[std::size_t(t[i + 1])] - p.x[std::size_t(t[0])]).cast<double>();
+          const Matrix3<double> f = edges * bodies.model.rest_inverse[k].cast<double>();
+          const double j = f.determinant(), mu = bodies.model.lame[k][0], lambda = bodies.model.lame[k][1];
+          elastic += double(bodies.model.rest_volume[k]) *
+                     (mu / 2 * (f.squaredNorm() + j * (j - 4)) + lambda / 2 * (j - 1) * (j - 1));
+        }
+        for (int k = 0; k < 60; ++k) {
+          bodies.step();
+          double kinetic = 0;
+          for (std::size_t i = 0; i < p.size(); ++i)
+            kinetic += double(bodies.model.mass[i]) * double(p.v[i].squaredNorm()) / 2;
+          ASSERT_LT(kinetic, elastic) << k << ' ' << part << ' ' << stiffness << ' ' << ratio;
+        }
+      }
 }
 
 TEST(Pbd, SoftBodiesKeepTheirVolume) {

@@ -81,36 +81,57 @@ template <class T, int n>
   gradient[0] = -(gradient[1] + gradient[2] + gradient[3]);
 }
 
-/// The two constraints whose energies make a neo-Hookean solid that withstands inversion. Source: Macklin &
-/// Mueller 2021, "A constraint-based formulation of stable neo-Hookean materials", eqs. 6 to 12.
-/// Together they are mu/2 tr F^T F + lambda/2 (det F - 1 - mu/lambda)^2, times V; linearized about rest, mu
-/// is the shear modulus, and lambda the other of Lame's parameters and mu (Smith, de Goes & Kim 2018, "Stable
-/// neo-Hookean flesh simulation", section 3.4).
-/// Deviatoric: C = sqrt(tr F^T F) with compliance 1 / (mu V).
+/// The two constraints whose energies make a neo-Hookean solid that withstands inversion, with Lame's
+/// parameters mu and lambda: mu/2 (tr F^T F + J^2 - 4 J) + lambda/2 (J - 1)^2, times V, J = det F. But for a
+/// constant this is mu/2 tr F^T F + (lambda + mu)/2 (J - 1 - mu/(lambda + mu))^2, the energy of Macklin &
+/// Mueller 2021, "A constraint-based formulation of stable neo-Hookean materials", eqs. 6 to 12, and Smith,
+/// de Goes & Kim 2018, "Stable neo-Hookean flesh simulation", section 3.4. Theirs is shared out otherwise:
+/// sqrt(tr F^T F) does not vanish at rest, where its gradient is that of the volume, and all that resists
+/// shear is in its second derivatives, which XPBD leaves out (Macklin, Mueller & Chentanez 2016, eq. 10). It
+/// so takes explicit steps of shear, and bursts where a wave crosses a tetrahedron in a substep. Constraints
+/// that vanish at rest have what resists in the products of their gradients.
+///
+/// Deviatoric: C = sqrt(tr F^T F + J^2 - 4 J) with compliance 1 / (mu V). It is never negative: tr F^T F is
+/// at least 3 |J|^(2/3); and zero where F turns, or is zero.
 struct DeviatoricConstraint {
   static constexpr int points = 4, numbers = 9;
   template <class T>
   [[gnu::always_inline]] static T value(const V3<T> (&x)[4], const T (&rest)[9], V3<T> (&gradient)[4]) {
     V3<T> f[3];
     deformation(x, rest, f);
-    const T size = root(dot(f[0], f[0]) + dot(f[1], f[1]) + dot(f[2], f[2])),
-            inverse = inverse_or_nothing(size);
-    for (V3<T>& column : f) column = inverse * column;
+    const V3<T> cofactor[3] = {cross(f[1], f[2]), cross(f[2], f[0]), cross(f[0], f[1])};
+    const T one = all_of<T>(1), two = all_of<T>(2), half = all_of<T>(0.5), zero{};
+    const T j = dot(f[0], cofactor[0]);
+    const T xx = dot(f[0], f[0]), yy = dot(f[1], f[1]), zz = dot(f[2], f[2]);
+    const T far = xx + yy + zz + j * (j - all_of<T>(4));
+    // Near rest the sum has lost its digits. By Green's strain G, 2 G = F^T F - 1, whose first, second and
+    // third invariant are t, s and d: J^2 = 1 + 2 t + 4 s + 8 d, and with J - 1 = (J^2 - 1) / (1 + J) only
+    // what is of the second order is left.
+    const T a = half * (xx - one), b = half * (yy - one), c = half * (zz - one);
+    const T yz = half * dot(f[1], f[2]), zx = half * dot(f[2], f[0]), xy = half * dot(f[0], f[1]);
+    const T t = a + b + c, s = a * b + b * c + c * a - (yz * yz + zx * zx + xy * xy);
+    const T d = a * (b * c - yz * yz) - xy * (xy * c - yz * zx) + zx * (xy * yz - b * zx);
+    const T inverse = inverse_or_nothing(one + j);
+    const T grown = (two * t + all_of<T>(4) * s + all_of<T>(8) * d) * inverse;
+    const T near = grown * grown + (two * t * grown - all_of<T>(8) * s - all_of<T>(16) * d) * inverse;
+    const T square = ((far < all_of<T>(0.1)) & (j > half)) ? near : far;
+    const T size = root(square > zero ? square : zero), scale = inverse_or_nothing(size);
+    const T of_cofactor = scale * (j - two);
+    for (int k = 0; k < 3; ++k) f[k] = scale * f[k] + of_cofactor * cofactor[k];
     by_points(f, rest, gradient);
     return size;
   }
 };
-/// Hydrostatic: C = det F - (1 + mu / lambda) with compliance 1 / (lambda V); the tenth number is 1 + mu /
-/// lambda, so that forces vanish at rest.
+/// Hydrostatic: C = J - 1 with compliance 1 / (lambda V).
 struct HydrostaticConstraint {
-  static constexpr int points = 4, numbers = 10;
+  static constexpr int points = 4, numbers = 9;
   template <class T>
-  [[gnu::always_inline]] static T value(const V3<T> (&x)[4], const T (&rest)[10], V3<T> (&gradient)[4]) {
+  [[gnu::always_inline]] static T value(const V3<T> (&x)[4], const T (&rest)[9], V3<T> (&gradient)[4]) {
     V3<T> f[3];
     deformation(x, rest, f);
     const V3<T> cofactor[3] = {cross(f[1], f[2]), cross(f[2], f[0]), cross(f[0], f[1])};
     by_points(cofactor, rest, gradient);
-    return dot(f[0], cofactor[0]) - rest[9];
+    return dot(f[0], cofactor[0]) - all_of<T>(1);
   }
 };
 

@@ -175,9 +175,7 @@ void PbdBuilder::tetrahedra(std::span<const Index4> tetrahedra, std::span<const 
     for (const Index2& e : unique_edges(tetrahedra)) distance(e[0], e[1], part_.stretch_compliance);
   const Real e = part_.youngs_modulus, nu = part_.poissons_ratio;
   const Real mu = e / (2 * (1 + nu));
-  // Linearized about rest, mu/2 tr F^T F + lambda/2 (det F - 1 - mu/lambda)^2 is mu e : e + (lambda - mu)/2
-  // (tr e)^2: lambda is that of Lame's parameters and mu.
-  const Vec2 lame(mu, e * nu / ((1 + nu) * (1 - 2 * nu)) + mu);
+  const Vec2 lame(mu, e * nu / ((1 + nu) * (1 - 2 * nu)));
   for (std::size_t k = 0; k < tetrahedra.size(); ++k) {
     const Index4& t = tetrahedra[k];
     Matrix3<double> edges;

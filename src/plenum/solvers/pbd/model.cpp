@@ -218,7 +218,8 @@ void Pbd::update(Model& model) {
   check("bends", model.bends, model.bend_weights.size(), model.rod_compliance.size());
   check("tetrahedra", model.tetrahedra, model.rest_volume.size(), model.volume_compliance.size(),
         model.rest_inverse.size(), model.lame.size());
-  for (const Vec2& lame : model.lame) require(lame.minCoeff() > 0, "lame", "must be positive");
+  for (const Vec2& lame : model.lame)
+    require(lame[0] > 0 && lame[1] >= 0, "lame", "must be a positive mu and a lambda of at least 0");
   check("strain_triangles", model.strain_triangles, model.strain_inverse.size(),
         model.strain_compliance.size());
   check("area_triangles", model.area_triangles, model.rest_area.size(), model.area_compliance.size());

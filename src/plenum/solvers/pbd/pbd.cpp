@@ -69,9 +69,10 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model) {
   w.solids.lay_out(flat(of[1]), still, damping, [&](auto& pack, int l, std::size_t item) {
     const auto k = std::size_t(numbers[1][item]);
     for (int c = 0; c < 9; ++c) pack.rest[c][l] = model.rest_inverse[k](c / 3, c % 3);
-    const Vec2 lame = model.lame[k];
-    pack.rest[9][l] = 1 + lame[0] / lame[1];
-    for (int c = 0; c < 2; ++c) pack.compliance[c][l] = 1 / (lame[c] * model.rest_volume[k]);
+    // A lambda that is less than rounding beside mu would have a compliance without bound.
+    const Real mu = model.lame[k][0], lambda = std::max(model.lame[k][1], Real(1e-6) * mu);
+    pack.compliance[0][l] = 1 / (mu * model.rest_volume[k]);
+    pack.compliance[1][l] = 1 / (lambda * model.rest_volume[k]);
   });
   w.rods.lay_out(flat(model.bends), still, bending_damping, [&](auto& pack, int l, std::size_t b) {
     for (int i = 0; i < 3; ++i) pack.weight[i][l] = model.bend_weights[b][i];

@@ -118,7 +118,7 @@ struct Pbd {
     std::vector<Real> rest_volume;           ///< [K] m^3
     std::vector<Real> volume_compliance;     ///< [K] m^6/J, >= 0, of their volumes; < 0: they are solids
     std::vector<Mat3> rest_inverse;          ///< [K] 1/m, of (x1 - x0, x2 - x0, x3 - x0) at rest, of solids
-    std::vector<Vec2> lame;                  ///< [K] Pa, mu and lambda of the solids' energy, > 0
+    std::vector<Vec2> lame;                  ///< [K] Pa, mu > 0 and lambda >= 0 of the solids
     std::vector<Vec3> rest_position;         ///< [N] m, of what finds back to its shape, or may tear
     Rows cluster_members;                    ///< [C] particles < N of each cluster, at least one
     std::vector<Matching> cluster_matching;  ///< [C]

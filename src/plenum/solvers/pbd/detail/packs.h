@@ -193,13 +193,12 @@ struct alignas(64) ScalarPack {
 };
 
 /// Neo-Hookean tetrahedra: the deviatoric and the hydrostatic constraint together, by the inverse of their
-/// 2x2 response. In turn, each would undo what the other does: at rest neither vanishes, and their forces
-/// cancel.
+/// 2x2 response.
 struct alignas(64) SolidPack {
   static constexpr int points = 4;
   Index particle[points][wide];
   Wide3 from_first[points - 1];
-  Wide rest[10];
+  Wide rest[9];
   Wide compliance[2];  ///< 1 / (mu V), 1 / (lambda V)
   Wide multiplier[2];
   unsigned lanes;
@@ -221,10 +220,7 @@ struct alignas(64) SolidPack {
     for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
     x[0] = Wide3{};
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
-    Wide inverse[9];
-    for (int k = 0; k < 9; ++k) inverse[k] = rest[k];
-    Wide shape = DeviatoricConstraint::value(x, inverse, g),
-         volume = HydrostaticConstraint::value(x, rest, h);
+    Wide shape = DeviatoricConstraint::value(x, rest, g), volume = HydrostaticConstraint::value(x, rest, h);
     const Wide soft0 = fill(how.compliance_scale) * compliance[0],
                soft1 = fill(how.compliance_scale) * compliance[1];
     Wide a{}, b{}, c{};
@@ -234,15 +230,21 @@ struct alignas(64) SolidPack {
       c += p[i].inverse_mass * dot(h[i], h[i]);
     }
     if constexpr (damped) {
-      Wide3 unused[points];
+      Wide3 were[points];
       places_before<points>(how.before, particle, from_first, x);
       const Real gamma = damping_time * how.damping_scale;
-      shape += fill(gamma) * (shape - DeviatoricConstraint::value(x, inverse, unused));
-      volume += fill(gamma) * (volume - HydrostaticConstraint::value(x, rest, unused));
+      // A distance from rest: where that has been passed, what it was counts against it.
+      const Wide was = DeviatoricConstraint::value(x, rest, were);
+      Wide along{};
+      for (int i = 0; i < points; ++i) along += dot(g[i], were[i]);
+      shape += fill(gamma) * (shape - (along < Wide{} ? -was : was));
+      volume += fill(gamma) * (volume - HydrostaticConstraint::value(x, rest, were));
       for (Wide* const response : {&a, &b, &c}) *response = fill(1 + gamma) * *response;
     }
-    a += soft0, c += soft1;
-    // Where the two say the same, of a classic method without compliances, the volume's has the say.
+    // Where the body has grown alike in all directions the two say the same, and share it: the response would
+    // be singular without compliances.
+    const Wide shared = fill(1 + Real(0.01));
+    a = shared * a + soft0, c = shared * c + soft1;
     const Wide before0 = given_before(multiplier[0], how), before1 = given_before(multiplier[1], how);
     const Wide e0 = fill(how.part) * (shape + soft0 * before0),
                e1 = fill(how.part) * (volume + soft1 * before1);
