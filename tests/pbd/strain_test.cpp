@@ -1,6 +1,7 @@
 // Strains along warp and weft, areas, cloth of any mesh and its tethers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "pbd/built.h"
@@ -161,6 +162,42 @@ TEST(PbdStrain, RefusesAWarpOfNoDirection) {
   part.mesh = icosphere_mesh(Real(0.5), 1);
   part.stretching = PbdPart::Stretching::strain, part.warp.setZero();
   EXPECT_THROW(Cloth{part}, Error);
+}
+
+// A chain hangs on springs of compliance a: each is drawn out by what hangs on it times a, but no more than
+// the limit.
+TEST(PbdStrain, LimitsEndIt) {
+  for (const Real limit : {Real(0), Real(0.02)}) {
+    PbdPart rope{.type = PbdPart::Type::rope};
+    rope.to = Vec3(0, -5, 0), rope.segments = 5, rope.linear_density = 1;
+    rope.stretch_compliance = Real(1e-3), rope.tethers = false;
+    rope.pins.push_back({.where = ParticlePin::Where::first});
+    plenum_test::Built chain(rope);
+    chain.params.strain_limit = limit, chain.params.damping = 3, chain.params.substeps = 20;
+    chain.run(600);
+    for (int k = 0; k < 5; ++k) {
+      const double load = 9.81 * (4.5 - k), free = 1e-3 * load;
+      const double wanted = limit > 0 ? std::min(free, double(limit)) : free;
+      EXPECT_NEAR(double(Pbd::strain(chain.model, chain.state, std::size_t(k))), wanted, 2e-4) << k;
+    }
+  }
+}
+
+// Threads of a cloth with a warp, which the wind would draw out to several times their length.
+TEST(PbdStrain, LimitsHoldThreads) {
+  for (const auto solver : {Pbd::Solver::gauss_seidel, Pbd::Solver::jacobi}) {
+    PbdPart cloth;
+    cloth.cells_x = cloth.cells_z = 8;
+    cloth.stretching = PbdPart::Stretching::strain;
+    cloth.warp_stiffness = cloth.weft_stiffness = 1, cloth.shear_stiffness = Real(0.5);
+    cloth.pins.push_back({.where = ParticlePin::Where::left});
+    plenum_test::Built sheet(cloth);
+    sheet.params.damping = 2, sheet.params.solver = solver;
+    sheet.params.iterations = solver == Pbd::Solver::jacobi ? 20 : 4;
+    sheet.params.strain_limit = Real(0.1);
+    sheet.run(240);
+    EXPECT_NEAR(sheet.last.value("max_stretch"), 0.1, 0.005);
+  }
 }
 
 }}  // namespace plenum

@@ -48,6 +48,11 @@ struct DistanceConstraint {
     gradient[0] = -gradient[1];
     return length - rest[0];
   }
+  /// C of a relative elongation.
+  template <class T>
+  static T elongated(const T& by, const T (&rest)[1]) {
+    return by * rest[0];
+  }
 };
 
 /// The volume of a tetrahedron stays: C = (x1 - x0) . (x2 - x0) cross (x3 - x0) / 6 - V [m^3].

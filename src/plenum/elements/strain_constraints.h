@@ -27,6 +27,11 @@ struct TriangleStretchConstraint {
     gradient[0] = -(gradient[1] + gradient[2]);
     return length - all_of<T>(1);
   }
+  /// C of a relative elongation.
+  template <class T>
+  static T elongated(const T& by, const T (&)[4]) {
+    return by;
+  }
 };
 
 /// The sine of the angle by which two images are no longer at right angles, C = f_a . f_b / (|f_a| |f_b|),

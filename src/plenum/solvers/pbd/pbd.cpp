@@ -375,7 +375,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   detail::Projection how{.compliance_scale = 1 / (h * h)};
   if (w.is_damped) how.damping_scale = 1 / h, how.before = w.before.data();
   if (params.method == Method::pbd) how = {.compliance_scale = 0, .part = params.stiffness};
-  how.relaxation = params.relaxation;
+  how.relaxation = params.relaxation, how.strain_limit = params.strain_limit;
   with_ready_threads([&] {
     begin(state, w);
     if (touches) w.contacts.begin_step(w.x0);

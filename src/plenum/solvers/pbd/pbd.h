@@ -225,6 +225,7 @@ struct Pbd {
     Real friction = Real(0.3);
     Real static_friction = -1;  ///< < 0: as friction
     Real restitution = 0;
+    Real strain_limit = 0;
     Real tear_strain = 0;
     std::vector<PinMotion> pins =
         {};  ///< of pin groups 0, 1, ...; groups beyond it stay where they were built

@@ -246,6 +246,11 @@ void Pbd::Params::describe(Describer& d) {
      .doc = "of what does not slide yet, between bodies; no less than `friction`; -1: as that"});
   d("restitution", restitution,
     {.min = 0, .max = 1, .doc = "part of the speed kept in impacts on obstacles and each other"});
+  d("strain_limit", strain_limit,
+    {.min = 0,
+     .max = 1000,
+     .doc = "relative elongation that distances, and threads of strains, do not go beyond, however soft they "
+            "are; 0: no limit"});
   d("tear_strain", tear_strain,
     {.min = 0,
      .max = 1000,

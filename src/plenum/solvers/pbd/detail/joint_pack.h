@@ -75,6 +75,7 @@ struct alignas(64) JointPack {
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
     Wide error = One::value(x, rest, g), response{};
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
+    const Wide is_off = error, answer = response;
     if constexpr (damped) {
       Wide3 unused[points];
       places_before<points>(how.before, particle, from_first, x);
@@ -83,7 +84,9 @@ struct alignas(64) JointPack {
       response = fill(1 + gamma) * response;
     }
     const Wide soft = fill(how.compliance_scale) * compliance[k];
-    const Wide given = fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft);
+    const Wide given =
+        limited<One>(Wide(fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft)),
+                     is_off, answer, rest, how);
     const Wide held = (response > Wide{}) & (compliance[k] >= Wide{}) ? given : Wide{};
     residual += (response + soft) * held * held;
     return held;

@@ -27,6 +27,7 @@ struct Projection {
   bool is_last = false;           ///< of the substep: nothing asks for multipliers any more
   Real damping_scale = 0;         ///< [1/s] 1 / h; 0: nothing is damped
   const Place* before = nullptr;  ///< [N] where the substep began, if anything is damped
+  Real strain_limit = 0;          ///< relative elongation beyond which nothing stretches; 0: none
   // Of what is projected all at once (Jacobi).
   Place* sums =
       nullptr;          ///< [N] of particles' ways in this sweep; their fourth number: not to be accelerated
@@ -131,6 +132,20 @@ template <class C, class T>
   }
 }
 
+/// The change of a multiplier that leaves nothing stretched beyond the limit: what is soft up to it is hard
+/// there. `error` is C, without damping, and `response` what it changes by.
+template <class C, class T, int n>
+[[gnu::always_inline]] inline T limited(const T& given, const T& error, const T& response, const T (&rest)[n],
+                                        const Projection& how) {
+  if constexpr (requires { C::elongated(error, rest); }) {
+    if (how.strain_limit > 0) {
+      const T most = (C::elongated(fill(how.strain_limit), rest) - error) * inverse_or_nothing(response);
+      return (response > T{}) & (most < given) ? most : given;
+    }
+  }
+  return given;
+}
+
 /// Constraints with one multiplier each, C of elements/position_constraints.h.
 template <class C>
 struct alignas(64) ScalarPack {
@@ -162,6 +177,7 @@ struct alignas(64) ScalarPack {
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
     Wide error = C::value(x, rest, g), response{};
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
+    const Wide is_off = error, answer = response;
     if constexpr (damped) {
       Wide3 unused[points];
       places_before<points>(how.before, particle, from_first, x);
@@ -172,7 +188,7 @@ struct alignas(64) ScalarPack {
     const Wide soft = fill(how.compliance_scale) * compliance;
     const Wide before = given_before(multiplier, how);
     const Wide change = fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft);
-    Wide given = response > Wide{} ? change : Wide{}, residual{};
+    Wide given = limited<C>(Wide(response > Wide{} ? change : Wide{}), is_off, answer, rest, how), residual{};
     if constexpr (at_once) {
       PlaceSums<points> sums(particle, how);
       residual = (response + soft) * given * given;
