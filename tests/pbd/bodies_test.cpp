@@ -240,6 +240,55 @@ TEST(PbdBodies, CarryAndAreWrappedByCloth) {
   EXPECT_LT(scene.state.frames.v[0].norm(), 0.4);
 }
 
+/// A sheet of 1 m held all around, and what falls on it beside its particles.
+Heaped on_a_trampoline(const PbdBody& body, int cells) {
+  PbdPart sheet;
+  sheet.size_x = sheet.size_z = 1, sheet.cells_x = sheet.cells_z = cells;
+  using Where = ParticlePin::Where;
+  for (const Where where : {Where::left, Where::right, Where::front, Where::back})
+    sheet.pins.push_back({.where = where});
+  return Heaped({.parts = {sheet}, .bodies = {body}});
+}
+
+// Between particles that are farther apart than it is wide, and by its corners.
+TEST(PbdBodies, DoNotSlipThroughTriangles) {
+  const Vec3 above(Real(0.07), Real(0.4), Real(0.05));
+  PbdBody ball, cube = box(Vec3::Constant(Real(0.05)), above);
+  ball.shape = Form::sphere, ball.radius = Real(0.05), ball.position = above;
+  cube.rotation = Vec3(45, 0, Real(35.3));
+  // A second, in which nothing rolls off the sheet.
+  const auto lowest = [&](const PbdBody& body, int cells) {
+    Heaped scene = on_a_trampoline(body, cells);
+    double low = 1;
+    for (int k = 0; k < 50; ++k) {
+      scene.step();
+      low = std::min(low, double(scene.state.frames.x[0].y()));
+    }
+    return low;
+  };
+  EXPECT_GT(lowest(ball, 4), -0.1);
+  EXPECT_GT(lowest(cube, 4), -0.1);
+  EXPECT_GT(lowest(cube, 10), -0.1);
+}
+
+// In the middle of one triangle, turning: what the body loses its particles have.
+TEST(PbdBodies, KeepMomentumOnTriangles) {
+  PbdPart sheet;
+  sheet.cells_x = sheet.cells_z = 1;
+  PbdBody cube = box(Vec3::Constant(Real(0.05)), Vec3(Real(0.2), Real(0.1), Real(0.1)));
+  cube.rotation = Vec3(45, 0, Real(35.3));
+  cube.velocity = Vec3(Real(0.3), -1, Real(0.1)), cube.angular_velocity = Vec3(1, 2, 3);
+  Heaped scene({.parts = {sheet}, .bodies = {cube}});
+  scene.params.gravity.setZero();
+  const D3 before = scene.momentum(), spin = scene.spin();
+  for (int k = 0; k < 20; ++k) scene.step();
+  const D3 gone = scene.state.frames.v[0].cast<double>() - cube.velocity.cast<double>();
+  EXPECT_GT(gone.y(), 0.1);  // it has struck
+  EXPECT_LT((scene.momentum() - before).norm(), 1e-5 * before.norm());
+  // Points of the two are apart by the thickness, which lets friction turn them a little.
+  EXPECT_LT((scene.spin() - spin).norm(), 0.02 * gone.norm() / double(scene.state.frames.inverse_mass[0]));
+}
+
 TEST(PbdBodies, AreNotShotThroughByParticles) {
   PbdPart sheet;
   sheet.size_x = sheet.size_z = Real(0.5), sheet.cells_x = sheet.cells_z = 10;

@@ -69,6 +69,7 @@ void PbdBodies::begin_step(const Pbd::Model& model, const Pbd::State& state, con
   given_moment_.assign(model.guests.size(), D3::Zero());
   find_pairs(model, state, params, dt);
   find_near(model, state, params, dt);
+  find_near_faces(model, state, params, dt);
 }
 
 void PbdBodies::predict(const Pbd::Model& model, const Pbd::Params& params, Real h) {
@@ -97,7 +98,7 @@ void PbdBodies::predict(const Pbd::Model& model, const Pbd::Params& params, Real
     }
     body.led_x = body.x, body.led_q = body.q;
   }
-  patches_.clear();
+  patches_.clear(), face_touches_.clear();
   touch_bodies(model);
   are_touches_found_ = false;
 }
@@ -345,13 +346,14 @@ void PbdBodies::sweep(const Pbd::Model& model, const Pbd::Params& params, const 
   const bool first = !std::exchange(are_touches_found_, true);
   if (first) touch_particles(model, params, p);
   hold_on_led(p);
-  if (first) lay_bodies(p);
+  if (first) touch_faces(model, params, p), lay_bodies(p);
   for (Patch& patch : patches_)
     if (patch.laid > 0) find_bed(patch, p);
   for (Patch& patch : patches_) hold_apart(patch, p);
   // There and back, lest what stands on many particles be turned by those that come first.
   const auto hold_touches = [&] {
     for (Touch& touch : touches_) hold_apart(touch, p);
+    for (FaceTouch& touch : face_touches_) hold_apart(touch, p);
     for (std::size_t k = touches_.size(); k-- > 0;) hold_apart(touches_[k], p);
   };
   hold_touches();
@@ -359,6 +361,8 @@ void PbdBodies::sweep(const Pbd::Model& model, const Pbd::Params& params, const 
     for (Patch& patch : patches_)
       if (patch.friction > 0) rub(patch, p);
     for (Touch& touch : touches_)
+      if (touch.friction > 0) rub(touch, p);
+    for (FaceTouch& touch : face_touches_)
       if (touch.friction > 0) rub(touch, p);
     for (Patch& patch : patches_) hold_apart(patch, p);
     hold_touches();
@@ -401,6 +405,7 @@ void PbdBodies::keep(const PbdParticles& p, Real h) {
   for (std::size_t k = patches_.size(); k-- > 0;) slow(patches_[k], p, h);
   for (const Touch& touch : led_touches_) slow(touch, p, h);
   for (const Touch& touch : touches_) slow(touch, p, h);
+  for (const FaceTouch& touch : face_touches_) slow(touch, p, h);
   for (std::size_t k = touches_.size(); k-- > 0;) slow(touches_[k], p, h);
 }
 

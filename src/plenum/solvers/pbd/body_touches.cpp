@@ -49,18 +49,38 @@ void PbdBodies::find_near(const Pbd::Model& model, const Pbd::State& state, cons
         const Real apart2 = (x[i] - centre).squaredNorm();
         if (apart2 > most * most) return;
         const Real near = within(v[i].norm());
-        if (apart2 <= near * near) near_.push_back({Index(i), Index(b)});
+        if (apart2 <= near * near) near_.push_back({.particle = Index(i), .body = Index(b)});
       });
     }
   }
 }
 
+/// Whether what goes straight from one place to another, of the shape's frame, comes as near to it as
+/// `near` [m] on the way: there `here` is the distance, and `on` the place on the shape. Conservative
+/// advancement, as first_contact() in shape.h.
+bool PbdBodies::meets_on_way(const Shape& shape, const Vec3& from, const Vec3& to,
+                             const SignedDistance<Real>& start, Real near, SignedDistance<Real>& here,
+                             Vec3& on) {
+  constexpr int steps = 32;
+  const Vec3 way = to - from;
+  const Real length = way.norm();
+  Real s = 0;
+  Vec3 place = from;
+  here = start;
+  for (int k = 0; k < steps && s < 1 && here.distance > near; ++k) {
+    s = std::min(Real(1), s + here.distance / length);
+    place = from + s * way;
+    here = shape.signed_distance(place);
+  }
+  on = place - here.distance * here.normal;
+  return s < 1;
+}
+
 void PbdBodies::touch_particles(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p) {
   touches_.clear(), led_touches_.clear();
-  for (const Near& near : near_) {
+  for (Near& near : near_) {
     const auto i = std::size_t(near.particle);
     const Body& body = bodies_[std::size_t(near.body)];
-    if (p.places[i].inverse_mass == 0 && body.inverse_mass == 0) continue;
     const Pbd::Body& of = model.bodies[std::size_t(near.body)];
     const D3 at = p.x0[i].cast<double>() +
                   D3(double(p.places[i].x[0]), double(p.places[i].x[1]), double(p.places[i].x[2]));
@@ -71,23 +91,18 @@ void PbdBodies::touch_particles(const Pbd::Model& model, const Pbd::Params& para
     // What would go past a body within a substep stays on the side that it comes from.
     const D3 start = p.x0[i].cast<double>() + p.gone[i].cast<double>();
     const Vec3 from = in.to_local(Vec3((body.q0.conjugate() * (start - body.x0)).cast<Real>()));
+    near.from = from, near.at = there, near.distance = d;
+    if (p.places[i].inverse_mass == 0 && body.inverse_mass == 0) continue;
     const Vec3 way = there - from;
     const SignedDistance<Real> d0 = of.shape.signed_distance(from);
-    if (d0.distance > 0 && way.norm() > d0.distance) {
-      Real s = 0, reached = d0.distance;
-      Vec3 place = from;
-      SignedDistance<Real> here = d0;
-      const Real length = way.norm();
-      for (int k = 0; k < 32 && s < 1 && reached > Real(1e-3) * params.thickness; ++k) {
-        s = std::min(Real(1), s + reached / length);
-        place = from + s * way;
-        here = of.shape.signed_distance(place);
-        reached = here.distance;
-      }
-      if (s < 1)
-        d = {here.normal.dot(there - (place - reached * here.normal)), here.normal},
-        on = place - reached * here.normal;
-    }
+    SignedDistance<Real> met{};
+    Vec3 met_on;
+    if (d0.distance > 0 && way.norm() > d0.distance &&
+        meets_on_way(of.shape, from, there, d0, Real(1e-3) * params.thickness, met, met_on))
+      d = {met.normal.dot(there - met_on), met.normal}, on = met_on;
+    // And so does what is in it already, drawn past its middle.
+    else if (!(d0.distance > 0) && d0.normal.dot(d.normal) < 0)
+      on = from - d0.distance * d0.normal, d = {d0.normal.dot(there - on), d0.normal};
     if (d.distance > params.thickness + pbd_looked_ahead * Real(body.reach)) continue;
     Touch touch{};
     touch.particle = near.particle, touch.body = near.body;
@@ -113,6 +128,8 @@ double PbdBodies::approach_of(const Touch& touch, const PbdParticles& p) const {
 /// What cannot move bears particles as planes bear them (supports.cpp): no more is taken back than was given,
 /// and friction takes what has slid within Coulomb's bound.
 void PbdBodies::hold_on_led(const PbdParticles& p) {
+  for (FaceTouch& touch : face_touches_)
+    if (bodies_[std::size_t(touch.body)].inverse_mass == 0) hold_apart(touch, p);
   for (std::size_t k = 0; k < led_touches_.size(); ++k) {
     Touch& touch = led_touches_[k];
     const auto i = std::size_t(touch.particle);

@@ -146,6 +146,18 @@ class PbdBodies {
     bool is_laid = false;    ///< a patch has its part
     bool slides = true;      ///< the particle, on what bears it
   };
+  /// The inside of a triangle, or of an edge, on a body.
+  struct FaceTouch {
+    Index3 particle;
+    D3 weight;  ///< of the particles, whose sum is the point that touches
+    Index body;
+    D3 n, on;  ///< as of a particle
+    double gap;
+    double friction, restitution;
+    double approach;
+    double pushed = 0;       ///< [kg m]
+    D3 rubbed = D3::Zero();  ///< [kg m] on the triangle
+  };
   struct Pair {
     Index a, b;  ///< bodies, or a body and a guest
     double friction, restitution;
@@ -159,6 +171,15 @@ class PbdBodies {
   };
   struct Near {
     Index particle, body;
+    // [m] In the shape's frame, where the substep began and where the sweep has taken it, and how far that
+    // is.
+    Vec3 from = Vec3::Zero(), at = Vec3::Zero();
+    SignedDistance<Real> distance = {};
+  };
+  struct NearFace {
+    Index3 particle;
+    Index body;
+    Index near[3];  ///< which of near_ its particles are; -1: none
   };
   void find_pairs(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt);
   void sort_pairs();
@@ -167,7 +188,18 @@ class PbdBodies {
   void touch_bodies(const Pbd::Model& model);
   void touch_pair(const Pair& pair, const Manifold& manifold, const Pose& of, bool swapped);
   double overlap_along(const Pbd::Model& model, const Pair& pair, const D3& n) const;
+  static bool meets_on_way(const Shape& shape, const Vec3& from, const Vec3& to,
+                           const SignedDistance<Real>& start, Real near, SignedDistance<Real>& here,
+                           Vec3& on);
   void touch_particles(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p);
+  void find_near_faces(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt);
+  void touch_faces(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p);
+  double approach_of(const FaceTouch& touch, const PbdParticles& p) const;
+  double response_of(const FaceTouch& touch, const PbdParticles& p, const D3& along) const;
+  void part(const FaceTouch& touch, const PbdParticles& p, const D3& impulse);
+  void hold_apart(FaceTouch& touch, const PbdParticles& p);
+  void rub(FaceTouch& touch, const PbdParticles& p);
+  void slow(const FaceTouch& touch, const PbdParticles& p, Real h);
   void lay_bodies(const PbdParticles& p);
   void lay_body(std::size_t first, std::size_t last, const PbdParticles& p);
   void find_bed(Patch& patch, const PbdParticles& p) const;
@@ -225,11 +257,14 @@ class PbdBodies {
   double h_ = 0;  ///< [s] of the substep
   std::vector<Pair> pairs_;
   std::vector<Near> near_;
+  std::vector<Index> part_of_, near_of_;  ///< [N] parts, and which of near_ each particle is beside a body
+  std::vector<NearFace> near_faces_;
   std::vector<Patch> patches_;
   bool are_touches_found_ = false;            ///< in this substep
   std::vector<Index> laid_;                   ///< particles that patches lie on
   std::vector<Touch> touches_, led_touches_;  ///< of bodies that forces move, and of those that are led
-  std::vector<D3> multipliers_;               ///< [holds]
+  std::vector<FaceTouch> face_touches_;
+  std::vector<D3> multipliers_;  ///< [holds]
   std::vector<Box> boxes_;
   std::vector<D3> given_impulse_, given_moment_;  ///< [guests] over the step, about the world's origin
   std::vector<BodyImpulse> pushes_, pulls_;
