@@ -10,6 +10,7 @@
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/crossings.h"
 #include "plenum/geometry/shapes.h"
+#include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/pbd/pbd.h"
 #include "plenum/world/world.h"
 
@@ -70,6 +71,35 @@ TEST(PbdContact, NothingCrosses) {
   std::size_t most = 0;
   for (int k = 0; k < 60; ++k) through.step(), most = std::max(most, through.crossed());
   EXPECT_GT(most, 0U);
+}
+
+// What contact after a step pushes out of solids is not pushed through itself. Long steps, and a hand that
+// tears a sheet off a ball, leave much to it.
+TEST(PbdContact, NothingIsPushedThroughItselfOutOfSolids) {
+  const auto most_crossings = [](Contact contact) {
+    World world({.fps = 20});
+    Obstacle::Part ground, ball;
+    ground.shape = Obstacle::Kind::plane;
+    ball.radius = Real(0.3), ball.position = Vec3(0, Real(0.3), 0);
+    Obstacle::Model model;
+    Obstacle::State state;
+    Obstacle::build({.parts = {ground, ball}}, model, state);
+    world.add<Obstacle>("solids", std::move(model), std::move(state), {});
+    Touching bodies({sheet(20, 1, Vec3(0, Real(0.7), 0)), sheet(14, Real(0.7), Vec3(0, Real(0.9), 0))},
+                    contact);
+    auto& added = world.add<Pbd>("bodies", bodies.model, bodies.state, bodies.params);
+    std::size_t most = 0;
+    for (int k = 0; k < 60; ++k) {
+      if (k >= 25 && k < 35) world.drag(1, 0, Vec3(k < 30 ? 3 : -3, 1, 1));
+      if (k == 35) world.release();
+      world.step_frame();
+      most = std::max(
+          most, crossings(added.state.particles.x, added.model.surface_edges, added.model.surface).size());
+    }
+    return most;
+  };
+  EXPECT_EQ(most_crossings(Contact::conservative), 0U);
+  EXPECT_GT(most_crossings(Contact::fast), 0U);
 }
 
 // Steps of a second, in which all may meet all: what there is no room for slows bodies down and is told of.
@@ -349,6 +379,25 @@ TEST(PbdContact, HeldThingsLedThroughHeldThings) {
 }
 
 // A held edge that is led through a sheet which hangs by its corners takes the sheet along.
+// Two hems of a sheet led onto each other, and past: what hangs between them is neither thrown nor stuck.
+TEST(PbdContact, HemsLedThroughEachOtherThrowNothing) {
+  PbdPart cloth = sheet(20, 1, Vec3::Zero());
+  cloth.pins.resize(2);
+  cloth.pins[0].where = ParticlePin::Where::left, cloth.pins[1].where = ParticlePin::Where::right;
+  cloth.pins[1].group = 1;
+  Touching bodies({cloth});
+  bodies.params.thickness = Real(0.01);
+  bodies.params.pins.resize(2);
+  for (int k = 0; k < 180; ++k) {
+    bodies.params.pins[0].offset.x() = std::min(Real(1), Real(k) / 100) * Real(1.2);
+    bodies.step();
+    for (const Vec3& x : bodies.state.particles.x) ASSERT_LT(x.norm(), 2) << k;
+  }
+  Real fastest = 0;
+  for (const Vec3& v : bodies.state.particles.v) fastest = std::max(fastest, v.norm());
+  EXPECT_GT(fastest, 0);
+}
+
 TEST(PbdContact, HeldThingsPushWhatIsFree) {
   PbdPart hanging = sheet(16, Real(0.8), Vec3::Zero());
   hanging.pins.resize(1);

@@ -199,6 +199,9 @@ class Boundary {
     return false;
   }
   virtual void absorb(std::span<const SampleImpulse> impulses) { static_cast<void>(impulses); }
+  /// After a step, when all that contact does to its samples has been absorbed: takes back of it what led
+  /// them through each other.
+  virtual void settle() {}
   virtual void absorb(std::span<const BodyImpulse> impulses) { static_cast<void>(impulses); }
 };
 

@@ -238,6 +238,10 @@ class SystemOf final : public System, private Boundary {
   void absorb(std::span<const SampleImpulse> impulses) override {
     if constexpr (HasSamples<S>) S::absorb(model, state, impulses);
   }
+  void settle() override {
+    if constexpr (requires { S::settle(model, state, parameters, workspace); })
+      S::settle(model, state, parameters, workspace);
+  }
   void absorb(std::span<const BodyImpulse> impulses) override {
     if constexpr (HasBodies<S>) S::absorb(model, state, impulses);
   }

@@ -460,6 +460,7 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
     // Not late in the substep: a net that is let go so draws itself together in a step long enough for the
     // implicit method to damp it, or it would be thrown by all that the solid has put into it.
     if (parts == 1 || 2 * s1 <= 1) through = let_through(system, s1, fast > 1, report.systems[i]) || through;
+    if (Boundary* const a = system.boundary()) a->settle();
     look_for_failure(i, i + 1);
     look_for_failure(0, systems_.size());
   }

@@ -181,6 +181,15 @@ bool PbdContacts::search(const PbdContactSettings& settings) {
   return fits;
 }
 
+/// Leaves what is not held but a part of its way.
+void PbdContacts::go_part(std::span<Place> places, Real part) const {
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (places[i].inverse_mass == 0) continue;
+    const Vec3 from = to_vec(start_[i]);
+    set(places[i], from + part * (to_vec(places[i]) - from));
+  }
+}
+
 /// Begins a list of all particles. If that is too long even for one substep, what is not held goes but a part
 /// of its way, and less and less until it fits: contact is never left out, time is.
 void PbdContacts::search_all(std::span<Place> places, std::span<const Vec3> v, int left,
@@ -195,11 +204,7 @@ void PbdContacts::search_all(std::span<Place> places, std::span<const Vec3> v, i
   constexpr int most_halvings = 16;
   ++counts_.cut;
   for (int k = 0; k < most_halvings; ++k) {
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      if (places[i].inverse_mass == 0) continue;
-      const Vec3 from = to_vec(start_[i]), way = to_vec(places[i]) - from;
-      set(places[i], from + (k + 1 < most_halvings ? Real(0.5) : Real(0)) * way);
-    }
+    go_part(places, k + 1 < most_halvings ? Real(0.5) : Real(0));
     aim(places, {}, settings);
     begin_list(1, settings);
     if (search(settings)) return;
@@ -243,13 +248,17 @@ void PbdContacts::fill_packs() {
     touches_.resize((packs_.size() + block_of_touches - 1) / block_of_touches);
 }
 
-void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
-                       const PbdContactSettings& settings, FunctionRef<void()> between) {
+void PbdContacts::begin_at(std::span<const Place> places, std::span<const Vec3> gone) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     const Vec3 x = x_[i] + gone[i];
     start_[i] = Place{{gone[i].x(), gone[i].y(), gone[i].z()}, places[i].inverse_mass};
     at_start_[i] = Place{{x.x(), x.y(), x.z()}, places[i].inverse_mass};
   }
+}
+
+void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
+                       const PbdContactSettings& settings, FunctionRef<void()> between) {
+  begin_at(places, gone);
   const bool holds = age_ >= 0 && age_ < life_;
   const std::size_t strays = holds ? find_strays(places, Real(0.5)) : places.size();
   if (double(strays) > many_strays * double(places.size())) {
@@ -263,18 +272,36 @@ void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std:
     if (round > 0) between();
     press(places, settings);
   }
-  if (settings.conservative) {
-    keep_apart(places);
-    // Pushed out of their tubes, particles might meet what is not in the list.
-    for (int again = 0; find_strays(places, 1) > 0; ++again) {
-      if (again == 2) ++counts_.frozen, freeze(places), find_strays(places, 1);
-      aim(places, {}, settings);
-      if (!search(settings)) search_all(places, {}, 1, settings);
-      begin_pairs(places, settings), keep_apart(places);
-      if (again == 2) break;
-    }
-  }
+  if (settings.conservative) keep_all_apart(places, settings);
   ++age_;
+}
+
+void PbdContacts::settle(std::span<Place> places, std::span<const Vec3> gone,
+                         const PbdContactSettings& settings) {
+  begin_at(places, gone);
+  search_all(places, {}, 1, settings);
+  begin_pairs(places, settings);
+  keep_all_apart(places, settings);
+  age_ = -1;
+}
+
+void PbdContacts::keep_all_apart(std::span<Place> places, const PbdContactSettings& settings) {
+  keep_apart(places);
+  // Pushed out of their tubes, particles might meet what is not in the list. Where that does not end, all go
+  // but a part of their way, and not at all at last: what is drawn together from far, as by tethers, would
+  // otherwise stay where it is for ever.
+  constexpr int whole = 2, most = 6;
+  for (int again = 0; find_strays(places, 1) > 0; ++again) {
+    if (again == most) {
+      ++counts_.frozen, freeze(places), find_strays(places, 1);
+    } else if (again >= whole) {
+      go_part(places, Real(0.25)), find_strays(places, 1);
+    }
+    aim(places, {}, settings);
+    if (!search(settings)) search_all(places, {}, 1, settings);
+    begin_pairs(places, settings), keep_apart(places);
+    if (again == most) break;
+  }
 }
 
 }  // namespace plenum::inline PLENUM_ABI

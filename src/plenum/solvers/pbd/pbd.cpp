@@ -282,6 +282,17 @@ void keep(Pbd::State& state, PbdWorkspace& w, Real h) {
   });
 }
 
+PbdContactSettings contact_settings(const Pbd::Model& model, const Pbd::Params& params, Real h) {
+  const Real distance = Pbd::contact_distance(model, params);
+  return {.h = h,
+          .distance = distance,
+          .friction = params.friction,
+          .static_friction = std::max(params.static_friction, params.friction),
+          .tube = std::max(distance / 4, model.shortest_edge / 10),
+          .longest_way = 4 * model.shortest_edge,
+          .conservative = params.contact == Pbd::Contact::conservative};
+}
+
 /// Particles as bodies see them.
 PbdParticles body_view(Pbd::State& state, PbdWorkspace& w) {
   return {w.places, w.gone, w.x0, state.particles.v, state.particles.inverse_mass, w.rests};
@@ -353,14 +364,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   move_pins(model, state, params, dt);
   w.supports.take(std::exchange(w.offered, {}));
   const Real h = dt / Real(params.substeps);
-  const PbdContactSettings touch{
-      .h = h,
-      .distance = contact_distance(model, params),
-      .friction = params.friction,
-      .static_friction = std::max(params.static_friction, params.friction),
-      .tube = std::max(contact_distance(model, params) / 4, model.shortest_edge / 10),
-      .longest_way = 4 * model.shortest_edge,
-      .conservative = params.contact == Contact::conservative};
+  const PbdContactSettings touch = contact_settings(model, params, h);
   const bool touches = params.contact != Contact::none && touch.distance > 0 && !model.surface.empty();
   if (touches && w.contacts_revision != model.revision) {
     w.contacts.lay_out(model.mass.size(), model.surface, model.torn_from);
@@ -453,6 +457,33 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       report.warn("held particles go through what cannot give way, and cross it; lead them round it");
   }
   return report;
+}
+
+void Pbd::settle(const Model& model, State& state, const Params& params, Workspace& workspace) {
+  if (params.contact != Contact::conservative || !(contact_distance(model, params) > 0) || !workspace.impl)
+    return;
+  PbdWorkspace& w = *workspace.impl;
+  const std::size_t n = state.particles.size();
+  if (w.contacts.empty() || w.contacts_revision != model.revision || w.gone.size() != n) return;
+  // Held particles are put where their pins are, which is another way of rounding.
+  const auto is_moved = [&](std::size_t i) {
+    return state.particles.inverse_mass[i] > 0 && state.particles.x[i] != w.x0[i] + w.gone[i];
+  };
+  std::size_t first = 0;
+  while (first < n && !is_moved(first)) ++first;
+  if (first == n) return;
+  w.led.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vec3 to = is_moved(i) ? Vec3(state.particles.x[i] - w.x0[i]) : w.gone[i];
+    for (int c = 0; c < 3; ++c) w.places[i].x[c] = to[c];
+    w.led[i] = to;
+  }
+  w.contacts.settle(w.places, w.gone, contact_settings(model, params, 0));
+  for (std::size_t i = 0; i < n; ++i) {
+    const Place& place = w.places[i];
+    const Vec3 to(place.x[0], place.x[1], place.x[2]);
+    if (place.inverse_mass > 0 && to != w.led[i]) state.particles.x[i] = w.x0[i] + to;
+  }
 }
 
 Real Pbd::strain(const Model& model, const State& state, std::size_t edge) {

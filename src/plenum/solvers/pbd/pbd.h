@@ -281,6 +281,8 @@ struct Pbd {
   static Samples samples(const Model& model, const State& state, const Params& params,
                          const Workspace& workspace);
   static void absorb(const Model& model, State& state, std::span<const SampleImpulse> impulses);
+  /// Takes back what contact after a step has led through each other, if nothing is to cross.
+  static void settle(const Model& model, State& state, const Params& params, Workspace& workspace);
   static std::span<const SolidBody> bodies(const Model& model, const State& state, const Params& params,
                                            Workspace& workspace);
   static void absorb(const Model& model, State& state, std::span<const BodyImpulse> impulses);

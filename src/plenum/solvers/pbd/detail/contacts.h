@@ -72,6 +72,10 @@ class PbdContacts {
   /// substeps to the end of the step, this one included; between() after each round of pushes but the last.
   void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
             const PbdContactSettings& settings, FunctionRef<void()> between);
+  /// The same of what moves particles besides, from where they have gone to places: only that nothing
+  /// crosses.
+  void settle(std::span<detail::Place> places, std::span<const Vec3> gone,
+              const PbdContactSettings& settings);
   /// At the end of a substep: gives v [N] m/s back what was `before` it, times the restitution, where
   /// features struck each other.
   void bounce(std::span<Vec3> v, std::span<const Vec3> before, Real restitution, Real h);
@@ -99,6 +103,8 @@ class PbdContacts {
     Real rebound;  ///< [m/s] along the normal that it leaves with, or 0
     Real bounced;  ///< [N s]
   };
+  void begin_at(std::span<const detail::Place> places, std::span<const Vec3> gone);
+  void keep_all_apart(std::span<detail::Place> places, const PbdContactSettings& settings);
   void aim(std::span<const detail::Place> places, std::span<const Vec3> v,
            const PbdContactSettings& settings);
   void begin_list(int left, const PbdContactSettings& settings);
@@ -118,6 +124,7 @@ class PbdContacts {
   void draw_together(std::span<detail::Place> places);
   void join_zones(std::span<detail::Place> places);
   void freeze(std::span<detail::Place> places) const;
+  void go_part(std::span<detail::Place> places, Real part) const;
   Vec3 way_of(std::span<const detail::Place> places, Index i) const;
 
   static constexpr std::size_t block_of_touches = 16;  ///< packs, whose touches are in one list

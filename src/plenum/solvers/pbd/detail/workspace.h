@@ -54,6 +54,7 @@ struct PbdWorkspace {
   PbdContacts contacts;
   Crossings crossings;
   Index contacts_revision = -1;  ///< of the model that these were laid out for
+  std::vector<Vec3> led;         ///< [N] m since the step began, where contact after it has led
   std::vector<Vec3> struck;      ///< [N] m/s before the substep's sweeps, for what bounces
 };
 
