@@ -8,6 +8,7 @@
 #include "plenum/base/error.h"
 #include "plenum/geometry/adjacency.h"
 #include "plenum/geometry/measures.h"
+#include "plenum/geometry/topology.h"
 
 namespace plenum { namespace {
 
@@ -118,7 +119,20 @@ TEST(Shapes, BoxTetrahedraFillTheBoxAndMatchAcrossFaces) {
   EXPECT_NEAR(surface_area(hull.x, hull.triangles), 2.0 * (2 * 4 + 4 * 6 + 6 * 2), 1e-4);
 }
 
+TEST(Shapes, ARevolvedProfileHoldsThePrismsOfItsPolygon) {
+  // A cup: its volume is that of the outer prism less the inner one, both over a regular polygon.
+  const Real r = Real(0.5), t = Real(0.04), height = 1;
+  const std::vector<Vec2> profile = {{0, 0}, {r, 0}, {r, height}, {r - t, height}, {r - t, t}, {0, t}};
+  const TriangleMesh cup = revolved_mesh(profile, 40);
+  EXPECT_TRUE(topology(cup).solid()) << topology(cup).complaint();
+  const double polygon = 20 * std::sin(2 * std::numbers::pi / 40);  // area over radius squared
+  EXPECT_NEAR(volume(cup), polygon * (0.25 - 0.46 * 0.46 * 0.96), 1e-5);
+}
+
 TEST(Shapes, BadArgumentsAreRefused) {
+  const std::vector<Vec2> off = {{1, 0}, {1, 1}, {0, 1}};
+  EXPECT_THROW(revolved_mesh(off, 8), Error);
+  EXPECT_THROW(revolved_mesh(std::span(off).last(2), 8), Error);
   EXPECT_THROW(icosphere_mesh(-1, 2), Error);
   EXPECT_THROW(icosphere_mesh(1, 30), Error);
   EXPECT_THROW(box_mesh({1, 1, std::numeric_limits<Real>::quiet_NaN()}), Error);

@@ -233,6 +233,21 @@ TriangleMesh cone_mesh(Real radius, Real half_height, Index segments, Index ring
   return revolve(profile, segments, false);
 }
 
+TriangleMesh revolved_mesh(std::span<const Vec2> profile, Index segments) {
+  require_count("segments", segments, 3, most_cells);
+  require_count("points of the profile", static_cast<Index>(profile.size()), 3, most_cells);
+  std::vector<ProfilePoint> points;
+  for (std::size_t i = 0; i < profile.size(); ++i) {
+    const bool on_axis = i == 0 || i + 1 == profile.size();
+    if (!profile[i].allFinite() || (on_axis ? profile[i].x() != 0 : !(profile[i].x() > 0)))
+      throw Error(Problem{.key = fmt::format("profile[{}]", i),
+                          .what = on_axis ? "must be on the axis" : "must be off the axis, and finite",
+                          .value = fmt::format("({}, {})", profile[i].x(), profile[i].y())});
+    points.push_back({double(profile[i].x()), double(profile[i].y())});
+  }
+  return revolve(points, segments, false);
+}
+
 TriangleMesh torus_mesh(Real major_radius, Real minor_radius, Index segments, Index sides) {
   require_length("major_radius", major_radius);
   require_length("minor_radius", minor_radius);

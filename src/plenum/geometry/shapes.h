@@ -1,6 +1,8 @@
 #pragma once
 // Parametric meshes, centred at the origin, y up, outward orientation. All but the grid are closed: no two
 // vertices share a place and every edge has two triangles. Arguments out of range throw Error.
+#include <span>
+
 #include "plenum/geometry/mesh.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -39,6 +41,12 @@ TriangleMesh cone_mesh(Real radius, Real half_height, Index segments, Index ring
 /// Torus about the y axis. major_radius > minor_radius > 0 [m]; segments >= 3 around the axis, sides >= 3
 /// around the tube.
 TriangleMesh torus_mesh(Real major_radius, Real minor_radius, Index segments, Index sides);
+
+/// Surface swept by a profile turned about the y axis: points (distance from the axis, height) [m], the first
+/// and the last on the axis, none else. The outside is to its right where distance points right and height
+/// up: from the bottom along the outside to the top. A cup's goes over its rim and down to the middle of its
+/// ground; one that runs the other way encloses a room. segments >= 3 around.
+TriangleMesh revolved_mesh(std::span<const Vec2> profile, Index segments);
 
 /// Box filled with five tetrahedra a cell, mirrored from cell to neighbour so that faces match. Vertex
 /// (i, j, k) has number (k (ny + 1) + j) (nx + 1) + i. half_extents [m] > 0; cells >= 1 per axis.

@@ -2,6 +2,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/shapes.h"
+#include "plenum/geometry/solid_mesh.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -23,6 +24,11 @@ void GridSolid::describe(Describer& d) {
     d("radius", radius, length("from the axis y to the middle of the tube"));
     d("minor_radius", minor_radius, length("of the tube"));
   }
+  if (d.when("shape", "mesh", shape == Kind::mesh)) {
+    d("mesh", surface, {.doc = "a closed surface that faces outward", .required = true});
+    d("resolution", resolution,
+      {.min = 4, .max = 512, .doc = "cells of its distance field along the longest side"});
+  }
   d("position", position, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "of its middle"});
   d("rotation", rotation,
     {.unit = "deg", .min = -3600, .max = 3600, .doc = "intrinsic angles about x, then y, then z"});
@@ -40,8 +46,36 @@ Shape GridSolid::solid() const {
       return CylinderShape{radius, half_height};
     case Kind::torus:
       return TorusShape{radius, minor_radius};
+    case Kind::mesh:
+      if (!prepared_) {
+        require_solid(surface, "mesh");
+        prepared_ = std::make_shared<const SolidMesh>(
+            surface, DistanceFieldOptions{.resolution = static_cast<Index>(resolution)});
+      }
+      return MeshShape{prepared_};
   }
   throw Error("unknown shape");
+}
+
+Vec3 GridSolid::size() const {
+  switch (shape) {
+    case Kind::sphere:
+      return Vec3::Constant(2 * radius);
+    case Kind::box:
+      return 2 * half_extents;
+    case Kind::capsule:
+      return 2 * Vec3(radius, half_height + radius, radius);
+    case Kind::cylinder:
+      return 2 * Vec3(radius, half_height, radius);
+    case Kind::torus:
+      return 2 * Vec3(radius + minor_radius, minor_radius, radius + minor_radius);
+    case Kind::mesh: {
+      Aabb box;
+      for (const Vec3& x : surface.x) box.extend(x);
+      return surface.x.empty() ? Vec3(Vec3::Zero()) : box.size();
+    }
+  }
+  return Vec3::Zero();
 }
 
 TriangleMesh GridSolid::mesh() const {
@@ -56,6 +90,8 @@ TriangleMesh GridSolid::mesh() const {
       return cylinder_mesh(radius, half_height, 64);
     case GridSolid::Kind::torus:
       return torus_mesh(radius, minor_radius, 128, 32);
+    case GridSolid::Kind::mesh:
+      return surface;
   }
   return {};
 }

@@ -33,14 +33,18 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
   if (bodies) {
     const StageTimer timer(report.stages, "bodies");
     place_bodies(m, w, s0, dt);
+    find_led_velocities(w, dt, s0, s1);
+    if (s.time > 0) sweep_thin_bodies(m, s, w);
     clear_bodies(m, s, w);
   }
+  find_wall_parts(m, w);
   {
     const StageTimer timer(report.stages, "sorting");
     sort_particles(m, s, w, static_cast<Index>(layers));
     if (!params.sources.empty() && emit_liquid(m, s, params, w))
       sort_particles(m, s, w, static_cast<Index>(layers));
   }
+  if (!w.walls.empty() && !w.occupied.is_empty()) leave_far_sides(m, s, w);
   if (w.slab_begin.back() < s.x.size()) {
     bool lost = false;
     for (std::size_t side = 0; side < 6; ++side) lost = lost || m.is_open(side);
@@ -60,16 +64,24 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
     close_holes(m, w);
     if (bodies) find_sunk_cells(m, w);
     find_velocities(m, params, w, dt);
+    if (!w.walls.empty()) set_wall_faces(m, w);
   }
-  project_liquid(m, s, params, w, dt, s0, s1, report);
+  project_liquid(m, s, params, w, dt, report);
   if (bodies) move_bodies(w, dt / 2);
   if (params.volume_rate > 0) spread_crowds(m, params, w, dt, report);
   {
     const StageTimer timer(report.stages, "faces");
     extrapolate_velocities(m, w, layers);
   }
-  const StageTimer timer(report.stages, "faces_to_particles");
-  faces_to_particles(m, s, params, w, dt);
+  {
+    const StageTimer timer(report.stages, "faces_to_particles");
+    faces_to_particles(m, s, params, w, dt);
+  }
+  if (bodies) {
+    const StageTimer timer(report.stages, "bodies");
+    lead_bodies(w, s1);
+    sweep_thin_bodies(m, s, w);
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "plenum/linear/pressure_solver.h"
 #include "plenum/state/grid.h"
 #include "plenum/state/grid_solid.h"
+#include "plenum/state/grid_walls.h"
 #include "plenum/state/solver.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -48,6 +49,8 @@ struct LiquidBodies {
     std::size_t number;  ///< as the world has it
     std::size_t body;
     Pose pose;                       ///< now
+    Pose before;                     ///< where particles are known to be on the right sides of it
+    bool is_thin = false;            ///< maybe thinner than two cells
     std::array<Index, 3> low, high;  ///< items of the grid that it may take from
     std::size_t first = 0;           ///< of its sub-cells
     std::size_t first_item = 0;
@@ -120,6 +123,12 @@ struct Liquid {
     /// [shape.size()] m, signed distance to solids at low corners of cells; no items: there are none.
     std::vector<Real> distance;
     std::vector<GridSolid> solids;
+    /// All solids, if any may be thinner than two cells; near_walls [shape.size()] is 1 for cells that one of
+    /// those is near, and 2 for those that it may cut. There particles are stopped by the solids' surfaces,
+    /// not by `distance`.
+    std::vector<GridWall> walls;
+    std::vector<std::uint8_t> near_walls;
+    std::array<std::vector<std::uint32_t>, 3> wall_faces;  ///< closed by walls that stand between corners
     Show show = Show::surface;
     Vec3 absorption = Vec3::Zero(), scattering = Vec3::Zero();  ///< [1/m] of red, green and blue light
     int palette = -1;
@@ -180,6 +189,9 @@ struct Liquid {
     std::array<std::vector<std::uint8_t>, 3> known, later;  ///< [shape.size()] faces that have a velocity
     PressureSolver pressure;
     LiquidBodies immersed;
+    /// What stops particles: the model's walls, then thin parts of bodies, by their numbers there.
+    std::vector<GridWall> walls;
+    std::vector<std::size_t> wall_parts;
   };
 
   static std::size_t memory(const Spec& spec);

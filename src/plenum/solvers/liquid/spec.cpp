@@ -76,10 +76,7 @@ std::size_t Liquid::memory(const Spec& spec) {
   const std::size_t per_cell = per_side * per_side * (shape.is_flat() ? 1 : per_side);
   double filled = 0;
   for (const LiquidFill& fill : spec.fill) {
-    const Vec3 size = fill.shape == GridSolid::Kind::box ? Vec3(2 * fill.half_extents)
-                      : fill.shape == GridSolid::Kind::torus
-                          ? Vec3::Constant(2 * (fill.radius + fill.minor_radius))
-                          : Vec3(2 * fill.radius, 2 * (fill.radius + fill.half_height), 2 * fill.radius);
+    const Vec3 size = fill.size();
     const auto h = static_cast<double>(spec.spacing);
     const double area = static_cast<double>(size.x()) * static_cast<double>(size.y()) / (h * h);
     filled += area * (shape.is_flat() ? 1 : static_cast<double>(size.z()) / h);
@@ -91,6 +88,11 @@ std::size_t Liquid::memory(const Spec& spec) {
 }
 
 namespace {
+
+Vec3 centre_of(const Liquid::Model& m, Index i, Index j, Index k) {
+  return m.low + m.h * Vec3(static_cast<Real>(i) + Real(0.5), static_cast<Real>(j) + Real(0.5),
+                            static_cast<Real>(k) + Real(0.5));
+}
 
 /// Signed distance to all solids at the corners of cells.
 void find_distance(Liquid::Model& m) {
@@ -134,6 +136,61 @@ Real distance_at(const Liquid::Model& m, std::array<Real, 3> g) {
   return sum;
 }
 
+/// Solids as walls, and the cells near those that may be thin.
+void find_walls(Liquid::Model& m) {
+  const GridShape& shape = m.shape;
+  const FaceField before = m.open;
+  for (const GridSolid& solid : m.solids) {
+    const GridWall wall(solid.solid(), solid.pose());
+    if (!may_be_thin(wall.shape, m.h)) continue;
+    close_walls(shape, m.low, m.h, wall, m.open);
+    if (m.near_walls.empty()) m.near_walls.assign(shape.size(), 0);
+    // Farther than the corners of the hat function around a cell's centre, and than its own.
+    const Real reach = Real(1.8) * m.h, within = Real(0.9) * m.h;
+    parallel_for(shape.num_cells() / static_cast<std::size_t>(shape.cells[0]), 16,
+                 [&](std::size_t begin, std::size_t end) {
+                   const auto ny = static_cast<std::size_t>(shape.cells[1]);
+                   for (std::size_t row = begin; row < end; ++row)
+                     for (Index i = 0; i < shape.cells[0]; ++i) {
+                       const auto j = static_cast<Index>(row % ny), k = static_cast<Index>(row / ny);
+                       const Vec3 x = wall.pose.to_local(centre_of(m, i, j, k));
+                       const Real distance = std::abs(wall.shape.signed_distance(x).distance);
+                       std::uint8_t& near = m.near_walls[shape.index(i, j, k)];
+                       if (distance < reach) near = std::max<std::uint8_t>(near, distance < within ? 2 : 1);
+                     }
+                 });
+  }
+  if (m.near_walls.empty()) return;
+  for (const GridSolid& solid : m.solids) m.walls.emplace_back(solid.solid(), solid.pose());
+  for (std::size_t c = 0; c < 3; ++c)
+    for (std::size_t at = 0; at < before.along[c].size(); ++at)
+      if (before.along[c][at] > 0 && m.open.along[c][at] == 0)
+        m.wall_faces[c].push_back(static_cast<std::uint32_t>(at));
+}
+
+/// How much of the hat function around a cell's centre is open and not behind a wall, by points.
+Real seen_around(const Liquid::Model& m, Index i, Index j, Index k) {
+  constexpr int points = 4;  // along an axis
+  const bool flat = m.shape.is_flat();
+  Vec3 from = centre_of(m, i, j, k);
+  const Vec3 centre = from;
+  for (const GridWall& wall : m.walls) from = wall.beside(from, Real(0.01) * m.h, flat);
+  Real sum = 0;
+  for (int c = 0; c < (flat ? 1 : points); ++c)
+    for (int b = 0; b < points; ++b)
+      for (int a = 0; a < points; ++a) {
+        const auto offset = [](int p) { return (static_cast<Real>(p) + Real(0.5)) * 2 / points - 1; };
+        const auto weight = [&](int p) { return (1 - std::abs(offset(p))) * 2 / points; };
+        const Vec3 x = centre + m.h * Vec3(offset(a), offset(b), flat ? Real(0) : offset(c));
+        bool seen = true;
+        for (const GridWall& wall : m.walls)
+          seen =
+              seen && wall.shape.signed_distance(wall.pose.to_local(x)).distance > 0 && !wall.blocks(from, x);
+        if (seen) sum += weight(a) * weight(b) * (flat ? Real(1) : weight(c));
+      }
+  return sum;
+}
+
 /// How much of the hat function around each cell's centre is open: beside a side of the box 7/8, and less
 /// beside solids, by points.
 void find_capacity(Liquid::Model& m) {
@@ -163,7 +220,11 @@ void find_capacity(Liquid::Model& m) {
     for (Index j = -1; j <= shape.cells[1]; ++j)
       for (Index i = -1; i <= shape.cells[0]; ++i) {
         Real part = of_axis(i, 0) * of_axis(j, 1) * (flat ? Real(1) : of_axis(k, 2));
-        if (!m.distance.empty()) {
+        const bool inside = i >= 0 && j >= 0 && k >= 0 && i < shape.cells[0] && j < shape.cells[1] &&
+                            (flat || k < shape.cells[2]);
+        if (inside && !m.walls.empty() && m.near_walls[shape.index(i, j, k)]) {
+          part *= std::min(seen_around(m, i, j, k), Real(1));
+        } else if (!m.distance.empty()) {
           const std::array<Real, 3> g = {static_cast<Real>(i) + Real(0.5), static_cast<Real>(j) + Real(0.5),
                                          static_cast<Real>(k) + Real(0.5)};
           // A distance beyond the corners of the hat's square.
@@ -180,6 +241,13 @@ void find_capacity(Liquid::Model& m) {
         }
         m.capacity[shape.index(i, j, k)] = part;
       }
+}
+
+/// Whether x is in a solid.
+bool in_walls(const Liquid::Model& m, const Vec3& x) {
+  for (const GridWall& wall : m.walls)
+    if (!(wall.shape.exact_distance(wall.pose.to_local(x)).distance > 0)) return true;
+  return false;
 }
 
 void fill_with_particles(const Liquid::Spec& spec, const Liquid::Model& m, Liquid::State& s) {
@@ -205,7 +273,9 @@ void fill_with_particles(const Liquid::Spec& spec, const Liquid::Model& m, Liqui
             if (m.shape.is_flat()) g[2] = Real(0.5);
             const Vec3 place = m.low + m.h * Vec3(g[0], g[1], g[2]);
             if (solid.signed_distance(pose.to_local(place)).distance > 0) continue;
-            if (!m.distance.empty() && distance_at(m, g) < 0) continue;
+            const bool by_walls = !m.walls.empty() && m.near_walls[m.shape.index(i, j, k)];
+            if (!by_walls && !m.distance.empty() && distance_at(m, g) < 0) continue;
+            if (by_walls && in_walls(m, place)) continue;
             if (!taken.empty()) {
               const std::size_t number =
                   (static_cast<std::size_t>(i) +
@@ -217,7 +287,11 @@ void fill_with_particles(const Liquid::Spec& spec, const Liquid::Model& m, Liqui
               if (taken[number]) continue;
               taken[number] = 1;
             }
-            s.x.push_back(seed_place(m, cell, seed, s.num_emitted++));
+            const Vec3 seeded = seed_place(m, cell, seed, s.num_emitted++);
+            // What is jittered goes through no wall.
+            s.x.push_back(by_walls
+                              ? stop_at_walls(m.walls, place, seeded, wall_gap * m.h, m.shape.is_flat()).x
+                              : seeded);
             s.v.push_back(fill.velocity);
             if (m.shape.is_flat()) s.v.back().z() = 0;
             ++added;
@@ -255,8 +329,9 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
     m.open.assign(shape, 1);
     for (std::size_t k = 0; k < spec.solids.size(); ++k)
       under(fmt::format("solids[{}]", k),
-            [&] { close_faces(shape, m.low, m.h, spec.solids[k].solid(), spec.solids[k].pose(), m.open); });
+            [&] { close_faces(shape, m.low, m.h, m.solids[k].solid(), m.solids[k].pose(), m.open); });
     find_distance(m);
+    find_walls(m);
   }
   find_capacity(m);
   s.pressure.assign(shape.size(), 0);

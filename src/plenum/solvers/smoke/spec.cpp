@@ -6,6 +6,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/solvers/smoke/smoke.h"
+#include "plenum/state/grid_walls.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -134,8 +135,11 @@ void Smoke::build(const Spec& spec, Model& m, State& s) {
   if (!spec.solids.empty()) {
     m.open.assign(shape, 1);
     for (std::size_t k = 0; k < spec.solids.size(); ++k)
-      under(fmt::format("solids[{}]", k),
-            [&] { close_faces(shape, m.low, m.h, spec.solids[k].solid(), spec.solids[k].pose(), m.open); });
+      under(fmt::format("solids[{}]", k), [&] {
+        const GridWall wall(m.solids[k].solid(), m.solids[k].pose());
+        close_faces(shape, m.low, m.h, wall.shape, wall.pose, m.open);
+        if (may_be_thin(wall.shape, m.h)) close_walls(shape, m.low, m.h, wall, m.open);
+      });
     for (int c = 0; c < shape.dimensions(); ++c) {
       // Sides of a periodic axis are one face.
       const auto axis = static_cast<std::size_t>(c);

@@ -189,6 +189,30 @@ void overlay(const Model& m, const Part& part, std::size_t number, LiquidBodies&
   });
 }
 
+/// Closes faces that a part separates though it hardly fills them: they move with it as a whole.
+void close_thin_part(const Model& m, const Part& part, LiquidBodies& b) {
+  const GridShape& shape = m.shape;
+  const auto nx = static_cast<std::size_t>(part.high[0] - part.low[0]);
+  const ItemBox box{part.low, part.high};
+  const auto for_faces = [&](auto&& f) {
+    for_rows(box, [&](Index j, Index k) {
+      const std::size_t row = static_cast<std::size_t>(j - part.low[1]) +
+                              box.rows_y() * static_cast<std::size_t>(k - part.low[2]);
+      auto* closed = b.closed.data() + part.first_item + row * nx;
+      for (Index i = part.low[0]; i < part.high[0]; ++i, ++closed)
+        for (int c = 0; c < shape.dimensions(); ++c) {
+          const auto a = static_cast<std::size_t>(c);
+          if (on_closed_side(m, c, Three{i, j, k}[a])) continue;
+          f(b.open.along[a][shape.index(i, j, k)], (*closed)[a]);
+        }
+    });
+  };
+  // What is closed besides was open to the liquid before.
+  for_faces([](Real open, Real& closed) { closed += open; });
+  close_walls(shape, m.low, m.h, GridWall(*part.solid.shape, part.pose), b.open);
+  for_faces([](Real open, Real& closed) { closed -= open; });
+}
+
 /// Volume [faces] that a body at unit velocity along each axis drives out of a cell.
 Vec3 driven(const GridShape& shape, const Part& part, const LiquidBodies& b, const Three& cell) {
   const auto nx = static_cast<std::ptrdiff_t>(part.high[0] - part.low[0]),
@@ -290,7 +314,8 @@ void begin_bodies(const Model& m, Workspace& w) {
     part.solid = solid;
     part.number = t;
     part.body = body;
-    part.pose = solid.pose0;
+    part.pose = part.before = solid.pose0;
+    part.is_thin = may_be_thin(*solid.shape, m.h);
   }
   // Those of a body stand together; bodies come in the order of their first parts.
   std::sort(b.parts.begin(), b.parts.end(), [](const Part& p, const Part& q) {
@@ -318,6 +343,11 @@ double fastest_body(const Workspace& w, Real dt) {
   return most;
 }
 
+void lead_bodies(Workspace& w, Real s) {
+  for (Part& part : w.immersed.parts)
+    if (w.immersed.bodies[part.body].is_led) part.pose = between(part.solid.pose0, part.solid.pose, s);
+}
+
 void place_bodies(const Model& m, Workspace& w, Real s, Real dt) {
   LiquidBodies& b = w.immersed;
   restore(m, b);
@@ -326,9 +356,9 @@ void place_bodies(const Model& m, Workspace& w, Real s, Real dt) {
   // determinant 1, as the leapfrog's has (Hairer, Lubich & Wanner 2003, "Geometric numerical integration
   // illustrated by the Stoermer-Verlet method").
   move_bodies(w, dt / 2);
+  lead_bodies(w, s);
   std::size_t sub_cells = 0, items = 0, most = 0;
   for (Part& part : b.parts) {
-    if (b.bodies[part.body].is_led) part.pose = between(part.solid.pose0, part.solid.pose, s);
     find_items(m, part);
     if (is_empty(part)) part.high = part.low;
     const std::size_t n = count_items(part), subs = n * (m.shape.is_flat() ? 4 : 8);
@@ -344,6 +374,7 @@ void place_bodies(const Model& m, Workspace& w, Real s, Real dt) {
     if (is_empty(part)) continue;
     measure_sub_cells(m, part, b);
     overlay(m, part, p, b);
+    if (part.is_thin) close_thin_part(m, part, b);
     b.changed.push_back({part.low, part.high});
   }
 }
@@ -408,6 +439,85 @@ void clear_bodies(const Model& m, Liquid::State& s, Workspace& w) {
   });
 }
 
+void find_wall_parts(const Model& m, Workspace& w) {
+  w.walls.assign(m.walls.begin(), m.walls.end());
+  w.wall_parts.clear();
+  const LiquidBodies& b = w.immersed;
+  for (std::size_t p = 0; p < b.parts.size(); ++p)
+    if (b.parts[p].is_thin && !is_empty(b.parts[p])) {
+      w.walls.emplace_back(*b.parts[p].solid.shape, b.parts[p].pose);
+      w.wall_parts.push_back(p);
+    }
+}
+
+void for_wall_faces(const Model& m, const Workspace& w, FunctionRef<void(int, std::size_t, Real)> f) {
+  const LiquidBodies& b = w.immersed;
+  for (const Part& part : b.parts) {
+    if (!part.is_thin || is_empty(part)) continue;
+    const Body& body = b.bodies[part.body];
+    const auto* closed = b.closed.data() + part.first_item;
+    for (Index k = part.low[2]; k < part.high[2]; ++k)
+      for (Index j = part.low[1]; j < part.high[1]; ++j)
+        for (Index i = part.low[0]; i < part.high[0]; ++i, ++closed)
+          for (int c = 0; c < m.shape.dimensions(); ++c) {
+            const auto a = static_cast<std::size_t>(c);
+            const std::size_t face = m.shape.index(i, j, k);
+            if (!((*closed)[a] > 0) || b.open.along[a][face] > 0) continue;
+            Vec3 arm = m.low - body.centre +
+                       m.h * Vec3(static_cast<Real>(i), static_cast<Real>(j), static_cast<Real>(k));
+            for (int d = 0; d < 3; ++d)
+              if (d != c) arm[d] += m.h / 2;
+            f(c, face, (body.velocity + body.angular_velocity.cross(arm))[c]);
+          }
+  }
+}
+
+void sweep_thin_bodies(const Model& m, Liquid::State& s, Workspace& w) {
+  // In the frame of a part a particle that stands goes the other way. The part's surface does not move
+  // there, so that what no way crosses is never crossed, however the part turns.
+  LiquidBodies& b = w.immersed;
+  const bool flat = m.shape.is_flat();
+  const Real gap = wall_gap * m.h;
+  for (Part& part : b.parts) {
+    const Pose before = part.before;
+    part.before = part.pose;
+    if (!part.is_thin || is_empty(part) ||
+        (before.position == part.pose.position && before.rotation.coeffs() == part.pose.rotation.coeffs()))
+      continue;
+    const GridWall still(*part.solid.shape, Pose{});
+    Aabb way = part.solid.shape->bounds(before);
+    way.extend(part.solid.shape->bounds(part.pose));
+    way = way.grown(m.h);
+    const Body& body = b.bodies[part.body];
+    parallel_for(s.x.size(), 4096, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t p = begin; p < end; ++p) {
+        Vec3& x = s.x[p];
+        if ((x.array() < way.low.array()).any() || (x.array() > way.high.array()).any()) continue;
+        const WallStop stop =
+            stop_at_walls({&still, 1}, before.to_local(x), part.pose.to_local(x), gap, false);
+        Vec3 to = part.pose * stop.x;
+        if (flat) to.z() = x.z();
+        if (stop.num_met == 0 && (to - x).squaredNorm() < gap * gap / 4) continue;
+        for (int c = 0; c < m.shape.dimensions(); ++c) {
+          const auto a = static_cast<std::size_t>(c);
+          const Real high = m.low[c] + static_cast<Real>(m.shape.cells[a]) * m.h - gap;
+          if (!m.is_open(2 * a)) to[c] = std::max(to[c], m.low[c] + gap);
+          if (!m.is_open(2 * a + 1)) to[c] = std::min(to[c], high);
+        }
+        // Solids that stand are no way out.
+        if (!m.walls.empty()) to = stop_at_walls(m.walls, x, to, gap, flat).x;
+        const Vec3 solid = body.velocity + body.angular_velocity.cross(to - body.centre);
+        for (int met = 0; met < stop.num_met; ++met) {
+          Vec3 n = part.pose.rotation * stop.normal[static_cast<std::size_t>(met)];
+          if (flat) n.z() = 0;
+          s.v[p] -= std::min((s.v[p] - solid).dot(n), Real(0)) * n;
+        }
+        x = to;
+      }
+    });
+  }
+}
+
 void find_sunk_cells(const Model& m, Workspace& w) {
   // A cell that is mostly the body's may hold no particle however deep it lies: it is air only if air can
   // come to it. Without these cells the pressure would end in a free surface within the body.
@@ -445,11 +555,8 @@ void find_sunk_cells(const Model& m, Workspace& w) {
   for (const std::uint32_t at : b.sunk) w.liquid[at] = 1;
 }
 
-void tie_bodies(const Model& m, const Liquid::Params& params, Workspace& w, Real dt, Real s0, Real s1) {
+void find_led_velocities(Workspace& w, Real dt, Real s0, Real s1) {
   LiquidBodies& b = w.immersed;
-  const int dimensions = m.shape.dimensions();
-  for (Body& body : b.bodies)
-    if (!body.is_led) body.velocity += dt * body.acceleration;
   for (std::size_t p = b.parts.size(); p-- > 0;) {
     const Part& part = b.parts[p];
     Body& body = b.bodies[part.body];
@@ -460,6 +567,13 @@ void tie_bodies(const Model& m, const Liquid::Params& params, Workspace& w, Real
     body.velocity = (to.position - from.position) / dt;
     body.angular_velocity = turn_between(from.rotation, to.rotation) / dt;
   }
+}
+
+void tie_bodies(const Model& m, const Liquid::Params& params, Workspace& w, Real dt) {
+  LiquidBodies& b = w.immersed;
+  const int dimensions = m.shape.dimensions();
+  for (Body& body : b.bodies)
+    if (!body.is_led) body.velocity += dt * body.acceleration;
   // Rows of all parts; their ties are counted, then written one behind the other.
   b.rows.clear();
   for (std::size_t p = 0; p < b.parts.size(); ++p) {

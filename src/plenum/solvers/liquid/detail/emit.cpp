@@ -35,22 +35,6 @@ ItemBox cells_around(const Liquid::Model& m, const GridSolid& solid) {
 
 namespace {
 
-/// Particles of a cell in w.order, from the first to behind the last.
-std::array<std::uint32_t, 2> particles_in(const Liquid::Model& m, const Liquid::Workspace& w, Index i,
-                                          Index j, Index k) {
-  const ItemBox box{w.occupied.low, w.occupied.high};
-  const bool in = i >= box.low[0] && i < box.high[0] && j >= box.low[1] && j < box.high[1] &&
-                  k >= box.low[2] && k < box.high[2];
-  if (!in || !w.liquid[m.shape.index(i, j, k)]) return {0, 0};
-  const bool flat = m.shape.is_flat();
-  const auto nx = static_cast<std::size_t>(m.shape.cells[0]), ny = static_cast<std::size_t>(m.shape.cells[1]);
-  const std::size_t cell =
-      static_cast<std::size_t>(i) + nx * (static_cast<std::size_t>(j) + ny * static_cast<std::size_t>(k));
-  const auto slab = static_cast<std::size_t>(flat ? j : k);
-  const std::size_t first = flat ? slab * nx : nx * (slab * ny + static_cast<std::size_t>(w.occupied.low[1]));
-  return {cell == first ? w.slab_begin[slab] : w.cell_end[cell - 1], w.cell_end[cell]};
-}
-
 /// Those of the source's cells that are not solid, and how many particles each has, which take the source's
 /// velocity. Returns how many particles they lack altogether.
 int find_source_cells(const Liquid::Model& m, const LiquidSource& source, Liquid::State& s,
@@ -83,6 +67,21 @@ int find_source_cells(const Liquid::Model& m, const LiquidSource& source, Liquid
   return lacking;
 }
 
+/// A seed on the side of walls that the cell's centre is on.
+Vec3 seed_beside_walls(const Liquid::Model& m, const std::array<Index, 3>& cell, int seed,
+                       std::uint64_t index) {
+  const Vec3 x = seed_place(m, cell, seed, index);
+  if (m.walls.empty() || !m.near_walls[m.shape.index(cell[0], cell[1], cell[2])]) return x;
+  const Vec3 centre =
+      m.low + m.h * Vec3(static_cast<Real>(cell[0]) + Real(0.5), static_cast<Real>(cell[1]) + Real(0.5),
+                         static_cast<Real>(cell[2]) + Real(0.5));
+  const Real gap = wall_gap * m.h;
+  const bool flat = m.shape.is_flat();
+  Vec3 from = centre;
+  for (const GridWall& wall : m.walls) from = wall.beside(from, gap, flat);
+  return stop_at_walls(m.walls, from, x, gap, flat).x;
+}
+
 }  // namespace
 
 bool emit_liquid(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
@@ -96,7 +95,7 @@ bool emit_liquid(const Liquid::Model& m, Liquid::State& s, const Liquid::Params&
     for (int level = 0; level < m.per_cell() && lacking > 0; ++level)
       for (Liquid::Workspace::SourceCell& cell : w.source_cells) {
         if (cell.count > level || lacking <= 0) continue;
-        s.x.push_back(seed_place(m, cell.cell, cell.count, s.num_emitted++));
+        s.x.push_back(seed_beside_walls(m, cell.cell, cell.count, s.num_emitted++));
         s.v.push_back(source.velocity);
         if (m.shape.is_flat()) s.v.back().z() = 0;
         ++cell.count;

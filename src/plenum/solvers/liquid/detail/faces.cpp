@@ -12,9 +12,51 @@ void close_holes(const Liquid::Model& m, Liquid::Workspace& w) {
     const std::size_t row = m.shape.index(0, j, k);
     std::uint8_t* liquid = w.liquid.data() + row;
     const Real *crowd = w.crowd.data() + row, *capacity = capacities(m, w).data() + row;
+    if (w.walls.empty()) {
+      for (Index i = w.solved.low[0]; i < w.solved.high[0]; ++i)
+        liquid[i] |=
+            static_cast<std::uint8_t>((capacity[i] > least_capacity) & (crowd[i] >= capacity[i] / 2));
+      return;
+    }
+    // What crowds beside a cell that is cut may do so behind the wall.
     for (Index i = w.solved.low[0]; i < w.solved.high[0]; ++i)
-      liquid[i] |= static_cast<std::uint8_t>((capacity[i] > least_capacity) & (crowd[i] >= capacity[i] / 2));
+      if (capacity[i] > least_capacity && crowd[i] >= capacity[i] / 2 &&
+          !may_be_cut(m, w, row + static_cast<std::size_t>(i)))
+        liquid[i] = 1;
   });
+}
+
+void leave_far_sides(const Liquid::Model& m, const Liquid::State& s, Liquid::Workspace& w) {
+  const bool flat = m.shape.is_flat();
+  const Real gap = Real(0.01) * m.h;
+  for_rows(ItemBox{w.occupied.low, w.occupied.high}, [&](Index j, Index k) {
+    for (Index i = w.occupied.low[0]; i < w.occupied.high[0]; ++i) {
+      const std::size_t cell = m.shape.index(i, j, k);
+      if (!w.liquid[cell] || !may_be_cut(m, w, cell)) continue;
+      Vec3 from = m.low + m.h * Vec3(static_cast<Real>(i) + Real(0.5), static_cast<Real>(j) + Real(0.5),
+                                     static_cast<Real>(k) + Real(0.5));
+      for (const GridWall& wall : w.walls) from = wall.beside(from, gap, flat);
+      const auto [begin, end] = particles_in(m, w, i, j, k);
+      bool seen = false;
+      for (std::uint32_t q = begin; q < end && !seen; ++q) {
+        seen = true;
+        for (const GridWall& wall : w.walls) seen = seen && !wall.blocks(from, s.x[w.order[q]]);
+      }
+      w.liquid[cell] = seen;
+    }
+  });
+}
+
+void set_wall_faces(const Liquid::Model& m, Liquid::Workspace& w) {
+  // Across them there is nothing to continue velocities from.
+  const auto set = [&](int c, std::size_t face, Real velocity) {
+    const auto a = static_cast<std::size_t>(c);
+    w.known[a][face] = 1;
+    w.pairs[a][2 * face] = w.pairs[a][2 * face + 1] = velocity;
+  };
+  for (int c = 0; c < m.shape.dimensions(); ++c)
+    for (const std::uint32_t face : m.wall_faces[static_cast<std::size_t>(c)]) set(c, face, 0);
+  for_wall_faces(m, w, set);
 }
 
 void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt) {

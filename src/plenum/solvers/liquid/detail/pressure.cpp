@@ -172,7 +172,7 @@ void for_differences(const Model& m, const Workspace& w, F&& f) {
 }  // namespace
 
 void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& params, Workspace& w, Real dt,
-                    Real s0, Real s1, Report& report) {
+                    Report& report) {
   const GridShape& shape = m.shape;
   const CellWindow& solved = w.solved;
   const Faces faces(m, w);
@@ -221,7 +221,7 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
     }
     return sum;
   });
-  if (w.immersed.any()) tie_bodies(m, params, w, dt, s0, s1);
+  if (w.immersed.any()) tie_bodies(m, params, w, dt);
   // Velocities are known to a rounding each, and so is their divergence.
   const double rounding = static_cast<double>(std::numeric_limits<Real>::epsilon()) / 4 * std::sqrt(squares);
   const SolveReport solve = w.pressure.solve(
@@ -236,7 +236,10 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
                       params.pressure_solver == PressureMethod::sor;
   if (!solve.converged() && !sweeps && solve.residual > 10 * static_cast<double>(params.pressure_tolerance))
     report.warn("the projection did not converge; raise pressure_iterations or pressure_tolerance");
-  if (w.immersed.any()) push_bodies(m, params, w);
+  if (w.immersed.any()) {
+    push_bodies(m, params, w);
+    if (!w.wall_parts.empty()) set_wall_faces(m, w);
+  }
   for_rows(box, [&](Index j, Index k) {
     const std::size_t row = shape.index(0, j, k);
     const double* x = w.pressure.x.data() + layout.row(j - solved.low[1], k - solved.low[2]) - solved.low[0];

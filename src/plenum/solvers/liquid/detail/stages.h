@@ -19,16 +19,27 @@ void place_bodies(const Liquid::Model& m, Liquid::Workspace& w, Real s, Real dt)
 void clear_bodies(const Liquid::Model& m, Liquid::State& s, Liquid::Workspace& w);
 /// Cells within bodies that border on liquid are of the liquid too.
 void find_sunk_cells(const Liquid::Model& m, Liquid::Workspace& w);
-/// Lets gravity act on bodies in the part of a step of dt [s] from s0 to s1, and ties the pressure to them:
-/// b gets what they drive out of cells.
-void tie_bodies(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt, Real s0,
-                Real s1);
+/// Velocities of bodies on given ways in the part of a step of dt [s] from s0 to s1.
+void find_led_velocities(Liquid::Workspace& w, Real dt, Real s0, Real s1);
+/// Lets gravity act on bodies in a part of a step of dt [s], and ties the pressure to them: b gets what they
+/// drive out of cells.
+void tie_bodies(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt);
 /// Gives bodies what the solved pressure does to them.
 void push_bodies(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w);
 /// Moves those that are pushed on.
 void move_bodies(Liquid::Workspace& w, Real dt);
 /// Makes `pushes`.
 void end_bodies(Liquid::Workspace& w);
+
+/// Puts bodies on given ways where they are at the part `s` of the step.
+void lead_bodies(Liquid::Workspace& w, Real s);
+/// Takes particles along where thin parts of bodies went through them, from `before` to `pose`.
+void sweep_thin_bodies(const Liquid::Model& m, Liquid::State& s, Liquid::Workspace& w);
+/// Thin parts where they stand, behind the model's walls: w.walls, w.wall_parts.
+void find_wall_parts(const Liquid::Model& m, Liquid::Workspace& w);
+
+/// Particles are kept off walls by this part of a cell, and of solids' surfaces.
+inline constexpr Real wall_gap = Real(1e-3);
 
 /// What solids and bodies leave open: of faces (no items: all are open), and around cells.
 inline const FaceField& open_faces(const Liquid::Model& m, const Liquid::Workspace& w) {
@@ -41,17 +52,31 @@ inline const std::vector<Real>& capacities(const Liquid::Model& m, const Liquid:
 /// Sorts particles into cells: workspace.order, cell_end, liquid, occupied and window. Those outside of the
 /// box, which left through open sides, are not in `order`; slab_begin.back() is the number of those that are.
 void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Workspace& w, Index margin);
+/// Particles of a cell in w.order, from the first to behind the last.
+std::array<std::uint32_t, 2> particles_in(const Liquid::Model& m, const Liquid::Workspace& w, Index i,
+                                          Index j, Index k);
 /// Takes `order` to the particles, and their velocities to the faces: pairs of momentum and weight, crowd.
 void particles_to_faces(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
                         Liquid::Workspace& w);
+/// Cells that a thin wall cuts are of the liquid only if they have particles on their centre's side of it.
+void leave_far_sides(const Liquid::Model& m, const Liquid::State& s, Liquid::Workspace& w);
+/// Faces that thin walls close go with these.
+void set_wall_faces(const Liquid::Model& m, Liquid::Workspace& w);
+/// Those of thin parts of bodies: f(component, face, velocity [m/s]).
+void for_wall_faces(const Liquid::Model& m, const Liquid::Workspace& w,
+                    FunctionRef<void(int, std::size_t, Real)> f);
+/// Whether a thin wall may cut a cell.
+inline bool may_be_cut(const Liquid::Model& m, const Liquid::Workspace& w, std::size_t cell) {
+  return (!m.near_walls.empty() && m.near_walls[cell] == 2) ||
+         (!w.wall_parts.empty() && w.immersed.part_at[cell] != 0);
+}
 /// Cells without particles, but in the midst of them, are of the liquid too.
 void close_holes(const Liquid::Model& m, Liquid::Workspace& w);
 /// Pairs become (velocity with forces, velocity before); `known` are the faces of cells with liquid.
 void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt);
 /// Makes velocities free of divergence; pairs become (velocity, change of it).
-/// They go from s0 to s1 of the step, and bodies with them.
 void project_liquid(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
-                    Liquid::Workspace& w, Real dt, Real s0, Real s1, Report& report);
+                    Liquid::Workspace& w, Real dt, Report& report);
 /// `carry` becomes velocities, with what spreads crowded particles.
 void spread_crowds(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt,
                    Report& report);

@@ -233,6 +233,7 @@ void push_out(const Model& m, const Lattice<D>& l, std::array<Real, 3>& x, std::
     f[c] = g - static_cast<Real>(cell);
     corner += cell * stride[c];
   }
+  if (!m.near_walls.empty() && m.near_walls[static_cast<std::size_t>(corner)]) return;
   const Real* d = m.distance.data() + corner;
   if (d[0] > 2 * m.h) return;  // farther than the cell's diagonal
   const auto lerp = [](Real a, Real b, Real t) { return a + t * (b - a); };
@@ -262,6 +263,46 @@ void push_out(const Model& m, const Lattice<D>& l, std::array<Real, 3>& x, std::
   for (std::size_t c = 0; c < D; ++c) v[c] -= std::min(into, Real(0)) * slope[c];
 }
 
+/// Takes ways that meet walls to where they stop, and out of velocities what leads in. x0, x1 and v are of n
+/// particles, by axis.
+template <int D>
+void stop_run(const Model& m, const Workspace& w, std::size_t n, const std::array<RunOf<Real>, D>& x0,
+              std::array<RunOf<Real>, D>& x1, std::array<RunOf<Real>, D>& v) {
+  const bool moving = w.walls.size() > m.walls.size();
+  const auto is_near = [&](const Vec3& x) {
+    std::array<Index, 3> cell{};
+    for (int c = 0; c < D; ++c) {
+      const auto a = static_cast<std::size_t>(c);
+      const Real g = (x[c] - m.low[c]) / m.h;
+      if (!(g >= 0 && g < static_cast<Real>(m.shape.cells[a]))) return false;
+      cell[a] = static_cast<Index>(g);
+    }
+    return m.near_walls[m.shape.index(cell[0], cell[1], cell[2])] != 0;
+  };
+  for (std::size_t p = 0; p < n; ++p) {
+    Vec3 from(0, 0, m.low.z() + m.h / 2), to = from;
+    for (std::size_t c = 0; c < D; ++c)
+      from[static_cast<Index>(c)] = x0[c][p], to[static_cast<Index>(c)] = x1[c][p];
+    if (!moving && (to - from).squaredNorm() < m.h * m.h && !is_near(from) && !is_near(to)) continue;
+    const WallStop stop = stop_at_walls(w.walls, from, to, wall_gap * m.h, D == 2);
+    Vec3 u = Vec3::Zero();
+    for (std::size_t c = 0; c < D; ++c) u[static_cast<Index>(c)] = v[c][p];
+    for (int met = 0; met < stop.num_met; ++met) {
+      const auto q = static_cast<std::size_t>(met);
+      const Vec3& normal = stop.normal[q];
+      Vec3 solid = Vec3::Zero();
+      if (stop.wall[q] >= m.walls.size()) {
+        const LiquidBodies::Part& part = w.immersed.parts[w.wall_parts[stop.wall[q] - m.walls.size()]];
+        const LiquidBodies::Body& body = w.immersed.bodies[part.body];
+        solid = body.velocity + body.angular_velocity.cross(stop.x - body.centre);
+      }
+      u -= std::min((u - solid).dot(normal), Real(0)) * normal;
+    }
+    for (std::size_t c = 0; c < D; ++c)
+      x1[c][p] = stop.x[static_cast<Index>(c)], v[c][p] = u[static_cast<Index>(c)];
+  }
+}
+
 /// Ways of at most this many parts.
 constexpr int most_trace_parts = 8;
 
@@ -274,7 +315,7 @@ void gather(const Model& m, State& s, const Params& params, const Workspace& w, 
   const Real inv_h = l.inv_h, flip = params.flip;
   Vec3 *const position = s.x.data() + begin, *const velocity = s.v.data() + begin;
   const std::array<Vec3*, 3> slopes = {s.du.data(), s.dv.data(), s.dw.data()};
-  std::array<RunOf<Real>, D> x, v, u, middle;
+  std::array<RunOf<Real>, D> x, v, u, middle, start;
   Places<D> at;
   for (std::size_t p = 0; p < n; ++p)
     for (int c = 0; c < D; ++c) {
@@ -340,6 +381,7 @@ void gather(const Model& m, State& s, const Params& params, const Workspace& w, 
       for (std::size_t p = 0; p < n; ++p) middle[c][p] = clamped(c, x[c][p] + part / 2 * u[c][p]);
     at.find(l, n, of(middle));
     carry(u);
+    if (!w.walls.empty()) start = x;
     for (std::size_t c = 0; c < D; ++c)
       for (std::size_t p = 0; p < n; ++p) x[c][p] += part * u[c][p];
     if (!m.distance.empty())
@@ -357,6 +399,7 @@ void gather(const Model& m, State& s, const Params& params, const Workspace& w, 
         x[c][p] = std::min(std::max(a, low), high);
       }
     }
+    if (!w.walls.empty()) stop_run<D>(m, w, n, start, x, v);
   }
   for (std::size_t p = 0; p < n; ++p)
     for (int c = 0; c < D; ++c) {
