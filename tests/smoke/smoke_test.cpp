@@ -175,6 +175,72 @@ TEST(Smoke, NothingMovesWithoutCause) {
   EXPECT_EQ(gas.largest_speed(), 0);
 }
 
+TEST(Smoke, ClingsToSolidsWhereverTheyStandInTheirCells) {
+  // Poiseuille's flow between two plates that are solids of the grid: the profile is of second order,
+  // wherever the plates cut cells. u = G y (H - y) / (2 nu), largest 1 for G = 8 nu / H^2.
+  const auto error = [](int n, double part, Smoke::Diffusion diffusion) {
+    Smoke::Spec spec;
+    const double h = 1.0 / n, low = 0.2 + part * h, high = 0.8 + 0.37 * h, width = high - low;
+    spec.cells_x = 4, spec.cells_y = n, spec.cells_z = 1;
+    spec.spacing = static_cast<Real>(h);
+    spec.left.kind = spec.right.kind = GridSide::periodic;
+    for (const double middle : {low - 0.5, high + 0.5}) {
+      SmokeShape plate;
+      plate.shape = GridSolid::Kind::box;
+      plate.half_extents = Vec3(10, Real(0.5), 10);
+      plate.position = Vec3(0, static_cast<Real>(middle), 0);
+      spec.solids.push_back(plate);
+    }
+    spec.solids_grip = true;
+    Gas gas(spec);
+    gas.params.gravity.setZero();
+    gas.params.viscosity = 1;
+    gas.params.diffusion = diffusion;
+    gas.params.acceleration = Vec3(static_cast<Real>(8 / (width * width)), 0, 0);
+    const bool is_explicit = diffusion == Smoke::Diffusion::explicit_euler;
+    for (int k = 0; k < (is_explicit ? 5 * n * n : 150); ++k) gas.step(is_explicit ? 0.2 * h * h : 0.01);
+    double most = 0;
+    for (Index j = 0; j < n; ++j) {
+      const double y = (j + 0.5) * h - low;
+      const double exact = y > 0 && y < width ? 4 * y * (width - y) / (width * width) : 0;
+      most = std::max(
+          most, std::abs(static_cast<double>(gas.state.velocity[0][gas.model.shape.index(1, j, 0)]) - exact));
+    }
+    return most;
+  };
+  for (const auto diffusion : {Smoke::Diffusion::implicit_euler, Smoke::Diffusion::explicit_euler})
+    for (const double part : {0.1, 0.45, 0.62, 0.95}) {
+      // Linear between the item and the surface: h^2 u'' / 8 at the most, u'' = 8 / width^2, at each plate.
+      EXPECT_LT(error(20, part, diffusion), 1.05 / (20 * 20) / 0.36 * 2) << part;
+      if (diffusion == Smoke::Diffusion::implicit_euler) {
+        EXPECT_LT(error(40, part, diffusion), 1.05 / (40 * 40) / 0.36 * 2 + 1e-4) << part;
+      }
+    }
+}
+
+TEST(Smoke, WhatFlowsInHasItsProfile) {
+  Smoke::Spec spec;
+  spec.cells_x = 24, spec.cells_y = 16, spec.cells_z = 1, spec.spacing = Real(1) / 16;
+  spec.left.kind = GridSide::inflow, spec.left.velocity = Vec3(3, 0, 0);
+  spec.left.profile = Smoke::Side::Profile::parabolic;
+  spec.right.kind = GridSide::outflow;
+  spec.bottom.kind = spec.top.kind = GridSide::no_slip;
+  Gas gas(spec);
+  gas.params.gravity.setZero();
+  gas.params.viscosity = Real(0.1);
+  // A channel keeps it: fully developed from its start. The pressure acts after viscosity, whose wall it
+  // gives a slip of its gradient times dt, 8 nu u dt / H^2; besides, the ghosts' h^2 u'' / 8.
+  const double dt = 0.005, slip = 8 * 0.1 * 3 * dt, ghosts = 1.05 * 3 / (16 * 16);
+  for (int k = 0; k < 800; ++k) gas.step(dt);
+  for (const Index i : {0, 1, 12, 24})
+    for (Index j = 0; j < 16; ++j) {
+      const double y = (j + 0.5) / 16;
+      EXPECT_NEAR(static_cast<double>(gas.state.velocity[0][gas.model.shape.index(i, j, 0)]),
+                  12 * y * (1 - y), i == 0 ? 1e-5 : slip + ghosts)
+          << i << " " << j;
+    }
+}
+
 TEST(Smoke, RefusesWhatContradictsItself) {
   const auto refused = [](const Smoke::Spec& spec, const std::string& key) {
     Smoke::Model model;

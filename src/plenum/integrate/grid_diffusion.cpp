@@ -44,8 +44,10 @@ void diffuse_explicitly(const GridShape& shape, const DiffusedItems& items, Real
     over_rows(shape, items, [&](std::ptrdiff_t first, Index n, int) {
       for (std::ptrdiff_t i = first; i < first + n; ++i) {
         const Real lap = around<D>(u.data(), i, sy, sz) - 2 * D * u[static_cast<std::size_t>(i)];
-        const bool moves = items.moves.empty() || items.moves[static_cast<std::size_t>(i)];
-        out[static_cast<std::size_t>(i)] = u[static_cast<std::size_t>(i)] + (moves ? number * lap : Real(0));
+        const auto at = static_cast<std::size_t>(i);
+        const Real cling = items.cling.empty() ? Real(0) : items.cling[at];
+        const bool moves = (items.moves.empty() || items.moves[at]) && cling >= 0;
+        out[at] = moves ? (u[at] + number * lap) / (1 + number * cling) : u[at];
       }
       return Real(0);
     });
@@ -67,7 +69,11 @@ int diffuse_implicitly(const GridShape& shape, const DiffusedItems& items, Real 
       for (std::ptrdiff_t i = first + ((parity + colour) & 1); i < first + n; i += 2) {
         const auto at = static_cast<std::size_t>(i);
         if (!items.moves.empty() && !items.moves[at]) continue;
-        const Real now = inverse * (u0[at] + number * around<D>(u.data(), i, sy, sz));
+        Real now = inverse * (u0[at] + number * around<D>(u.data(), i, sy, sz));
+        if (!items.cling.empty() && items.cling[at] != 0) {
+          if (items.cling[at] < 0) continue;
+          now /= 1 + inverse * number * items.cling[at];
+        }
         most = std::max(most, std::abs(now - u[at]));
         u[at] = now;
       }

@@ -15,12 +15,21 @@ inline Real largest_diffusion_number(const GridShape& shape) {
 
 /// Items [0, items) of u that diffuse; moves[shape.size()] is 0 for those that stay (faces in solids), empty
 /// if none do.
+///
+/// Where the fluid clings to solids that stand, cling[shape.size()] is the sum of 1 / theta - 1 over an
+/// item's neighbours in solids, at the part theta of the way to which the surface stands, and negative for
+/// items in solids, which are zero. A neighbour's difference (0 - u) then counts 1 / theta times: the flux of
+/// a value that is linear from the item to zero at the surface. Symmetric, and u is of second order (Gibou,
+/// Fedkiw, Cheng & Kang 2002, "A second-order-accurate symmetric discretization of the Poisson equation on
+/// irregular domains"). Empty: zero is at the solids' items.
 struct DiffusedItems {
   std::array<Index, 3> begin = {0, 0, 0}, end = {0, 0, 0};
   std::span<const std::uint8_t> moves = {};
+  std::span<const Real> cling = {};
 };
 
-/// out = u + number lap u, with number = nu dt / h^2 and the ghosts of u; explicit Euler.
+/// out = u + number lap u, with number = nu dt / h^2 and the ghosts of u; explicit Euler, but for what
+/// clings, which is implicit, since theta may be small.
 void diffuse_explicitly(const GridShape& shape, const DiffusedItems& items, Real number,
                         std::span<const Real> u, std::span<Real> out);
 

@@ -87,6 +87,33 @@ void fill_on_faces(const Lines& lines, std::ptrdiff_t s, Index n, GridSide low, 
   });
 }
 
+/// Gives what flows in through a side its profile.
+void shape_inflow(const GridShape& shape, const GridBox& box, std::size_t side, std::span<Real> u) {
+  const std::size_t axis = side / 2;
+  const Index n = shape.cells[axis];
+  const auto c = static_cast<int>(axis);
+  const std::ptrdiff_t stride = shape.stride(c), outward = side % 2 ? stride : -stride;
+  const Real middle = box.velocity[side][c];
+  std::array<Index, 3> low = {-1, -1, shape.is_flat() ? 0 : -1}, high = shape.cells;
+  for (int a = 0; a < shape.dimensions(); ++a) ++high[static_cast<std::size_t>(a)];
+  low[axis] = side % 2 ? n : 0, high[axis] = low[axis] + 1;
+  for (Index k = low[2]; k < high[2]; ++k)
+    for (Index j = low[1]; j < high[1]; ++j)
+      for (Index i = low[0]; i < high[0]; ++i) {
+        const std::array<Index, 3> item = {i, j, k};
+        Real value = middle;
+        for (int a = 0; a < shape.dimensions(); ++a) {
+          const auto b = static_cast<std::size_t>(a);
+          if (b == axis || box.sides[2 * b] == GridSide::periodic) continue;
+          const Real s = (static_cast<Real>(item[b]) + Real(0.5)) / static_cast<Real>(shape.cells[b]);
+          value *= 4 * s * (1 - s);
+        }
+        const auto at = static_cast<std::ptrdiff_t>(shape.index(i, j, k));
+        u[static_cast<std::size_t>(at)] = value;
+        u[static_cast<std::size_t>(at + outward)] = 2 * value - u[static_cast<std::size_t>(at - outward)];
+      }
+}
+
 Real positive_triangle(Real a, Real b, Real c) {
   const int positive = (a > 0) + (b > 0) + (c > 0);
   if (positive == 0) return 0;
@@ -120,6 +147,9 @@ void fill_component_ghosts(const GridShape& shape, const GridBox& box, int compo
       const auto fill = axis == component ? fill_on_faces : fill_between;
       fill(lines, shape.stride(axis), n, box.sides[side], box.sides[side + 1], low, high);
     });
+    if (axis != component) continue;
+    for (const std::size_t s : {side, side + 1})
+      if (box.parabolic[s] && box.sides[s] == GridSide::inflow) shape_inflow(shape, box, s, u);
   }
 }
 

@@ -36,6 +36,9 @@ struct GridBox {
   std::array<GridSide, 6> sides = {};
   std::array<Vec3, 6> velocity = {Vec3::Zero(), Vec3::Zero(), Vec3::Zero(),
                                   Vec3::Zero(), Vec3::Zero(), Vec3::Zero()};
+  /// Of inflows: the velocity across the side is that of its middle times 4 s (1 - s) along each of its axes
+  /// that is not periodic, s from 0 to 1: as between plates (Poiseuille).
+  std::array<bool, 6> parabolic = {};
   PressureSides pressure_sides() const;
 };
 

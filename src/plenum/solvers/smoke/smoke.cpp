@@ -251,12 +251,15 @@ void diffuse(const Model& m, State& s, const Params& params, Workspace& w, Real 
   const Real number = params.viscosity * dt / (m.h * m.h);
   for (int c = 0; c < shape.dimensions(); ++c) {
     const auto axis = static_cast<std::size_t>(c);
-    DiffusedItems items{.end = shape.cells, .moves = m.known[axis]};
+    DiffusedItems items{.end = shape.cells, .moves = m.known[axis], .cling = m.cling[axis]};
     // Faces on the sides are given there, or follow from what is beside them; those of periodic axes are one.
     if (m.box.sides[2 * axis] != GridSide::periodic) items.begin[axis] = 1;
     std::vector<Real>& u = s.velocity.along[axis];
     std::vector<Real>& from = w.moved.along[axis];
     const auto fill = [&](std::span<Real> q) { fill_component_ghosts(shape, m.box, c, q); };
+    // Faces in solids through whose other part something flows stand still where it clings.
+    for (std::size_t at = 0; at < m.cling[axis].size(); ++at)
+      if (m.cling[axis][at] < 0) u[at] = 0;
     fill(u);
     std::copy(u.begin(), u.end(), from.begin());
     if (params.diffusion == Smoke::Diffusion::explicit_euler) {

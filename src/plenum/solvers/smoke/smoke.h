@@ -43,6 +43,9 @@ struct Smoke {
   struct Side {
     GridSide kind = GridSide::free_slip;
     Vec3 velocity = Vec3::Zero();  ///< [m/s] of the wall, or of what flows in
+    enum class Profile : int { uniform, parabolic };
+    friend constexpr std::array<const char*, 2> names_of(Profile) { return {"uniform", "parabolic"}; }
+    Profile profile = Profile::uniform;  ///< of what flows in
     void describe(Describer& d);
   };
   struct Spec {
@@ -70,6 +73,8 @@ struct Smoke {
     std::array<Extrapolation, 4> extrapolation;
     std::vector<SmokeShape> solids;
     bool solids_grip = false;
+    /// Of faces along x, y, z, if solids grip: how near their surfaces are (integrate/grid_diffusion.h).
+    std::array<std::vector<Real>, 3> cling;
     Show show = Show::density;
     Real show_low = 0, show_high = 1;
     Real extinction = 20;

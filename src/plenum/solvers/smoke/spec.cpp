@@ -6,6 +6,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/solvers/smoke/smoke.h"
+#include "plenum/state/grid_cling.h"
 #include "plenum/state/grid_walls.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -34,6 +35,9 @@ void Smoke::Side::describe(Describer& d) {
   d("kind", kind, {.doc = "what it does to the flow; periodic sides come in pairs"});
   d("velocity", velocity,
     {.unit = "m/s", .min = -1e3, .max = 1e3, .doc = "of the wall along itself, or of what flows in"});
+  if (d.when("kind", "inflow", kind == GridSide::inflow))
+    d("profile", profile,
+      {.doc = "of what flows in; parabolic: as between plates, velocity is the middle's"});
 }
 
 void Smoke::Spec::describe(Describer& d) {
@@ -113,6 +117,7 @@ void Smoke::build(const Spec& spec, Model& m, State& s) {
   for (std::size_t k = 0; k < 6; ++k) {
     m.box.sides[k] = sides[k].kind;
     m.box.velocity[k] = sides[k].velocity;
+    m.box.parabolic[k] = sides[k].profile == Side::Profile::parabolic;
     const std::size_t axis = k / 2, other = k ^ 1;
     if (static_cast<int>(axis) >= shape.dimensions()) continue;
     if (sides[k].kind == GridSide::periodic && sides[other].kind != GridSide::periodic)
@@ -180,6 +185,9 @@ void Smoke::build(const Spec& spec, Model& m, State& s) {
       for (Index j = 0; j < shape.cells[1]; ++j)
         for (Index i = 0; i < shape.cells[0]; ++i) inside[shape.index(i, j, k)] = cells[shape.index(i, j, k)];
     cells = inside;
+    if (m.solids_grip)
+      for (int c = 0; c < shape.dimensions(); ++c)
+        m.cling[static_cast<std::size_t>(c)] = find_cling(shape, m.low, m.h, m.solids, c);
     m.extrapolation[3] = find_extrapolation(shape, cells, shape.cells, 3);
     if (std::find(cells.begin(), cells.end(), 1) == cells.end())
       throw Error(Problem{.key = "solids",
