@@ -371,6 +371,169 @@ TEST(Liquid, KeepsItsVolume) {
   EXPECT_LT(Liquid::volume(loose.model, loose.state), 0.9 * wanted);
 }
 
+/// Cells whose neighbours all have particles and that have fewer than a quarter of a full one's.
+int count_starved(const Water& water) {
+  const GridShape& shape = water.model.shape;
+  std::vector<int> count(shape.size(), 0);
+  for (const Vec3& x : water.state.x) {
+    const Vec3 g = (x - water.model.low) / water.model.h;
+    ++count[shape.index(static_cast<Index>(g.x()), static_cast<Index>(g.y()),
+                        shape.is_flat() ? 0 : static_cast<Index>(g.z()))];
+  }
+  int starved = 0;
+  for (Index k = shape.is_flat() ? 0 : 1; k < (shape.is_flat() ? 1 : shape.cells[2] - 1); ++k)
+    for (Index j = 1; j < shape.cells[1] - 1; ++j)
+      for (Index i = 1; i < shape.cells[0] - 1; ++i) {
+        const std::size_t at = shape.index(i, j, k);
+        bool inner = true;
+        for (int c = 0; c < shape.dimensions(); ++c)
+          for (const std::ptrdiff_t step : {-shape.stride(c), shape.stride(c)})
+            inner = inner && count[static_cast<std::size_t>(static_cast<std::ptrdiff_t>(at) + step)] > 0;
+        starved += inner && count[at] < std::max(1, water.model.per_cell() / 4);
+      }
+  return starved;
+}
+
+TEST(Liquid, FillsUpStarvedCellsAndKeepsWhatItHas) {
+  // The particles of three inner cells are put into three others; one step puts as many back as a quarter.
+  for (const int nz : {1, 12})
+    for (const auto transfer : {Liquid::Transfer::flip, Liquid::Transfer::apic}) {
+      Liquid::Spec spec;
+      spec.cells_x = spec.cells_y = 12, spec.cells_z = nz, spec.spacing = Real(1) / 12;
+      spec.fill = {block(Vec3::Zero(), Vec3(1, 1, 1))};
+      spec.jitter = Real(0.5);
+      Water water(spec);
+      water.params.transfer = transfer;
+      water.params.gravity.setZero();
+      water.params.volume_rate = 0;
+      water.params.reseed = true;
+      for (Vec3& x : water.state.x) {
+        const Vec3 g = x * 12;
+        const bool middle = nz == 1 || static_cast<int>(g.z()) == 5;
+        const int column = static_cast<int>(g.x());
+        if (middle && static_cast<int>(g.y()) == 6 && (column == 3 || column == 5 || column == 7))
+          x.x() += Real(1) / 12;
+      }
+      EXPECT_EQ(count_starved(water), 3);
+      const std::size_t before = water.state.x.size();
+      water.step(1.0 / 600);
+      EXPECT_EQ(count_starved(water), 0) << nz;
+      EXPECT_EQ(water.state.x.size(), before);
+      for (const Vec3& v : water.state.v) ASSERT_LT(v.norm(), 1e-5);
+    }
+}
+
+TEST(Liquid, ViscosityDampsVorticesByTheirWaveNumber) {
+  // A closed box that is full, with the vortices of Taylor and Green, which slip along its sides: u decays as
+  // exp(-2 pi^2 nu t). Backward Euler's own factor, and the grid's eigenvalue.
+  Liquid::Spec spec;
+  const int n = 24;
+  spec.cells_x = spec.cells_y = n, spec.cells_z = 1, spec.spacing = static_cast<Real>(1.0 / n);
+  spec.fill = {block(Vec3::Zero(), Vec3(1, 1, 1))};
+  spec.jitter = 0;
+  Water water(spec);
+  water.params.gravity.setZero();
+  const double pi = std::acos(-1.0);
+  water.params.viscosity = Real(0.2);
+  const double dt = 0.005;
+  for (std::size_t p = 0; p < water.state.x.size(); ++p) {
+    const auto x = static_cast<double>(water.state.x[p].x()), y = static_cast<double>(water.state.x[p].y());
+    water.state.v[p] = Vec3(static_cast<Real>(0.05 * std::sin(pi * x) * std::cos(pi * y)),
+                            static_cast<Real>(-0.05 * std::cos(pi * x) * std::sin(pi * y)), 0);
+  }
+  water.params.pressure_tolerance = Real(1e-6);
+  // After the first step, which takes the velocities from the particles to the faces, as far as they are
+  // hats.
+  water.step(dt);
+  const double before = Liquid::kinetic_energy(water.model, water.state, 1);
+  for (int k = 0; k < 20; ++k) water.step(dt);
+  const double left = Liquid::kinetic_energy(water.model, water.state, 1) / before;
+  EXPECT_NEAR(std::log(left) / (-4 * pi * pi * 0.2 * 20 * dt), 1, 0.04);
+}
+
+TEST(Liquid, ViscosityLeavesAFreeFall) {
+  for (const int nz : {1, 10}) {
+    Liquid::Spec spec;
+    spec.cells_x = 20, spec.cells_y = 40, spec.cells_z = nz == 1 ? 1 : 20, spec.spacing = Real(0.05);
+    spec.fill = {block(Vec3(Real(0.3), Real(1.4), 0), Vec3(Real(0.7), Real(1.8), Real(0.5)))};
+    Water water(spec);
+    water.params.viscosity = 10;
+    water.params.volume_rate = 0;
+    for (int k = 0; k < 20; ++k) water.step(0.01);
+    for (const Vec3& v : water.state.v) ASSERT_NEAR(static_cast<double>(v.y()), -9.81 * 0.2, 1e-4);
+  }
+}
+
+/// Error (root mean square, of the mean velocity) of the profile of a stream that falls steadily between
+/// upright plates a metre apart, or nearly, which hold it: a parabola, G H^2 / (12 nu) = 1 fast in the mean,
+/// since there is no pressure at either end. Plates are sides, or solids that stand anywhere in their cells.
+double error_of_falling_stream(int n, bool solids) {
+  const double h = 1.0 / n, low = solids ? 2.3 * h : 0, high = solids ? low + 1 - 0.7 * h : 1,
+               width = high - low;
+  Liquid::Spec spec;
+  spec.cells_x = solids ? n + 5 : n, spec.cells_y = 2 * n, spec.cells_z = 1;
+  spec.spacing = static_cast<Real>(h);
+  spec.bottom = spec.top = Liquid::Side::open;
+  if (solids) {
+    for (const double middle : {low - 0.5, high + 0.5}) {
+      GridSolid plate;
+      plate.shape = GridSolid::Kind::box;
+      plate.half_extents = Vec3(Real(0.5), 10, 10);
+      plate.position = Vec3(static_cast<Real>(middle), 0, 0);
+      spec.solids.push_back(plate);
+    }
+    spec.solids_grip = true;
+  } else {
+    spec.left = spec.right = Liquid::Side::no_slip;
+  }
+  spec.fill = {block(Vec3(static_cast<Real>(low), 0, 0), Vec3(static_cast<Real>(high), 2, 1))};
+  Water water(spec);
+  LiquidSource tap;
+  tap.shape = GridSolid::Kind::box;
+  tap.half_extents = Vec3(2, Real(0.1), 1);
+  tap.position = Vec3(Real(0.5), Real(1.9), 0);
+  tap.velocity = Vec3(0, -1, 0);
+  water.params.sources = {tap};
+  water.params.gravity = Vec3(0, static_cast<Real>(-12 / (width * width)), 0);
+  water.params.viscosity = 1;
+  for (int k = 0; k < 50; ++k) water.step(0.02);
+  // In ranges of the width, as parts of the mean, which the source sets.
+  constexpr int ranges = 10;
+  std::array<double, ranges> sum{}, exact{};
+  double total = 0;
+  int count = 0;
+  for (std::size_t p = 0; p < water.state.x.size(); ++p) {
+    const auto y = static_cast<double>(water.state.x[p].y());
+    if (y < 0.5 || y > 1) continue;
+    const double s = (static_cast<double>(water.state.x[p].x()) - low) / width;
+    const auto r = static_cast<std::size_t>(std::clamp(s * ranges, 0.0, ranges - 1.0));
+    sum[r] -= static_cast<double>(water.state.v[p].y());
+    exact[r] += 6 * s * (1 - s);
+    ++count;
+  }
+  EXPECT_GT(count, 100);
+  for (std::size_t r = 0; r < ranges; ++r) total += sum[r];
+  double all = 0;
+  for (std::size_t r = 0; r < ranges; ++r) all += exact[r];
+  double squares = 0;
+  for (std::size_t r = 0; r < ranges; ++r) squares += std::pow(sum[r] / total - exact[r] / all, 2);
+  return std::sqrt(squares * ranges);
+}
+
+TEST(Liquid, AViscousStreamBetweenPlatesHasPoiseuillesProfile) {
+  // What is linear within h of a parabola is off it by h^2 u'' / 8 at most, u'' = 12.
+  for (const bool solids : {false, true})
+    EXPECT_LT(error_of_falling_stream(12, solids), 12.0 / (12 * 12) / 8) << solids;
+}
+
+TEST(Liquid, SaysThatTransformsDoNotFit) {
+  Water water(dam(16, 12, 1));
+  water.params.pressure_solver = PressureMethod::cosine;
+  const Report report = water.step(1.0 / 60);
+  ASSERT_GT(report.warnings().size(), 0u);
+  EXPECT_NE(std::string(report.warnings()[0].text).find("automatic"), std::string::npos);
+}
+
 TEST(Liquid, RefusesWhatCannotBe) {
   Liquid::Spec spec = dam(16, 16, 1);
   spec.fill.push_back(block(Vec3(2, 2, 0), Vec3(3, 3, 1)));

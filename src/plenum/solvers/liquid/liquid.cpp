@@ -27,7 +27,7 @@ double particle_mass(const Liquid::Model& m, Real density) {
 
 /// One part of a step.
 void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params, Liquid::Workspace& w,
-               double speed, Real dt, Real s0, Real s1, Report& report) {
+               double speed, Real dt, Real s0, Real s1, int& reseeded, Report& report) {
   const int layers = layers_for(m, speed, dt);
   const bool bodies = w.immersed.any();
   if (bodies) {
@@ -66,6 +66,7 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
     find_velocities(m, params, w, dt);
     if (!w.walls.empty()) set_wall_faces(m, w);
   }
+  if (params.viscosity > 0) diffuse_liquid(m, params, w, dt, report);
   project_liquid(m, s, params, w, dt, report);
   if (bodies) move_bodies(w, dt / 2);
   if (params.volume_rate > 0) spread_crowds(m, params, w, dt, report);
@@ -75,6 +76,7 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
   }
   {
     const StageTimer timer(report.stages, "faces_to_particles");
+    if (params.reseed) reseeded += reseed_particles(m, s, w);
     faces_to_particles(m, s, params, w, dt);
   }
   if (bodies) {
@@ -111,15 +113,18 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
   const double ways = speed * static_cast<double>(dt) / static_cast<double>(m.h);
   const int parts = static_cast<int>(std::clamp(std::ceil(ways / static_cast<double>(params.cfl)), 1.0,
                                                 static_cast<double>(params.most_parts)));
+  int reseeded = 0;
   with_ready_threads([&] {
     const auto part = [&](int k) { return static_cast<Real>(k) / static_cast<Real>(parts); };
     for (int k = 0; k < parts; ++k)
-      step_part(m, s, params, w, speed, dt / static_cast<Real>(parts), part(k), part(k + 1), report);
+      step_part(m, s, params, w, speed, dt / static_cast<Real>(parts), part(k), part(k + 1), reseeded,
+                report);
   });
   end_bodies(w);
   report.measure("particles", static_cast<double>(s.x.size()));
   report.measure("cfl", ways / parts);
   report.measure("parts", parts);
+  report.measure("reseeded", reseeded);
   if (params.measure) {
     report.measure("kinetic_energy", kinetic_energy(m, s, params.density), "J");
     report.measure("potential_energy", potential_energy(m, s, params), "J");

@@ -103,6 +103,7 @@ struct Liquid {
     int particles_per_side = 2;  ///< of a cell that is full: its square or cube in each
     Real jitter = 1;             ///< [1] of their places at the start, in parts of their distance
     std::vector<GridSolid> solids = {};
+    bool solids_grip = false;  ///< whether a viscous liquid sticks to solids or slides along them
     std::vector<LiquidFill> fill = {};
     Show show = Show::surface;
     Vec3 absorption = LiquidView{}.absorption, scattering = LiquidView{}.scattering;  ///< [1/m]
@@ -128,6 +129,7 @@ struct Liquid {
     /// not by `distance`.
     std::vector<GridWall> walls;
     std::vector<std::uint8_t> near_walls;
+    std::array<std::vector<Real>, 3> cling;                ///< if solids grip: of faces (state/grid_cling.h)
     std::array<std::vector<std::uint32_t>, 3> wall_faces;  ///< closed by walls that stand between corners
     Show show = Show::surface;
     Vec3 absorption = Vec3::Zero(), scattering = Vec3::Zero();  ///< [1/m] of red, green and blue light
@@ -142,13 +144,15 @@ struct Liquid {
     std::vector<Vec3> du, dv, dw;   ///< [N] 1/s, gradients of the components of v; [0] but with apic
     std::vector<Real> pressure;     ///< [shape.size()] Pa: where the next projection starts
     double time = 0;                ///< [s]
-    std::uint64_t num_emitted = 0;  ///< particles, ever
+    std::uint64_t num_emitted = 0;  ///< particles that began or were moved to a new place, ever
   };
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);  ///< [m/s^2]
     Transfer transfer = Transfer::apic;
     Real flip = Real(0.97);  ///< [1] part of flip in its blend with pic
     Real density = 1000;     ///< [kg/m^3]
+    Real viscosity = 0;      ///< [m^2/s], kinematic
+    bool reseed = false;     ///< particles from where they crowd to where the liquid has too few
     Real volume_rate = 10;   ///< [1/s] at which crowded particles are spread; 0: not at all
     Real cfl = 2;            ///< [1] cells that the fastest particle crosses in a part of a step
     int most_parts = 8;      ///< of a step
@@ -165,6 +169,15 @@ struct Liquid {
     struct Block {
       std::array<Index, 3> low, high;
     };
+    /// A cell that lacks particles, or has some to spare.
+    struct Seeds {
+      std::array<Index, 3> cell;
+      std::uint32_t first;  ///< of its particles
+      int count, given;     ///< it had, or still has; it was given
+      std::uint64_t taken;  ///< places that those have, by bits
+    };
+    std::vector<Seeds> lacking, spare;
+    std::vector<std::size_t> lacking_in, spare_in;  ///< [rows + 1]
     struct SourceCell {
       std::array<Index, 3> cell;
       int count;

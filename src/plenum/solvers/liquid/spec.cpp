@@ -7,6 +7,7 @@
 #include "plenum/base/error.h"
 #include "plenum/solvers/liquid/detail/emit.h"
 #include "plenum/solvers/liquid/liquid.h"
+#include "plenum/state/grid_cling.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -41,6 +42,7 @@ void Liquid::Spec::describe(Describer& d) {
     {.min = 1, .max = 4, .doc = "of a cell: a full one has the square of it, or the cube"});
   d("jitter", jitter, {.min = 0, .max = 1, .doc = "of particles at the start, in parts of their distance"});
   d("solids", solids, {.doc = "what the liquid flows around", .max_count = 10000});
+  d("solids_grip", solids_grip, {.doc = "whether a viscous liquid sticks to solids or slides along them"});
   d("fill", fill, {.doc = "liquid that is there at the start", .max_count = 10000});
   d("show", show, {.doc = "what a picture shows; surface: in two dimensions the particles"});
   const auto optical = [](const char* doc) { return Info{.unit = "1/m", .min = 0, .max = 1e6, .doc = doc}; };
@@ -54,6 +56,8 @@ void Liquid::Params::describe(Describer& d) {
   d("transfer", transfer, {.doc = "how particles take the grid's velocity"});
   d("flip", flip, {.min = 0, .max = 1, .doc = "part of flip in its blend with pic: lively, but noisy"});
   d("density", density, {.unit = "kg/m^3", .min = 1e-6, .max = 1e6, .doc = "of the liquid"});
+  d("viscosity", viscosity, {.unit = "m^2/s", .min = 0, .max = 1e4, .doc = "kinematic; of water 1e-6"});
+  d("reseed", reseed, {.doc = "particles from where they crowd to where the liquid has too few"});
   d("volume_rate", volume_rate,
     {.unit = "1/s", .min = 0, .max = 1e4, .doc = "at which crowded particles are spread; 0: not at all"});
   d("cfl", cfl,
@@ -332,6 +336,9 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
             [&] { close_faces(shape, m.low, m.h, m.solids[k].solid(), m.solids[k].pose(), m.open); });
     find_distance(m);
     find_walls(m);
+    if (spec.solids_grip)
+      for (int c = 0; c < shape.dimensions(); ++c)
+        m.cling[static_cast<std::size_t>(c)] = find_cling(shape, m.low, m.h, m.solids, c);
   }
   find_capacity(m);
   s.pressure.assign(shape.size(), 0);

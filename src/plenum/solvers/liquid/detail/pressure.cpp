@@ -231,6 +231,8 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
   report.iterations += solve.iterations;
   report.measure("pressure_iterations", solve.iterations);
   report.measure("pressure_residual", solve.residual);
+  if (const char* misfit = misfit_of(params.pressure_solver, w.pressure.method_for(params.pressure_solver)))
+    report.warn(misfit);
   const bool sweeps = params.pressure_solver == PressureMethod::jacobi ||
                       params.pressure_solver == PressureMethod::gauss_seidel ||
                       params.pressure_solver == PressureMethod::sor;

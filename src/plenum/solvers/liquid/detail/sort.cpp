@@ -142,11 +142,17 @@ std::array<std::uint32_t, 2> particles_in(const Liquid::Model& m, const Liquid::
   const bool in = i >= box.low[0] && i < box.high[0] && j >= box.low[1] && j < box.high[1] &&
                   k >= box.low[2] && k < box.high[2];
   if (!in || !w.liquid[m.shape.index(i, j, k)]) return {0, 0};
+  return range_of(m, w, i, j, k);
+}
+
+std::array<std::uint32_t, 2> range_of(const Liquid::Model& m, const Liquid::Workspace& w, Index i, Index j,
+                                      Index k) {
   const bool flat = m.shape.is_flat();
   const auto nx = static_cast<std::size_t>(m.shape.cells[0]), ny = static_cast<std::size_t>(m.shape.cells[1]);
   const std::size_t cell =
       static_cast<std::size_t>(i) + nx * (static_cast<std::size_t>(j) + ny * static_cast<std::size_t>(k));
   const auto slab = static_cast<std::size_t>(flat ? j : k);
+  if (w.slab_begin[slab] == w.slab_begin[slab + 1]) return {w.slab_begin[slab], w.slab_begin[slab]};
   const std::size_t first = flat ? slab * nx : nx * (slab * ny + static_cast<std::size_t>(w.occupied.low[1]));
   return {cell == first ? w.slab_begin[slab] : w.cell_end[cell - 1], w.cell_end[cell]};
 }

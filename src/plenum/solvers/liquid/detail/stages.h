@@ -74,6 +74,9 @@ inline bool may_be_cut(const Liquid::Model& m, const Liquid::Workspace& w, std::
 void close_holes(const Liquid::Model& m, Liquid::Workspace& w);
 /// Pairs become (velocity with forces, velocity before); `known` are the faces of cells with liquid.
 void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt);
+/// Viscosity over a part of a step.
+void diffuse_liquid(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt,
+                    Report& report);
 /// Makes velocities free of divergence; pairs become (velocity, change of it).
 void project_liquid(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
                     Liquid::Workspace& w, Real dt, Report& report);
@@ -82,6 +85,17 @@ void spread_crowds(const Liquid::Model& m, const Liquid::Params& params, Liquid:
                    Report& report);
 /// Faces beside known ones, layer by layer, and beyond the sides.
 void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int layers);
+/// Where particles of a cell are in w.order, or in the state once they have been put in order: from the first
+/// to behind the last.
+std::array<std::uint32_t, 2> range_of(const Liquid::Model& m, const Liquid::Workspace& w, Index i, Index j,
+                                      Index k);
+/// The least number of particles that a cell within the liquid should have: a quarter of a full one's.
+inline int least_particles(const Liquid::Model& m) {
+  return std::max(1, m.per_cell() / 4);
+}
+/// Moves particles from the fullest cells to those within the liquid that have fewer than that. Returns how
+/// many.
+int reseed_particles(const Liquid::Model& m, Liquid::State& s, Liquid::Workspace& w);
 /// Velocities back to the particles, which move.
 void faces_to_particles(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
                         Liquid::Workspace& w, Real dt);
