@@ -116,6 +116,36 @@ TEST(LiquidSurface, GoesOnIntoSolids) {
   EXPECT_GE(inner, 4 * 11);
 }
 
+TEST(LiquidSurface, GoesOnIntoBodies) {
+  // The same with a pillar that is another system's.
+  Liquid::Spec spec = column(32);
+  const GridSolid pillar = spec.solids[0];
+  spec.solids.clear();
+  spec.fill = {filled_box(Vec3::Zero(), Vec3(1, Real(0.5), 1))};
+  Liquid::Model model;
+  Liquid::State state;
+  Liquid::build(spec, model, state);
+  const Shape solid = pillar.solid();
+  SolidBody body;
+  body.shape = &solid;
+  body.pose0 = body.pose = pillar.pose();
+  Liquid::Workspace step;
+  Liquid::meet(step, {&body, 1});
+  Liquid::step(model, state, {}, step, Real(1e-4));
+  Liquid::SurfaceWorkspace work;
+  SurfaceMesh mesh;
+  Liquid::surface(model, state, work, mesh, step.immersed.seen);
+  int inner = 0;
+  for (const Vec3& x : mesh.x) {
+    const bool below = x.y() > 2 * side && x.y() < Real(0.5) - 3 * side;
+    const bool beside = x.x() > side && x.x() < 1 - side && x.z() > side && x.z() < 1 - side;
+    if (!below || !beside) continue;
+    ++inner;
+    EXPECT_LT(solid.signed_distance(body.pose.to_local(x)).distance, -side / 2);
+  }
+  EXPECT_GE(inner, 4 * 11);
+}
+
 TEST(LiquidSurface, IsDrawnWithoutATraceInTheState) {
   World drawn = world_of(column(16)), undrawn = world_of(column(16));
   for (int k = 0; k < 12; ++k) {

@@ -110,7 +110,13 @@ class SystemOf final : public System, private Boundary {
   void resume() override {
     if constexpr (requires { S::resume(model); }) S::resume(model);
   }
-  void geometry(DrawableSink& sink) const override { S::geometry(model, state, sink); }
+  /// What others' bodies did to it in the last step may be seen too; it is no part of its state.
+  void geometry(DrawableSink& sink) const override {
+    if constexpr (requires { S::geometry(model, state, workspace, sink); })
+      S::geometry(model, state, workspace, sink);
+    else
+      S::geometry(model, state, sink);
+  }
   void debug(const DebugDraw& wanted, DrawableSink& sink) const override {
     if constexpr (HasDebugDraw<S>) S::debug(model, state, parameters, wanted, sink);
   }

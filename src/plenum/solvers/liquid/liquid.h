@@ -59,6 +59,7 @@ struct LiquidBodies {
   std::vector<Body> bodies;
   std::vector<Part> parts;
   std::vector<BodyImpulse> pushes;  ///< given in the last step
+  std::vector<GridWall> seen;       ///< where they stood at its end, for pictures
 
   // The grid with them in it; but for items near bodies, as the model has it.
   FaceField open;                      ///< open fractions of faces
@@ -208,6 +209,7 @@ struct Liquid {
   };
 
   static std::size_t memory(const Spec& spec);
+  static constexpr std::size_t memory_per_triangle = GridSolid::memory_per_triangle;
   static void build(const Spec& spec, Model& model, State& state);
   /// Throws Error if arrays that checkpoints hold do not fit the model.
   static void check(const Model& model, const State& state);
@@ -220,6 +222,9 @@ struct Liquid {
   static std::span<const BodyImpulse> pushes(const Workspace& workspace);
   static void fields(const Model& model, State& state, FieldVisitor& visit);
   static void geometry(const Model& model, const State& state, DrawableSink& sink);
+  /// The same with the bodies that the last step flowed around: the surface goes on into them.
+  static void geometry(const Model& model, const State& state, const Workspace& workspace,
+                       DrawableSink& sink);
   static void debug(const Model& model, const State& state, const Params& params, const DebugDraw& wanted,
                     DrawableSink& sink);
 
@@ -241,9 +246,10 @@ struct Liquid {
     LiquidMeshWorkspace mesh;
   };
   /// The closed surface of a liquid in three dimensions (geometry/liquid_mesh.h). It meets sides of the box
-  /// squarely and ends there; it goes on into solids as in a mirror, so that no gap is seen beside them.
-  /// Allocates only to grow.
-  static void surface(const Model& model, const State& state, SurfaceWorkspace& workspace, SurfaceMesh& out);
+  /// squarely and ends there; it goes on into solids and bodies as in a mirror, so that no gap is seen beside
+  /// them. Allocates only to grow.
+  static void surface(const Model& model, const State& state, SurfaceWorkspace& workspace, SurfaceMesh& out,
+                      std::span<const GridWall> bodies = {});
 };
 
 }  // namespace plenum::inline PLENUM_ABI

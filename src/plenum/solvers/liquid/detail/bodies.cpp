@@ -679,6 +679,10 @@ void move_bodies(Workspace& w, Real dt) {
 
 void end_bodies(Workspace& w) {
   LiquidBodies& b = w.immersed;
+  b.seen.clear();
+  for (const Part& part : b.parts)
+    if (!is_empty(part) && part.solid.shape->bounds().size().allFinite())
+      b.seen.emplace_back(*part.solid.shape, part.pose);
   for (const Body& body : b.bodies) {
     if (body.impulse.isZero(0) && body.couple.isZero(0)) continue;
     const SolidBody& solid = b.told[static_cast<std::size_t>(body.first)];
