@@ -47,14 +47,23 @@ Shape GridSolid::solid() const {
     case Kind::torus:
       return TorusShape{radius, minor_radius};
     case Kind::mesh:
-      if (!prepared_) {
-        require_solid(surface, "mesh");
+      if (!prepared_)
         prepared_ = std::make_shared<const SolidMesh>(
             surface, DistanceFieldOptions{.resolution = static_cast<Index>(resolution)});
-      }
       return MeshShape{prepared_};
   }
   throw Error("unknown shape");
+}
+
+void GridSolid::require_closed() const {
+  if (shape == Kind::mesh) require_solid(surface, "mesh");
+}
+
+std::size_t GridSolid::memory() const {
+  if (shape != Kind::mesh) return 0;
+  // The distance field's nodes, as if the mesh filled a cube.
+  const auto nodes = static_cast<std::size_t>(resolution) + 10;
+  return nodes * nodes * nodes * sizeof(Vec4) + memory_per_triangle * surface.triangles.size();
 }
 
 Vec3 GridSolid::size() const {

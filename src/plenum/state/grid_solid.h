@@ -25,9 +25,14 @@ struct GridSolid {
   Vec3 position = Vec3::Zero();  ///< [m]
   Vec3 rotation = Vec3::Zero();  ///< [deg]
   void describe(Describer& d);
-  /// Throws Error if a mesh encloses no volume. A mesh is prepared once, by the first call: that is not for
-  /// two threads at a time, and for what has been copied afterwards is not done again.
+  /// A mesh is prepared once, by the first call: that is not for two threads at a time, and for what has been
+  /// copied afterwards is not done again.
   Shape solid() const;
+  /// Throws Error if a mesh encloses no volume, as solids must.
+  void require_closed() const;
+  /// [bytes] that a mesh takes once prepared; 0 of other shapes.
+  std::size_t memory() const;
+  static constexpr std::size_t memory_per_triangle = 400;
   /// Box around it that is not turned, in the frame of its pose [m].
   Vec3 size() const;
   Pose pose() const { return {position, rotation_from_degrees(rotation)}; }

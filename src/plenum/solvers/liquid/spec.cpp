@@ -87,7 +87,10 @@ std::size_t Liquid::memory(const Spec& spec) {
   }
   filled = std::min(filled, static_cast<double>(shape.num_cells()));
   const bool surface = spec.show == Show::surface && !shape.is_flat();
-  return shape.size() * sizeof(Real) * (surface ? 35 : 30) +
+  std::size_t meshes = 0;
+  for (const GridSolid& solid : spec.solids) meshes += solid.memory();
+  for (const LiquidFill& fill : spec.fill) meshes += fill.memory();
+  return meshes + shape.size() * sizeof(Real) * (surface ? 35 : 30) +
          static_cast<std::size_t>(filled) * per_cell * ((surface ? 13 : 10) * sizeof(Vec3) + 12);
 }
 
@@ -332,8 +335,10 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
   if (!spec.solids.empty()) {
     m.open.assign(shape, 1);
     for (std::size_t k = 0; k < spec.solids.size(); ++k)
-      under(fmt::format("solids[{}]", k),
-            [&] { close_faces(shape, m.low, m.h, m.solids[k].solid(), m.solids[k].pose(), m.open); });
+      under(fmt::format("solids[{}]", k), [&] {
+        m.solids[k].require_closed();
+        close_faces(shape, m.low, m.h, m.solids[k].solid(), m.solids[k].pose(), m.open);
+      });
     find_distance(m);
     find_walls(m);
     if (spec.solids_grip)

@@ -116,6 +116,7 @@ struct Smoke {
   };
 
   static std::size_t memory(const Spec& spec);
+  static constexpr std::size_t memory_per_triangle = GridSolid::memory_per_triangle;
   static void build(const Spec& spec, Model& model, State& state);
   /// Throws Error if arrays that checkpoints hold do not fit the model.
   static void check(const Model& model, const State& state);

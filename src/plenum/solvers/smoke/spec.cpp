@@ -94,7 +94,9 @@ void Smoke::Params::describe(Describer& d) {
 std::size_t Smoke::memory(const Spec& spec) {
   const GridShape shape{{spec.cells_x, spec.cells_y, spec.cells_z}};
   // State 6, scratch 12, the pressure's 9 counting doubles twice, its coarser grids a seventh, faces 3.
-  return shape.size() * sizeof(Real) * 32;
+  std::size_t bytes = shape.size() * sizeof(Real) * 32;
+  for (const SmokeShape& solid : spec.solids) bytes += solid.memory();
+  return bytes;
 }
 
 void Smoke::build(const Spec& spec, Model& m, State& s) {
@@ -141,6 +143,7 @@ void Smoke::build(const Spec& spec, Model& m, State& s) {
     m.open.assign(shape, 1);
     for (std::size_t k = 0; k < spec.solids.size(); ++k)
       under(fmt::format("solids[{}]", k), [&] {
+        m.solids[k].require_closed();
         const GridWall wall(m.solids[k].solid(), m.solids[k].pose());
         close_faces(shape, m.low, m.h, wall.shape, wall.pose, m.open);
         if (may_be_thin(wall.shape, m.h)) close_walls(shape, m.low, m.h, wall, m.open);
