@@ -150,7 +150,6 @@ void steady(Rows& rows) {
     compare(rows, "2D-1", "Cl", n, false, last.lift);
   }
 }
-const Register register_steady("schaefer_turek_cylinder/smoke-steady", Effort::thorough, steady);
 
 void shedding(Rows& rows) {
   for (const int n : {41, 82, 164}) {
@@ -175,6 +174,11 @@ void shedding(Rows& rows) {
                 "Schaefer & Turek 1996");
   }
 }
-const Register register_shedding("schaefer_turek_cylinder/smoke-shedding", Effort::thorough, shedding);
+
+void cylinder(Rows& rows) {
+  steady(rows);
+  shedding(rows);
+}
+const Register register_cylinder("schaefer_turek_cylinder/smoke", Effort::thorough, cylinder);
 
 }}  // namespace plenum::validation
