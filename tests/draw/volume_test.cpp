@@ -96,4 +96,61 @@ TEST(DrawVolume, DimsWhatIsBehindAndIsHiddenByWhatIsBefore) {
   EXPECT_LT(middle([&] { show_ball(-1), renderer.volume(cube.view(100, 0)); }), 0.01);
 }
 
+TEST(DrawVolume, ScattersTheColoursThatItHolds) {
+  const HeadlessContext context;
+  Renderer renderer;
+  Style style;
+  style.floor = false;
+  Camera camera;
+  camera.eye = Vec3(0, 0, 3);
+  camera.field_of_view = Real(0.5);
+  const auto picture = [&](const VolumeView& view) {
+    renderer.begin_frame(camera, style, 160, 90);
+    renderer.volume(view);
+    return renderer.finish();
+  };
+  const Cube cube;
+  const VolumeView grey = cube.view(8, Real(0.5));
+  std::array<std::vector<Real>, 3> parts;
+  for (std::vector<Real>& part : parts) part.assign(cube.shape.size(), Real(0.5));
+  VolumeView same = grey;
+  same.albedo = Vec3(1, 0, 1);
+  same.scattered = {parts[0], parts[1], parts[2]};
+  const Rgb8 a = picture(grey).at(80, 45), b = picture(same).at(80, 45);
+  EXPECT_EQ((std::array{a.r, a.g, a.b}), (std::array{b.r, b.g, b.b}));
+  // Red on the left, green on the right.
+  for (Index k = 0; k < 32; ++k)
+    for (Index j = 0; j < 32; ++j)
+      for (Index i = 0; i < 32; ++i) {
+        const std::size_t at = cube.shape.index(i, j, k);
+        parts[0][at] = i < 16 ? Real(0.8) : Real(0.05);
+        parts[1][at] = i < 16 ? Real(0.05) : Real(0.8);
+        parts[2][at] = Real(0.05);
+      }
+  const auto two = picture(same);
+  EXPECT_GT(two.at(70, 45).r, 2 * two.at(70, 45).g);
+  EXPECT_GT(two.at(90, 45).g, 2 * two.at(90, 45).r);
+}
+
+TEST(DrawDyes, TrianglesHaveTheColoursOfTheirVertices) {
+  const HeadlessContext context;
+  Renderer renderer;
+  Style style;
+  style.floor = false;
+  Camera camera;
+  camera.eye = Vec3(0, 0, 3);
+  camera.field_of_view = Real(0.5);
+  const std::vector<Vec3> x = {Vec3(-1, -1, 0), Vec3(1, -1, 0), Vec3(1, 1, 0), Vec3(-1, 1, 0)};
+  const std::vector<Index3> triangles = {Index3(0, 1, 2), Index3(0, 2, 3)};
+  const Vec3 red(Real(0.7), Real(0.02), Real(0.02)), blue(Real(0.02), Real(0.02), Real(0.7));
+  const std::vector<Vec3> dyes = {red, blue, blue, red};
+  renderer.begin_frame(camera, style, 160, 90);
+  renderer.triangles({.x = x, .triangles = triangles, .look = Look::cloth, .dyes = dyes});
+  const auto seen = renderer.finish();
+  EXPECT_GT(seen.at(45, 45).r, 2 * seen.at(45, 45).b);
+  EXPECT_GT(seen.at(115, 45).b, 2 * seen.at(115, 45).r);
+  // Half-way as bright as in the middle of both, as light adds.
+  EXPECT_NEAR(linear(seen.at(80, 45).r), linear(seen.at(80, 45).b), 0.05);
+}
+
 }}  // namespace plenum

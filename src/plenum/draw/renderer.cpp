@@ -122,6 +122,7 @@ Renderer::Impl::Impl() {
     glUniform1i(program.uniform("farthest_8"), unit_farthest_8);
     glUniform1i(program.uniform("farthest_64"), unit_farthest_64);
     glUniform1i(program.uniform("volume_map"), unit_volume);
+    glUniform1i(program.uniform("scattered_map"), unit_scattered);
   };
   for (auto& shape : geometry)
     for (const GlProgram& program : shape) units(program);
@@ -193,6 +194,7 @@ void Renderer::Impl::draw_geometry(Pass pass, float MarkOpacity::*opacity) {
       range[2] = float(1 / (high - low));
       range[3] = 1;
     }
+    if (colouring.is_dyed) range[3] = 2;
     glUniform4fv(program.uniform("map_range"), 1, range);
   };
   const auto is_drawn = [&](const std::optional<MarkOpacity>& mark) {
@@ -324,7 +326,12 @@ void Renderer::Impl::light_volumes() {
     batch.lit = light_volume(batch.view, toward);
     const std::array<int, 3>& n = batch.lit.size;
     glActiveTexture(GL_TEXTURE0 + unit_volume);
-    if (n[0] > 0) batch.texture = make_volume_texture(n[0], n[1], n[2], batch.lit.texels.data());
+    if (n[0] == 0) continue;
+    batch.texture = make_volume_texture(n[0], n[1], n[2], batch.lit.texels.data());
+    if (batch.is_coloured) {
+      scattered_texels(batch.view, batch.lit, batch.texels);
+      batch.scattered_texture = make_volume_texture(n[0], n[1], n[2], batch.texels.data());
+    }
   }
 }
 
@@ -348,6 +355,8 @@ void Renderer::Impl::draw_volumes() {
                    [&](const VolumeBatch* a, const VolumeBatch* b) { return distance(a) > distance(b); });
   for (const VolumeBatch* v : order) {
     bind(unit_volume, GL_TEXTURE_3D, v->texture);
+    bind(unit_scattered, GL_TEXTURE_3D, v->is_coloured ? v->scattered_texture : v->texture);
+    glUniform1i(volume.uniform("coloured"), v->is_coloured ? 1 : 0);
     const auto vec3 = [&](const char* name, const Vec3& x) {
       glUniform3f(volume.uniform(name), float(x.x()), float(x.y()), float(x.z()));
     };
@@ -493,7 +502,8 @@ void Renderer::triangles(const TriangleView& view) {
   const std::optional<MarkOpacity> mark = opacity_of(view.look, Shape::triangles);
   const std::size_t number = r.num_triangle_batches;
   std::size_t geometry = number;
-  const bool may_share = view.lasts && view.colour.values.empty() && view.look != Look::cloth;
+  const bool may_share =
+      view.lasts && view.colour.values.empty() && view.dyes.empty() && view.look != Look::cloth;
   if (may_share)
     geometry =
         r.lasting.emplace(std::tuple(view.x.data(), view.triangles.data(), view.normals.data()), number)
@@ -528,6 +538,7 @@ void Renderer::triangles(const TriangleView& view) {
   r.any_marks |= mark.has_value();
   batch.material = material_of(view.look, view.palette);
   batch.colouring.quantity = r.quantities.note(view.colour, view.x.size());
+  batch.colouring.is_dyed = !view.dyes.empty() && view.dyes.size() == view.x.size();
 }
 
 void Renderer::spheres(const SphereView& view) {
@@ -619,6 +630,16 @@ void Renderer::volume(const VolumeView& view) {
     if (!std::isfinite(density)) density = 0;
   batch.view = view;
   batch.view.density = batch.density;
+  batch.is_coloured = true;
+  for (const std::span<const Real> channel : view.scattered)
+    batch.is_coloured = batch.is_coloured && channel.size() >= view.shape.size();
+  for (std::size_t c = 0; c < 3; ++c) {
+    if (!batch.is_coloured) continue;
+    batch.scattered[c].assign(view.scattered[c].begin(), view.scattered[c].end());
+    for (Real& part : batch.scattered[c])
+      if (!std::isfinite(part)) part = 0;
+    batch.view.scattered[c] = batch.scattered[c];
+  }
   r.casters.extend(view.low);
   r.casters.extend(view.high());
 }

@@ -119,6 +119,7 @@ void draw_slice(const GridFlow& flow, const GridSlice& slice, DrawableSink& sink
   const Index layer = std::clamp(static_cast<Index>(slice.at * static_cast<Real>(n)), Index(0), n - 1);
   std::vector<Vec3> x;
   std::vector<Real> values;
+  std::vector<Vec3> dyes;
   std::vector<Index3> triangles;
   const auto along = [](Index i, Index count) {
     return i == 0 ? Real(0) : i == count + 1 ? static_cast<Real>(count) : static_cast<Real>(i) - Real(0.5);
@@ -138,7 +139,10 @@ void draw_slice(const GridFlow& flow, const GridSlice& slice, DrawableSink& sink
       const std::array<Index, 3> c = cell(i, j);
       const bool fluid = flow.fluid.empty() || flow.fluid[flow.shape.index(c[0], c[1], c[2])] != 0;
       holds.push_back(fluid ? 1 : 0);
-      values.push_back(fluid ? slice.value(c[0], c[1], c[2]) : 0);
+      if (slice.dye)
+        dyes.push_back(fluid ? slice.dye(c[0], c[1], c[2]) : Vec3(Vec3::Zero()));
+      else
+        values.push_back(fluid ? slice.value(c[0], c[1], c[2]) : 0);
     }
   // Counter-clockwise as seen from the side of large coordinates.
   const bool turned = axis == 1;
@@ -154,6 +158,7 @@ void draw_slice(const GridFlow& flow, const GridSlice& slice, DrawableSink& sink
     }
   TriangleView view{.x = x, .triangles = triangles, .look = Look::cloth, .colour = slice.colour};
   view.colour.values = values;
+  view.dyes = dyes;
   sink.triangles(view);
 }
 

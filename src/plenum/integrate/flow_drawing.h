@@ -1,5 +1,7 @@
 #pragma once
 // What pictures show of a flow on a grid besides what it carries: arrows, streamlines, slices.
+#include <functional>
+
 #include "plenum/base/parallel.h"
 #include "plenum/integrate/streamlines.h"
 #include "plenum/state/debug_draw.h"
@@ -9,10 +11,11 @@ namespace plenum::inline PLENUM_ABI {
 
 /// A sheet across the box in the colours of a quantity.
 struct GridSlice {
-  int axis = 2;                                  ///< that it is normal to: 0, 1, 2
-  Real at = Real(0.5);                           ///< in [0, 1] where, from the box's low side to its high one
-  ColourBy colour = {};                          ///< without values
-  FunctionRef<Real(Index, Index, Index)> value;  ///< of a cell
+  int axis = 2;          ///< that it is normal to: 0, 1, 2
+  Real at = Real(0.5);   ///< in [0, 1] where, from the box's low side to its high one
+  ColourBy colour = {};  ///< without values
+  std::function<Real(Index, Index, Index)> value = {};  ///< of a cell
+  std::function<Vec3(Index, Index, Index)> dye = {};    ///< its colour, linear, if not by `value`
 };
 
 /// A corner at each cell's centre and the sides' corners at the box's own; only of cells that hold fluid.

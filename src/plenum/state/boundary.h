@@ -1,14 +1,17 @@
 #pragma once
 // The two concepts through which systems meet: Boundary, a surface that is touched; Medium, a continuum that
 // is probed and pushed. Systems know of each other nothing but these.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "plenum/base/error.h"
 #include "plenum/base/real.h"
+#include "plenum/geometry/aabb.h"
 #include "plenum/math/pose.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -121,6 +124,25 @@ struct Gust {
   }
 };
 
+/// What a hand does to a fluid in a step: it draws it along on its way, and leaves ink.
+struct Stroke {
+  Vec3 from = Vec3::Zero(), to = Vec3::Zero();  ///< [m]
+  Vec3 along = Vec3::Zero();     ///< unit, the direction that it acts through; zero: it is round
+  Real radius = Real(0.1);       ///< [m] > 0, at which it ends
+  Vec3 velocity = Vec3::Zero();  ///< [m/s]; zero: it does not draw along
+  Index number = 0;              ///< of strokes before it
+
+  /// Part of its strength at x: (1 - (r / radius)^2)^2 at the distance r from its way.
+  Real weight(const Vec3& x) const {
+    const auto across = [&](const Vec3& d) { return Vec3(d - d.dot(along) * along); };
+    const Vec3 way = across(to - from), d = across(x - from);
+    const Real length2 = way.squaredNorm();
+    const Real s = length2 > 0 ? std::clamp(d.dot(way) / length2, Real(0), Real(1)) : Real(0);
+    const Real off2 = (d - s * way).squaredNorm() / (radius * radius);
+    return off2 < 1 ? (1 - off2) * (1 - off2) : Real(0);
+  }
+};
+
 /// What a ray from `eye` passes over as it turns from one direction into another: a cut.
 struct CutSector {
   Vec3 eye;       ///< [m]
@@ -193,6 +215,10 @@ class Boundary {
   }
   /// Air that moves besides in the next step.
   virtual void blow(const Gust& gust) { static_cast<void>(gust); }
+  /// The box of a fluid that a hand stirs; that of a sheet has no height along z.
+  virtual std::optional<Aabb> stirred_box() const { return {}; }
+  /// Stirs it in the next step.
+  virtual void stir(const Stroke& stroke) { static_cast<void>(stroke); }
   /// Opens the surface where a cut goes, between steps. True if it did.
   virtual bool open(const CutSector& cut) {
     static_cast<void>(cut);

@@ -1,5 +1,6 @@
 #pragma once
 // What a picture needs of a system: views of its arrays, valid during the call that receives them.
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -45,6 +46,8 @@ struct TriangleView {
   /// of each system, neutral for obstacles.
   int palette = -1;
   ColourBy colour = {};
+  /// Linear, in [0, 1], of each vertex, instead of `palette` and `colour`; empty: none.
+  std::span<const Vec3> dyes = {};
   /// Of which body they are the surface: the item of the system's fields that are one a particle; -1: of
   /// none.
   Index body = -1;
@@ -86,6 +89,8 @@ struct VolumeView {
   Real spacing = 1;                          ///< [m] side of a cell
   Real extinction = 1;                       ///< [1/m] of light, for each unit of density
   Vec3 albedo = Vec3::Constant(Real(0.92));  ///< linear; the part of that which is scattered
+  /// [shape.size()] each: density times its own albedo in red, green, blue, instead of `albedo`; empty: none.
+  std::array<std::span<const Real>, 3> scattered = {};
 
   Vec3 high() const {
     return low + spacing * Vec3(static_cast<Real>(shape.cells[0]), static_cast<Real>(shape.cells[1]),

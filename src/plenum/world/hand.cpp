@@ -61,6 +61,14 @@ void Hand::drag_body(std::size_t system, Index body, const Vec3& place, const Ve
   std::erase_if(pins_, [&](const Grip& pin) { return pin.system == grip_.system && pin.body == body; });
 }
 
+void Hand::stir(const std::optional<Stroke>& stroke) {
+  // Moves that come before there was a step are parts of one way.
+  const std::optional<Vec3> from =
+      stroke_ && stroke && stroke_->number == stroke->number ? std::optional(stroke_->from) : std::nullopt;
+  stroke_ = stroke;
+  if (from) stroke_->from = *from;
+}
+
 void Hand::pin() {
   if (!holds()) return;
   pins_.push_back(grip_);
@@ -73,6 +81,7 @@ void Hand::pull(std::span<const std::unique_ptr<System>> systems, Real h) {
     Boundary* const boundary = systems[s]->boundary();
     if (!boundary) continue;
     if (gust_) boundary->blow(*gust_);
+    if (stroke_) boundary->stir(*stroke_);
     grasps_.clear();
     const auto pull_by = [&](Grip& grip) {
       if (grip.system != static_cast<int>(s)) return true;
@@ -84,6 +93,7 @@ void Hand::pull(std::span<const std::unique_ptr<System>> systems, Real h) {
     std::erase_if(pins_, [&](Grip& pin) { return !pull_by(pin); });
     if (!grasps_.empty()) boundary->grasp(grasps_);
   }
+  if (stroke_) stroke_->from = stroke_->to;
 }
 
 /// Notes grasps for what holds them itself, and pushes what does not. False if there is nothing to pull.

@@ -24,6 +24,8 @@ class Hand {
   void unpin() { pins_.clear(); }
   std::size_t num_pins() const { return pins_.size(); }
   void blow(const std::optional<Gust>& gust) { gust_ = gust; }
+  /// Fluids are stirred by it in every step until another one is given; only the next step goes its way.
+  void stir(const std::optional<Stroke>& stroke);
   /// Pins as numbers, for checkpoints.
   struct Pins {
     std::vector<std::int64_t> what;  ///< [P][4] system, sample or -1, body or -1, how many samples it holds
@@ -59,6 +61,7 @@ class Hand {
   Grip grip_;
   std::vector<Grip> pins_;
   std::optional<Gust> gust_;
+  std::optional<Stroke> stroke_;
   std::vector<Grasp> grasps_;
   std::vector<SampleImpulse> impulses_;
 };

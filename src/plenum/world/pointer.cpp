@@ -49,6 +49,28 @@ Vec3 at_depth(const PointerRay& ray, Real depth) {
   return along > Real(1e-3) ? Vec3(ray.eye + ray.direction * (depth / along)) : ray.eye;
 }
 
+/// Where a ray meets a sheet of constant z, if it does.
+std::optional<Vec3> on_sheet(const PointerRay& ray, Real z) {
+  const Real t = (z - ray.eye.z()) / ray.direction.z();
+  return std::isfinite(t) && t > 0 ? std::optional<Vec3>(ray.eye + t * ray.direction) : std::nullopt;
+}
+
+/// Ways [m] along a ray at which it enters a box and leaves it, if it meets it.
+std::optional<std::pair<Real, Real>> crossing(const PointerRay& ray, const Aabb& box) {
+  Real first = 0, last = std::numeric_limits<Real>::max();
+  for (int c = 0; c < 3; ++c) {
+    if (ray.direction[c] == 0) {
+      if (ray.eye[c] < box.low[c] || ray.eye[c] > box.high[c]) return {};
+      continue;
+    }
+    const Real a = (box.low[c] - ray.eye[c]) / ray.direction[c],
+               b = (box.high[c] - ray.eye[c]) / ray.direction[c];
+    first = std::max(first, std::min(a, b)), last = std::min(last, std::max(a, b));
+  }
+  if (first >= last) return {};
+  return std::pair(first, last);
+}
+
 }  // namespace
 
 void PointerSettings::describe(Describer& d) {
@@ -67,17 +89,55 @@ bool Pointer::press(World& world, const PointerRay& ray, Real angle) {
     if (const Seen seen = seen_nearest(world, ray, angle); seen.sample >= 0)
       grip_ = Grip{.system = seen.system, .sample = seen.sample, .x = seen.x};
     grab_solid(world, ray);
+    if (!holds()) set_on_fluid(world, ray, true);
     return holds();
   }
   // As deep as what is near the ray, however far beside it.
   const Seen seen = seen_nearest(world, ray, std::numeric_limits<Real>::max());
-  if (seen.sample < 0) return false;
+  if (seen.sample < 0) {
+    if (settings.tool == PointerSettings::Tool::wind) set_on_fluid(world, ray, false);
+    return holds();
+  }
   const Real depth = (seen.x - ray.eye).dot(ray.forward);
   brush_ = Brush{.depth = depth,
                  .radius = settings.radius * size_of_samples(world, seen.system),
                  .direction = ray.direction,
                  .x = at_depth(ray, depth)};
   return true;
+}
+
+void Pointer::set_on_fluid(World& world, const PointerRay& ray, bool sheets_only) {
+  Real nearest = std::numeric_limits<Real>::max();
+  for (std::size_t s = 0; s < world.size(); ++s) {
+    const Boundary* const boundary = world.system(s).boundary();
+    const std::optional<Aabb> box = boundary ? boundary->stirred_box() : std::nullopt;
+    if (!box) continue;
+    const Vec3 size = box->size();
+    Brush brush{.depth = 0,
+                .radius = settings.radius * std::min(size.x(), size.y()) / 2,
+                .direction = ray.direction,
+                .x = Vec3::Zero(),
+                .stirs = true};
+    Real near;
+    if (size.z() == 0) {
+      const std::optional<Vec3> x = on_sheet(ray, box->low.z());
+      if (!x || x->x() < box->low.x() || x->x() > box->high.x() || x->y() < box->low.y() ||
+          x->y() > box->high.y())
+        continue;
+      brush.sheet = box->low.z(), brush.x = *x;
+      near = (*x - ray.eye).norm();
+    } else {
+      const auto way = crossing(ray, *box);
+      if (sheets_only || !way) continue;
+      brush.depth = (way->first + way->second) / 2 * ray.direction.dot(ray.forward);
+      brush.x = at_depth(ray, brush.depth);
+      near = way->first;
+    }
+    if (!(near < nearest)) continue;
+    nearest = near;
+    brush_ = brush;
+  }
+  if (brush_) ++strokes_;
 }
 
 void Pointer::grab_solid(World& world, const PointerRay& ray) {
@@ -117,8 +177,17 @@ void Pointer::move(World& world, const PointerRay& ray, double seconds) {
                  settings.radius * size_of_samples(world, grip_->system));
   }
   if (!brush_) return;
-  const Vec3 x = at_depth(ray, brush_->depth), way = x - brush_->x;
-  if (settings.tool == PointerSettings::Tool::cut) {
+  const Vec3 x = brush_->sheet ? on_sheet(ray, *brush_->sheet).value_or(brush_->x)
+                               : at_depth(ray, brush_->depth),
+             way = x - brush_->x;
+  if (brush_->stirs) {
+    world.stir(Stroke{.from = brush_->x,
+                      .to = x,
+                      .along = brush_->sheet ? Vec3(Vec3::UnitZ()) : ray.direction,
+                      .radius = std::max(brush_->radius, std::numeric_limits<Real>::min()),
+                      .velocity = seconds > 0 ? Vec3(way / Real(seconds)) : Vec3(Vec3::Zero()),
+                      .number = strokes_});
+  } else if (settings.tool == PointerSettings::Tool::cut) {
     world.open({.eye = ray.eye, .from = brush_->direction, .to = ray.direction});
   } else {
     const bool goes = Real(seconds) * settings.wind_speed < 10 * way.norm();
@@ -135,6 +204,7 @@ void Pointer::release(World& world) {
   grip_.reset(), brush_.reset();
   world.release();
   world.blow({});
+  world.stir({});
 }
 
 bool Pointer::pin(World& world) {

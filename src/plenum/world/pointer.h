@@ -1,6 +1,6 @@
 #pragma once
 // What a pointer does to a world: it picks the particle or the body under it and pulls it through a spring,
-// blows on what it passes over, or cuts it.
+// blows on what it passes over, or cuts it; and it stirs fluids.
 #include <array>
 #include <optional>
 
@@ -41,7 +41,9 @@ class Pointer {
   /// Begins to pull, to blow or to cut.
   /// To pull, grabs the sample that is seen nearest to the ray, within `angle` [rad] of it, if it can move;
   /// among equals the first. Where there is none, or a solid before it, grabs the first solid that the ray
-  /// meets, if that can move. False, and nothing is held, if there is none.
+  /// meets, if that can move; and where there is none of these either, stirs the sheet of a fluid that the
+  /// ray meets. To blow, stirs what is under it if there is no sample anywhere, but a box of a fluid. False,
+  /// and nothing is held, if there is none.
   bool press(World& world, const PointerRay& ray, Real angle);
   /// Pulls what is held to where the ray meets the plane through its first place that faces the camera. Or
   /// blows: along the pointer's way, if in `seconds` it has gone as fast as a tenth of the wind, else along
@@ -56,14 +58,19 @@ class Pointer {
 
  private:
   void grab_solid(World& world, const PointerRay& ray);
+  /// Sets the brush on the first fluid under the ray.
+  void set_on_fluid(World& world, const PointerRay& ray, bool sheets_only);
 
   struct Brush {
     Real depth;         ///< [m] of what it was set on, along the camera's way
     Real radius;        ///< [m]
     Vec3 direction, x;  ///< where it was last
+    bool stirs = false;
+    std::optional<Real> sheet = {};  ///< [m] z of a sheet of fluid, which it stays on
   };
   std::optional<Grip> grip_;
   std::optional<Brush> brush_;
+  Index strokes_ = 0;  // so far
 };
 
 /// The system whose parameters a viewer shows first: the first one that is more than a solid in the way of

@@ -136,7 +136,8 @@ class SystemOf final : public System, private Boundary {
   bool has_check() const override { return checked; }
   void poison_workspace() override { workspace = {}; }
   Boundary* boundary() override {
-    if constexpr (HasSamples<S> || HasBodies<S> || SurroundsBodies<S>)
+    if constexpr (HasSamples<S> || HasBodies<S> || SurroundsBodies<S> ||
+                  requires(const Stroke& stroke) { S::stir(workspace, stroke); })
       return this;
     else
       return nullptr;
@@ -236,6 +237,15 @@ class SystemOf final : public System, private Boundary {
   }
   void blow(const Gust& gust) override {
     if constexpr (requires { S::gust(workspace, gust); }) S::gust(workspace, gust);
+  }
+  std::optional<Aabb> stirred_box() const override {
+    if constexpr (requires { S::stirred_box(model); })
+      return S::stirred_box(model);
+    else
+      return {};
+  }
+  void stir(const Stroke& stroke) override {
+    if constexpr (requires { S::stir(workspace, stroke); }) S::stir(workspace, stroke);
   }
   bool open(const CutSector& cut) override {
     if constexpr (requires { S::open(model, state, cut); }) return S::open(model, state, cut);

@@ -147,6 +147,8 @@ class World {
   void show_pins(DrawableSink& sink) const { hand_.show_pins(systems_, sink); }
   /// Air that moves besides, over what has triangles in the wind, until it is changed.
   void blow(const std::optional<Gust>& gust) { hand_.blow(gust); }
+  /// A hand that stirs fluids on its way, until it is changed.
+  void stir(const std::optional<Stroke>& stroke) { hand_.stir(stroke); }
   /// Opens cloth where a cut goes through it. True if it did anywhere.
   bool open(const CutSector& cut);
 

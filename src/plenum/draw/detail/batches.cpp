@@ -65,6 +65,9 @@ TriangleBatch::TriangleBatch() {
   attribute(0, 3, offsetof(DrawVertex, position));
   attribute(1, 3, offsetof(DrawVertex, normal));
   attribute(2, 1, offsetof(DrawVertex, value));
+  glEnableVertexAttribArray(3);
+  glVertexAttribPointer(3, 3, GL_UNSIGNED_BYTE, GL_TRUE, sizeof(DrawVertex),
+                        reinterpret_cast<void*>(offsetof(DrawVertex, dye)));
 }
 
 void TriangleBatch::upload(const DrawMesh& mesh) {

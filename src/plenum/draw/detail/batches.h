@@ -29,7 +29,8 @@ std::optional<MarkOpacity> opacity_of(Look look, Shape shape);
 
 /// A coloured quantity; which range and map it has is settled when all views are in.
 struct Colouring {
-  int quantity = -1;  ///< index of the renderer's quantities, -1 for none
+  int quantity = -1;     ///< index of the renderer's quantities, -1 for none
+  bool is_dyed = false;  ///< by the vertices' own colours
 };
 
 struct TriangleBatch {

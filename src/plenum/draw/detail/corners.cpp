@@ -1,6 +1,9 @@
 #include "plenum/draw/detail/corners.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "plenum/io/image.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
@@ -9,7 +12,13 @@ namespace {
 DrawVertex vertex_of(const TriangleView& view, std::size_t v, const Vector3<float>& normal) {
   const Vec3& x = view.x[v];
   const float value = v < view.colour.values.size() ? static_cast<float>(view.colour.values[v]) : 0.0f;
-  return {{float(x.x()), float(x.y()), float(x.z())}, {normal.x(), normal.y(), normal.z()}, value};
+  DrawVertex out = {
+      {float(x.x()), float(x.y()), float(x.z())}, {normal.x(), normal.y(), normal.z()}, value, {}};
+  if (v < view.dyes.size())
+    for (int c = 0; c < 3; ++c)
+      out.dye[c] = static_cast<std::uint8_t>(
+          std::lround(255 * srgb_from_linear(std::clamp(double(view.dyes[v][c]), 0.0, 1.0))));
+  return out;
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ struct DrawVertex {
   float position[3];
   float normal[3];
   float value;
+  std::uint8_t dye[4];  ///< sRGB, so that eight bits do
 };
 
 struct DrawMesh {

@@ -10,6 +10,7 @@ const char* const triangles_vertex = R"glsl(
 layout(location = 0) in vec3 in_position;
 layout(location = 1) in vec3 in_normal;
 layout(location = 2) in float in_value;
+layout(location = 3) in vec3 in_dye;
 uniform vec4 pose_rotation;  // quaternion x y z w
 uniform vec3 pose_position;
 uniform float scale;
@@ -19,6 +20,7 @@ out vec3 v_normal;
 #endif
 #ifdef COLOURED
 out float v_value;
+out vec3 v_dye;
 #endif
 vec3 rotate(vec4 q, vec3 x) { return x + 2.0 * cross(q.xyz, cross(q.xyz, x) + q.w * x); }
 void main() {
@@ -33,6 +35,7 @@ void main() {
 #endif
 #ifdef COLOURED
   v_value = in_value;
+  v_dye = in_dye;
 #endif
 }
 )glsl";
@@ -303,14 +306,16 @@ void main() {
 const char* const albedo = R"glsl(
 #ifdef TRIANGLES
 in float v_value;
+in vec3 v_dye;
 #endif
 uniform vec3 front_colour;
 uniform vec3 back_colour;
-uniform vec4 map_range;  // row of the colour map's texture, low, 1 / (high - low), 1 if coloured by it
+uniform vec4 map_range;  // row of the colour map's texture, low, 1 / (high - low), 1 if coloured by it, 2 by dyes
 uniform sampler2D colour_maps;
 vec3 colour_of(bool front) {
   if (map_range.w <= 0.0) return front ? front_colour : back_colour;
 #if defined(TRIANGLES)
+  if (map_range.w > 1.5) return mix(v_dye / 12.92, pow((v_dye + 0.055) / 1.055, vec3(2.4)), step(0.04045, v_dye));
   float value = v_value;
 #elif defined(SPHERES)
   float value = v_extra.y;

@@ -236,6 +236,8 @@ uniform sampler2DShadow shadow_compare;
 uniform sampler3D volume_map;  // extinction [1/m], optical depth towards the key light, and towards the sky
 uniform vec3 low;
 uniform vec3 high;
+uniform sampler3D scattered_map;  // scattering [1/m] of red, green, blue
+uniform bool coloured;            // whether it holds instead of the albedo
 uniform vec3 albedo;
 uniform float march;  // [m] length of a step
 out vec4 out_colour;  // light, and what of the background remains
@@ -278,7 +280,8 @@ void main() {
       dim *= 0.5;
     }
     glow += 0.3 * ground_light + 0.5 * fill_light;
-    light_sum += through * (1.0 - kept) * albedo * glow;
+    vec3 part = coloured ? min(textureLod(scattered_map, (x - low) / size, 0.0).rgb / v.r, vec3(1.0)) : albedo;
+    light_sum += through * (1.0 - kept) * part * glow;
     through *= kept;
   }
   float covered = 1.0 - through;

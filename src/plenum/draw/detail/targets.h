@@ -17,6 +17,7 @@ enum Unit {
   unit_farthest_8,
   unit_farthest_64,
   unit_volume,
+  unit_scattered,
   unit_back
 };
 

@@ -7,7 +7,7 @@ namespace plenum::inline PLENUM_ABI { namespace detail {
 
 LitVolume light_volume(const VolumeView& view, const Vec3& toward_light) {
   LitVolume out;
-  out.size = {0, 0, 0};
+  out.size = {0, 0, 0}, out.first = {0, 0, 0};
   // What is this thin is not seen, over the whole box.
   const Real longest =
       view.spacing * static_cast<Real>(*std::max_element(view.shape.cells.begin(), view.shape.cells.end()));
@@ -27,6 +27,7 @@ LitVolume light_volume(const VolumeView& view, const Vec3& toward_light) {
   for (std::size_t c = 0; c < 3; ++c) {
     low[c] = std::max<Index>(0, low[c] - 1), high[c] = std::min<Index>(view.shape.cells[c] - 1, high[c] + 1);
     out.size[c] = high[c] - low[c] + 1;
+    out.first[c] = low[c];
   }
   const auto corner = [&](const std::array<Index, 3>& at, Real shift) {
     return Vec3(view.low + view.spacing * Vec3(static_cast<Real>(at[0]) + shift,
@@ -85,6 +86,20 @@ LitVolume light_volume(const VolumeView& view, const Vec3& toward_light) {
   sweep(toward_light, 1);
   sweep(Vec3::UnitY(), 2);
   return out;
+}
+
+void scattered_texels(const VolumeView& view, const LitVolume& lit, std::vector<float>& out) {
+  const std::array<int, 3>& n = lit.size;
+  out.resize(lit.texels.size());
+  std::size_t to = 0;
+  for (int k = 0; k < n[2]; ++k)
+    for (int j = 0; j < n[1]; ++j)
+      for (int i = 0; i < n[0]; ++i) {
+        const std::size_t at = view.shape.index(lit.first[0] + i, lit.first[1] + j, lit.first[2] + k);
+        for (const std::span<const Real> channel : view.scattered)
+          out[to++] = static_cast<float>(
+              view.extinction * std::clamp(channel[at], Real(0), std::max(Real(0), view.density[at])));
+      }
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -8,9 +8,20 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
-/// A grey between soot, which takes most of the light, and steam, which scatters nearly all: it shows before
-/// light walls and dark ones.
-const Vec3 soot_albedo(Real(0.45), Real(0.46), Real(0.49));
+/// Of what ink is on.
+constexpr Real paper = Real(0.99);
+
+/// What a metre of ink in a clear liquid leaves of the light that paper under it scatters (Beer & Lambert):
+/// inks absorb what they do not scatter, so that yellow and blue give green.
+Vec3 ink_at(const Smoke::Model& m, const Smoke::State& s, std::size_t at) {
+  Vec3 light;
+  for (int c = 0; c < 3; ++c) {
+    const Real scattered =
+        m.coloured ? s.scattered[static_cast<std::size_t>(c)][at] : soot_albedo[c] * s.density[at];
+    light[c] = paper * std::exp(-m.extinction * std::max(s.density[at] - scattered, Real(0)));
+  }
+  return light;
+}
 
 /// What cell (i, j, k) is coloured by, on a sheet normal to an axis.
 Real shown(const Smoke::Model& m, const Smoke::State& s, int axis, Index i, Index j, Index k) {
@@ -38,6 +49,8 @@ Real shown(const Smoke::Model& m, const Smoke::State& s, int axis, Index i, Inde
       const int b = (axis + 1) % 3, c = (axis + 2) % 3;
       return slope(c, b) - slope(b, c);
     }
+    case Smoke::Show::ink:
+      break;
   }
   return 0;
 }
@@ -47,8 +60,13 @@ GridFlow flow_of(const Smoke::Model& m, const Smoke::State& s) {
 }
 
 void draw_sheet(const Smoke::Model& m, const Smoke::State& s, int axis, Real at, DrawableSink& sink) {
-  static constexpr const char* units[] = {"kg/m^3", "K", "m/s", "1/s"};
+  static constexpr const char* units[] = {"kg/m^3", "K", "m/s", "1/s", ""};
   GridFlow box = flow_of(m, s);
+  if (m.show == Smoke::Show::ink) {
+    const auto dye = [&](Index i, Index j, Index k) { return ink_at(m, s, m.shape.index(i, j, k)); };
+    draw_slice(box, {.axis = axis, .at = at, .value = {}, .dye = dye}, sink);
+    return;
+  }
   box.fluid = {};
   draw_slice(box,
              {.axis = axis,
@@ -79,7 +97,8 @@ void Smoke::geometry(const Model& m, const State& s, DrawableSink& sink) {
                  .low = m.low,
                  .spacing = m.h,
                  .extinction = m.extinction,
-                 .albedo = soot_albedo});
+                 .albedo = soot_albedo,
+                 .scattered = {s.scattered[0], s.scattered[1], s.scattered[2]}});
     return;
   }
   draw_sheet(m, s, 2, 0, sink);

@@ -5,89 +5,22 @@
 #include <limits>
 
 #include "plenum/base/independent.h"
-#include "plenum/geometry/aabb.h"
 #include "plenum/integrate/grid_diffusion.h"
 #include "plenum/integrate/grid_projection.h"
 #include "plenum/linear/vector_ops.h"
 #include "plenum/math/wide.h"
+#include "plenum/solvers/smoke/detail/stages.h"
 
 namespace plenum::inline PLENUM_ABI {
+
+using namespace detail;
+
 namespace {
 
 using Model = Smoke::Model;
 using State = Smoke::State;
 using Params = Smoke::Params;
 using Workspace = Smoke::Workspace;
-
-/// f(j, k, first item) for all rows of items of component c (-1: cells), in parallel.
-template <class F>
-void for_item_rows(const GridShape& shape, int c, F&& f) {
-  std::array<Index, 3> n = shape.cells;
-  if (c >= 0) ++n[static_cast<std::size_t>(c)];
-  const auto ny = static_cast<std::size_t>(n[1]);
-  parallel_for(ny * static_cast<std::size_t>(n[2]),
-               std::max<std::size_t>(1, 4096 / static_cast<std::size_t>(n[0])),
-               [&](std::size_t begin, std::size_t end) {
-                 for (std::size_t row = begin; row < end; ++row) {
-                   const auto j = static_cast<Index>(row % ny), k = static_cast<Index>(row / ny);
-                   f(j, k, static_cast<std::ptrdiff_t>(shape.index(0, j, k)), n[0]);
-                 }
-               });
-}
-
-/// Where item (i, j, k) of component c stands [m].
-Vec3 place(const Model& m, int c, Index i, Index j, Index k) {
-  const auto at = [&](int axis, Index n) {
-    return m.low[axis] + m.h * (static_cast<Real>(n) + (axis == c ? Real(0) : Real(0.5)));
-  };
-  return {at(0, i), at(1, j), at(2, k)};
-}
-
-/// Draws the items of one quantity that are within a source towards its value.
-void draw_towards(const Model& m, const SmokeSource& source, const Shape& solid, int c, Real value, Real part,
-                  std::span<Real> q) {
-  const Pose pose = source.pose();
-  const Aabb bounds = solid.bounds(pose);
-  std::array<Index, 3> n = m.shape.cells;
-  if (c >= 0) ++n[static_cast<std::size_t>(c)];
-  std::array<Index, 3> begin{}, end{};
-  for (int axis = 0; axis < 3; ++axis) {
-    const auto a = static_cast<std::size_t>(axis);
-    const Real low = (bounds.low[axis] - m.low[axis]) / m.h - 1,
-               high = (bounds.high[axis] - m.low[axis]) / m.h + 2;
-    begin[a] = static_cast<Index>(std::clamp(std::floor(low), Real(0), static_cast<Real>(n[a])));
-    end[a] = static_cast<Index>(std::clamp(std::ceil(high), Real(0), static_cast<Real>(n[a])));
-  }
-  if (begin[0] >= end[0] || begin[1] >= end[1] || begin[2] >= end[2]) return;
-  const auto ny = static_cast<std::size_t>(end[1] - begin[1]);
-  parallel_for(
-      ny * static_cast<std::size_t>(end[2] - begin[2]), 16, [&](std::size_t first, std::size_t last) {
-        for (std::size_t row = first; row < last; ++row)
-          for (Index i = begin[0]; i < end[0]; ++i) {
-            const Index j = begin[1] + static_cast<Index>(row % ny),
-                        k = begin[2] + static_cast<Index>(row / ny);
-            const Real distance = solid.signed_distance(pose.to_local(place(m, c, i, j, k))).distance;
-            // A cell at the surface is covered in part.
-            const Real covered = std::clamp(Real(0.5) - distance / m.h, Real(0), Real(1));
-            Real& item = q[m.shape.index(i, j, k)];
-            item += part * covered * (value - item);
-          }
-      });
-}
-
-void add_sources(const Model& m, State& s, const Params& params, Real dt) {
-  for (const SmokeSource& source : params.sources) {
-    if (s.time < static_cast<double>(source.start) || s.time >= static_cast<double>(source.stop)) continue;
-    const Shape solid = source.solid();
-    const Real part = -std::expm1(-source.rate * dt);
-    draw_towards(m, source, solid, -1, source.density, part, s.density);
-    draw_towards(m, source, solid, -1, source.temperature, part, s.temperature);
-    if (source.moves)
-      for (int c = 0; c < m.shape.dimensions(); ++c)
-        draw_towards(m, source, solid, c, source.velocity[c], part,
-                     s.velocity.along[static_cast<std::size_t>(c)]);
-  }
-}
 
 /// Accelerations [m/s^2] that give back swirls: epsilon h (N x w), N = grad |w| / |grad |w||, at cell centres
 /// into workspace.vorticity. Source: Steinhoff & Underhill 1994; Fedkiw, Stam & Jensen 2001, equations 9
@@ -242,6 +175,8 @@ void advect_all(const Model& m, State& s, const Params& params, Workspace& w, Re
     std::swap(q, w.scalar);
   };
   carry(s.density, params.settling);
+  if (m.coloured)
+    for (std::vector<Real>& channel : s.scattered) carry(channel, params.settling);
   carry(s.temperature, params.cooling);
   std::swap(s.velocity, w.moved);
 }
@@ -373,10 +308,13 @@ Report Smoke::step(const Model& m, State& s, const Params& params, Workspace& w,
   {
     const StageTimer timer(report.stages, "sources");
     add_sources(m, s, params, dt);
+    stir_gas(m, s, params, w, dt);
     fill_solids(m, s.velocity);
     fill_velocity_ghosts(shape, m.box, s.velocity);
     fill_cell_ghosts(shape, m.box, 0, s.density);
     fill_cell_ghosts(shape, m.box, 0, s.temperature);
+    if (m.coloured)
+      for (std::vector<Real>& channel : s.scattered) fill_cell_ghosts(shape, m.box, 0, channel);
   }
   {
     const StageTimer timer(report.stages, "forces");
@@ -399,8 +337,20 @@ Report Smoke::step(const Model& m, State& s, const Params& params, Workspace& w,
     fill_velocity_ghosts(shape, m.box, s.velocity);
   }
   s.time += static_cast<double>(dt);
+  const auto is_dyed = [](const auto& from) { return from.colour != soot_albedo; };
+  if (!m.coloured && (std::any_of(params.sources.begin(), params.sources.end(), is_dyed) ||
+                      std::any_of(params.brushes.begin(), params.brushes.end(), is_dyed)))
+    report.warn("the colours of sources and brushes do nothing; set model.coloured");
   if (params.report_energy) report.measure("kinetic_energy", kinetic_energy(m, s, params.air_density), "J");
   return report;
+}
+
+Aabb Smoke::stirred_box(const Model& m) {
+  const Vec3 size = m.h * Vec3(static_cast<Real>(m.shape.cells[0]), static_cast<Real>(m.shape.cells[1]),
+                               static_cast<Real>(m.shape.cells[2]));
+  Aabb box{m.low, m.low + size};
+  if (m.shape.is_flat()) box.low.z() = box.high.z() = m.low.z() + m.h / 2;
+  return box;
 }
 
 double Smoke::kinetic_energy(const Model& m, const State& s, Real air_density) {
@@ -436,9 +386,13 @@ void Smoke::fields(const Model& m, State& s, FieldVisitor& visit) {
   visit({"velocity_y", "m/s", Centring::global}, s.velocity.along[1]);
   visit({"velocity_z", "m/s", Centring::global}, s.velocity.along[2]);
   visit({"density", "kg/m^3", Centring::global}, s.density);
+  visit({"scattered_red", "kg/m^3", Centring::global}, s.scattered[0]);
+  visit({"scattered_green", "kg/m^3", Centring::global}, s.scattered[1]);
+  visit({"scattered_blue", "kg/m^3", Centring::global}, s.scattered[2]);
   visit({"temperature", "K", Centring::global}, s.temperature);
   visit({"pressure", "Pa", Centring::global}, s.pressure);
   visit({"time", "s", Centring::global}, s.time);
+  visit({"brushed", "m", Centring::global}, s.brushed);
   visit.derived({"speed", "m/s", Centring::cell}, [&](std::vector<Real>& out) {
     out.clear();
     out.reserve(m.shape.num_cells());

@@ -1,6 +1,7 @@
 #pragma once
 // Smoke: a gas of constant density on a staggered grid, in two dimensions or three, that carries soot and
 // heat.
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ namespace plenum::inline PLENUM_ABI {
 /// Where smoke comes from, or what it flows around.
 using SmokeShape = GridSolid;
 
+/// Linear; a grey between soot, which takes most of the light, and steam, which scatters nearly all: it shows
+/// before light walls and dark ones.
+inline const Vec3 soot_albedo(Real(0.45), Real(0.46), Real(0.49));
+
 /// Draws what is within its shape towards given values. All of it may be keyframed.
 struct SmokeSource : GridSolid {
   Real density = 1;                  ///< [kg/m^3] of soot
@@ -22,6 +27,19 @@ struct SmokeSource : GridSolid {
   Vec3 velocity = Vec3::Zero();      ///< [m/s]
   bool moves = false;                ///< whether the velocity is given too
   Real rate = 20;                    ///< [1/s] at which the values are approached
+  Real start = 0, stop = Real(1e9);  ///< [s] acts in between
+  Vec3 colour = soot_albedo;         ///< linear albedo of the soot
+  void describe(Describer& d);
+};
+
+/// Stirs the gas as a hand does, where keyframes move it: draws along what it passes, and leaves soot.
+struct SmokeBrush {
+  Vec3 position = Vec3::Zero();      ///< [m]
+  Real radius = Real(0.05);          ///< [m] at which it ends, smoothly
+  Real density = 1;                  ///< [kg/m^3] of soot, approached
+  Real temperature = 0;              ///< [K] above the surroundings, approached
+  Vec3 colour = soot_albedo;         ///< linear albedo of the soot
+  Real rate = 30;                    ///< [1/s] at which the values are approached
   Real start = 0, stop = Real(1e9);  ///< [s] acts in between
   void describe(Describer& d);
 };
@@ -35,9 +53,9 @@ struct Smoke {
     return {"explicit_euler", "implicit_euler"};
   }
   /// What the sheet of a flat grid is coloured by.
-  enum class Show : int { density, temperature, speed, vorticity };
-  friend constexpr std::array<const char*, 4> names_of(Show) {
-    return {"density", "temperature", "speed", "vorticity"};
+  enum class Show : int { density, temperature, speed, vorticity, ink };
+  friend constexpr std::array<const char*, 5> names_of(Show) {
+    return {"density", "temperature", "speed", "vorticity", "ink"};
   }
 
   struct Side {
@@ -57,7 +75,8 @@ struct Smoke {
     bool solids_grip = false;  ///< whether the gas sticks to solids (no slip) or slides along them
     Show show = Show::density;
     Real show_low = 0, show_high = 1;  ///< range of the colour map; equal: of what there is
-    Real extinction = 20;              ///< [m^2/kg] of light by soot, in pictures of three dimensions
+    Real extinction = 20;              ///< [m^2/kg] of light by soot, in pictures of it
+    bool coloured = false;             ///< whether soot has colours, which mix
     int palette = -1;                  ///< of the solids
     void describe(Describer& d);
   };
@@ -78,14 +97,20 @@ struct Smoke {
     Show show = Show::density;
     Real show_low = 0, show_high = 1;
     Real extinction = 20;
+    bool coloured = false;
     int palette = -1;
   };
   struct State {
-    FaceField velocity;             ///< [m/s], with ghosts
-    std::vector<Real> density;      ///< [shape.size()] kg/m^3 of soot
+    FaceField velocity;         ///< [m/s], with ghosts
+    std::vector<Real> density;  ///< [shape.size()] kg/m^3 of soot
+    /// [shape.size()] kg/m^3: density times its albedo in red, green, blue. Inks that mix add these, so that
+    /// colours are kept as the density is. No items if soot has no colours.
+    std::array<std::vector<Real>, 3> scattered;
     std::vector<Real> temperature;  ///< [shape.size()] K above the surroundings
     std::vector<Real> pressure;     ///< [shape.size()] Pa: where the next projection starts
     double time = 0;                ///< [s]
+    std::vector<Vec3>
+        brushed;  ///< [brushes] m, where they were at the end of the step; none before the first
   };
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);  ///< [m/s^2]
@@ -104,6 +129,9 @@ struct Smoke {
     int pressure_iterations = 100;
     bool report_energy = false;
     std::vector<SmokeSource> sources = {};
+    std::vector<SmokeBrush> brushes = {};
+    Real stroke_density =
+        1;  ///< [kg/m^3] of soot that strokes of a hand leave; each has the next of some inks
     void describe(Describer& d);
   };
   struct Workspace {
@@ -113,6 +141,8 @@ struct Smoke {
     std::vector<Real> vorticity_size;
     AdvectionWorkspace advection;
     PressureSolver pressure;
+    std::optional<Stroke> stroke;  ///< in the next step
+    std::optional<Gust> gust;      ///< in the next step
   };
 
   static std::size_t memory(const Spec& spec);
@@ -123,6 +153,10 @@ struct Smoke {
   static Real max_dt(const Model& model, const State& state, const Params& params);
   static constexpr const char* remedy_of_small_steps = "lower viscosity, or set diffusion to implicit_euler";
   static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
+  /// The box, without height if it is flat.
+  static Aabb stirred_box(const Model& model);
+  static void stir(Workspace& workspace, const Stroke& stroke) { workspace.stroke = stroke; }
+  static void gust(Workspace& workspace, const Gust& gust) { workspace.gust = gust; }
   static void fields(const Model& model, State& state, FieldVisitor& visit);
   static void geometry(const Model& model, const State& state, DrawableSink& sink);
   static void debug(const Model& model, const State& state, const Params& params, const DebugDraw& wanted,

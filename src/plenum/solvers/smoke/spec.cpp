@@ -14,6 +14,12 @@ namespace {
 
 constexpr double far = 1e5;  // [m]
 
+Info albedo() {
+  return {.min = 0,
+          .max = 1,
+          .doc = "of the soot, if it is coloured: the part of light that it scatters, linear"};
+}
+
 std::array<Smoke::Side, 6> sides_of(const Smoke::Spec& s) {
   return {s.left, s.right, s.bottom, s.top, s.back, s.front};
 }
@@ -26,6 +32,20 @@ void SmokeSource::describe(Describer& d) {
   d("temperature", temperature, {.unit = "K", .min = -300, .max = 1e4, .doc = "above the surroundings"});
   d("moves", moves, {.doc = "whether it gives the gas its velocity too"});
   d("velocity", velocity, {.unit = "m/s", .min = -1e3, .max = 1e3, .doc = "of the gas in it, if it moves"});
+  d("rate", rate, {.unit = "1/s", .min = 0, .max = 1e6, .doc = "at which its values are approached"});
+  d("start", start, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it begins"});
+  d("stop", stop, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it ends"});
+  d("colour", colour, albedo());
+}
+
+void SmokeBrush::describe(Describer& d) {
+  d("position", position, {.unit = "m", .min = -far, .max = far, .doc = "of its middle"});
+  d("radius", radius, {.unit = "m", .min = 1e-6, .max = 1e4, .doc = "at which it ends, smoothly"});
+  d("density", density,
+    {.unit = "kg/m^3", .min = 0, .max = 1e3, .doc = "of soot that it leaves; 0: it stirs alone"});
+  d("temperature", temperature,
+    {.unit = "K", .min = -300, .max = 1e4, .doc = "of that, above the surroundings"});
+  d("colour", colour, albedo());
   d("rate", rate, {.unit = "1/s", .min = 0, .max = 1e6, .doc = "at which its values are approached"});
   d("start", start, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it begins"});
   d("stop", stop, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it ends"});
@@ -62,7 +82,8 @@ void Smoke::Spec::describe(Describer& d) {
     {.unit = "m^2/kg",
      .min = 1e-3,
      .max = 1e5,
-     .doc = "how much soot dims light in pictures of three dimensions"});
+     .doc = "how much soot dims light in pictures; a sheet of ink is as deep as a metre"});
+  d("coloured", coloured, {.doc = "whether soot has colours, which mix"});
   d("palette", palette, {.min = -1, .max = 1000, .doc = "which of the palette's colours the solids have"});
 }
 
@@ -89,12 +110,16 @@ void Smoke::Params::describe(Describer& d) {
   d("pressure_iterations", pressure_iterations, {.min = 1, .max = 100000, .doc = "of it at most"});
   d("report_energy", report_energy, {.doc = "kinetic energy in reports"});
   d("sources", sources, {.doc = "where smoke comes from", .max_count = 1000});
+  d("brushes", brushes, {.doc = "hands that stir the gas where keyframes move them", .max_count = 1000});
+  d("stroke_density", stroke_density,
+    {.unit = "kg/m^3", .min = 0, .max = 1e3, .doc = "of ink that strokes of the mouse leave; 0: none"});
 }
 
 std::size_t Smoke::memory(const Spec& spec) {
   const GridShape shape{{spec.cells_x, spec.cells_y, spec.cells_z}};
-  // State 6, scratch 12, the pressure's 9 counting doubles twice, its coarser grids a seventh, faces 3.
-  std::size_t bytes = shape.size() * sizeof(Real) * 32;
+  // State 6 and colours 3, scratch 12, the pressure's 9 counting doubles twice, its coarser grids a seventh,
+  // faces 3.
+  std::size_t bytes = shape.size() * sizeof(Real) * (spec.coloured ? 35 : 32);
   for (const SmokeShape& solid : spec.solids) bytes += solid.memory();
   return bytes;
 }
@@ -111,6 +136,7 @@ void Smoke::build(const Spec& spec, Model& m, State& s) {
   m.show_low = spec.show_low;
   m.show_high = spec.show_high;
   m.extinction = spec.extinction;
+  m.coloured = spec.coloured;
   m.palette = spec.palette;
   const GridShape& shape = m.shape;
   Refusals refusals;
@@ -200,6 +226,8 @@ void Smoke::build(const Spec& spec, Model& m, State& s) {
   s.velocity.assign(shape, 0);
   s.density.assign(shape.size(), 0);
   s.temperature.assign(shape.size(), 0);
+  if (m.coloured)
+    for (std::vector<Real>& channel : s.scattered) channel.assign(shape.size(), 0);
   s.pressure.assign(shape.size(), 0);
   fill_velocity_ghosts(shape, m.box, s.velocity);
 }
@@ -217,6 +245,7 @@ void Smoke::check(const Model& m, const State& s) {
   fits("velocity_y", s.velocity[1].size(), n);
   fits("velocity_z", s.velocity[2].size(), m.shape.is_flat() ? 0 : n);
   fits("density", s.density.size(), n);
+  for (const std::vector<Real>& channel : s.scattered) fits("scattered", channel.size(), m.coloured ? n : 0);
   fits("temperature", s.temperature.size(), n);
   fits("pressure", s.pressure.size(), n);
 }
