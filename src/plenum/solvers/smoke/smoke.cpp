@@ -156,11 +156,11 @@ void advect_all(const Model& m, State& s, const Params& params, Workspace& w, Re
            {c, w.forced[c], w.moved.along[axis]}, w.advection,
            [&](std::span<Real> q) { fill_component_ghosts(shape, m.box, c, q); });
   }
+  const bool bodies = w.immersed.any();
   const auto carry = [&](std::vector<Real>& q, Real decay) {
-    if (!m.known[3].empty()) {
-      extrapolate(shape, m.extrapolation[3], q);
-      fill_cell_ghosts(shape, m.box, 0, q);
-    }
+    if (!m.known[3].empty()) extrapolate(shape, m.extrapolation[3], q);
+    if (bodies) extrapolate(shape, w.immersed.extrapolation[3], q);
+    if (bodies || !m.known[3].empty()) fill_cell_ghosts(shape, m.box, 0, q);
     advect(shape, m.box, s.velocity, step, params.advection, params.trace, {-1, q, w.scalar}, w.advection,
            [&](std::span<Real> a) { fill_cell_ghosts(shape, m.box, 0, a); });
     const Real left = std::exp(-decay * dt);
@@ -186,7 +186,9 @@ void diffuse(const Model& m, State& s, const Params& params, Workspace& w, Real 
   const Real number = params.viscosity * dt / (m.h * m.h);
   for (int c = 0; c < shape.dimensions(); ++c) {
     const auto axis = static_cast<std::size_t>(c);
-    DiffusedItems items{.end = shape.cells, .moves = m.known[axis], .cling = m.cling[axis]};
+    DiffusedItems items{.end = shape.cells,
+                        .moves = w.immersed.any() ? w.immersed.known[axis] : m.known[axis],
+                        .cling = m.cling[axis]};
     // Faces on the sides are given there, or follow from what is beside them; those of periodic axes are one.
     if (m.box.sides[2 * axis] != GridSide::periodic) items.begin[axis] = 1;
     std::vector<Real>& u = s.velocity.along[axis];
@@ -240,19 +242,25 @@ double largest_speed(const GridShape& shape, const FaceField& velocity) {
 
 void project(const Model& m, State& s, const Params& params, Workspace& w, Real dt, Report& report) {
   const GridShape& shape = m.shape;
-  if (!w.pressure.is_made())
+  const bool bodies = w.immersed.any();
+  if (!bodies && !w.pressure.is_made())
     w.pressure = PressureSolver(
         grid_poisson(shape, m.box.pressure_sides(), {.x = m.open[0], .y = m.open[1], .z = m.open[2]}));
-  PressureSolver& solver = w.pressure;
+  PressureSolver& solver = bodies ? pressure_around_bodies(m, w) : w.pressure;
+  const FaceField& open = bodies ? w.immersed.open : m.open;
   const RowLayout& layout = solver.poisson().layout;
-  const DivergenceMeasure before = negative_divergence(shape, s.velocity, m.open, layout, solver.b);
+  const DivergenceMeasure before = negative_divergence(shape, s.velocity, open, layout, solver.b);
   const double scale =
       static_cast<double>(dt) / (static_cast<double>(params.air_density) * static_cast<double>(m.h));
   for_item_rows(shape, -1, [&](Index j, Index k, std::ptrdiff_t first, Index n) {
     double* x = solver.x.data() + layout.row(j, k);
     for (Index i = 0; i < n; ++i)
       x[i] = scale * static_cast<double>(s.pressure[static_cast<std::size_t>(first + i)]);
+    if (!bodies) return;
+    for (Index i = 0; i < n; ++i)
+      if (!w.immersed.known[3][static_cast<std::size_t>(first + i)]) x[i] = 0;
   });
+  if (bodies) tie_bodies(m, params, w);
   const double speed = largest_speed(shape, s.velocity);
   // Velocities are known to a rounding each, and so is their divergence: a quarter of an ulp in the mean, by
   // the root of six (four) faces.
@@ -264,7 +272,8 @@ void project(const Model& m, State& s, const Params& params, Workspace& w, Real 
       params.pressure_solver, {.relative_tolerance = static_cast<double>(params.pressure_tolerance),
                                .absolute_tolerance = rounding,
                                .max_iterations = params.pressure_iterations});
-  subtract_gradient(shape, m.box, m.open, solver.poisson(), solver.x, s.velocity);
+  if (bodies) push_bodies(m, params, w);
+  subtract_gradient(shape, m.box, open, solver.poisson(), solver.x, s.velocity);
   for_item_rows(shape, -1, [&](Index j, Index k, std::ptrdiff_t first, Index n) {
     const double* x = solver.x.data() + layout.row(j, k);
     for (Index i = 0; i < n; ++i)
@@ -283,7 +292,8 @@ void project(const Model& m, State& s, const Params& params, Workspace& w, Real 
                       params.pressure_solver == PressureMethod::sor;
   if (!solved.converged() && !sweeps && solved.residual > 10 * static_cast<double>(params.pressure_tolerance))
     report.warn("the projection did not converge; raise pressure_iterations or pressure_tolerance");
-  if (solver.imbalance() > 1e-3 * std::max(before.most, 1e-30) && speed > 0 &&
+  // Bodies that go through a wall take the gas's place or leave it.
+  if (!bodies && solver.imbalance() > 1e-3 * std::max(before.most, 1e-30) && speed > 0 &&
       solver.imbalance() > 10 * speed * static_cast<double>(std::numeric_limits<Real>::epsilon()))
     report.warn("more flows into a closed region than out of it; give the box an outflow");
 }
@@ -305,6 +315,12 @@ Report Smoke::step(const Model& m, State& s, const Params& params, Workspace& w,
       if (a.size() != shape.size()) a.assign(shape.size(), 0);
     }
   if (w.scalar.size() != shape.size()) w.scalar.assign(shape.size(), 0);
+  begin_bodies(m, w, dt);
+  const bool bodies = w.immersed.any();
+  if (bodies) {
+    const StageTimer timer(report.stages, "bodies");
+    place_bodies(m, w, false);
+  }
   {
     const StageTimer timer(report.stages, "sources");
     add_sources(m, s, params, dt);
@@ -324,8 +340,16 @@ Report Smoke::step(const Model& m, State& s, const Params& params, Workspace& w,
     const StageTimer timer(report.stages, "advection");
     advect_all(m, s, params, w, dt);
   }
+  if (bodies) {
+    const StageTimer timer(report.stages, "bodies");
+    place_bodies(m, w, true);
+    for (std::vector<Real>* q : {&s.density, &s.temperature}) clear_bodies(m, w, *q);
+    for (std::vector<Real>& channel : s.scattered)
+      if (m.coloured) clear_bodies(m, w, channel);
+  }
   if (params.viscosity > 0) {
     const StageTimer timer(report.stages, "diffusion");
+    if (bodies) fill_bodies(m, w, s.velocity);
     fill_solids(m, s.velocity);
     diffuse(m, s, params, w, dt, report);
   }
@@ -333,6 +357,7 @@ Report Smoke::step(const Model& m, State& s, const Params& params, Workspace& w,
     const StageTimer timer(report.stages, "projection");
     fill_velocity_ghosts(shape, m.box, s.velocity);
     project(m, s, params, w, dt, report);
+    if (bodies) fill_bodies(m, w, s.velocity);
     fill_solids(m, s.velocity);
     fill_velocity_ghosts(shape, m.box, s.velocity);
   }
@@ -343,6 +368,10 @@ Report Smoke::step(const Model& m, State& s, const Params& params, Workspace& w,
     report.warn("the colours of sources and brushes do nothing; set model.coloured");
   if (params.report_energy) report.measure("kinetic_energy", kinetic_energy(m, s, params.air_density), "J");
   return report;
+}
+
+void Smoke::meet(Workspace& w, std::span<const SolidBody> bodies) {
+  w.immersed.told.assign(bodies.begin(), bodies.end());
 }
 
 Aabb Smoke::stirred_box(const Model& m) {

@@ -7,6 +7,7 @@
 
 #include "plenum/integrate/grid_advection.h"
 #include "plenum/linear/pressure_solver.h"
+#include "plenum/solvers/smoke/detail/bodies.h"
 #include "plenum/state/grid.h"
 #include "plenum/state/grid_solid.h"
 #include "plenum/state/solver.h"
@@ -143,6 +144,7 @@ struct Smoke {
     PressureSolver pressure;
     std::optional<Stroke> stroke;  ///< in the next step
     std::optional<Gust> gust;      ///< in the next step
+    SmokeBodies immersed;
   };
 
   static std::size_t memory(const Spec& spec);
@@ -153,6 +155,9 @@ struct Smoke {
   static Real max_dt(const Model& model, const State& state, const Params& params);
   static constexpr const char* remedy_of_small_steps = "lower viscosity, or set diffusion to implicit_euler";
   static Report step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt);
+  /// Bodies that it flows around and pushes in the next step.
+  static void meet(Workspace& workspace, std::span<const SolidBody> bodies);
+  static std::span<const BodyImpulse> pushes(const Workspace& workspace) { return workspace.immersed.pushes; }
   /// The box, without height if it is flat.
   static Aabb stirred_box(const Model& model);
   static void stir(Workspace& workspace, const Stroke& stroke) { workspace.stroke = stroke; }

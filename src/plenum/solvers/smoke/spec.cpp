@@ -74,7 +74,7 @@ void Smoke::Spec::describe(Describer& d) {
   d("back", back, {.doc = "side of the least z"});
   d("front", front, {.doc = "side of the largest z"});
   d("solids", solids, {.doc = "what the gas flows around", .max_count = 10000});
-  d("solids_grip", solids_grip, {.doc = "whether the gas sticks to solids or slides along them"});
+  d("solids_grip", solids_grip, {.doc = "whether the gas sticks to solids and bodies or slides along them"});
   d("show", show, {.doc = "what a picture of two dimensions is coloured by"});
   d("show_low", show_low, {.min = -1e9, .max = 1e9, .doc = "lower end of its colours"});
   d("show_high", show_high, {.min = -1e9, .max = 1e9, .doc = "upper end; equal: of what there is"});

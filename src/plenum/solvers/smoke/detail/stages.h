@@ -37,4 +37,21 @@ void add_sources(const Smoke::Model& m, Smoke::State& s, const Smoke::Params& pa
 void stir_gas(const Smoke::Model& m, Smoke::State& s, const Smoke::Params& params, Smoke::Workspace& w,
               Real dt);
 
+/// Takes up the bodies that the gas was told of and that come near its box, for a step of dt [s].
+void begin_bodies(const Smoke::Model& m, Smoke::Workspace& w, Real dt);
+/// Takes them out of the faces, where they are as the step begins or ends, and finds what lies in them: cells
+/// at the beginning, faces at the end.
+void place_bodies(const Smoke::Model& m, Smoke::Workspace& w, bool at_end);
+/// Nothing of a quantity of cells is in bodies.
+void clear_bodies(const Smoke::Model& m, const Smoke::Workspace& w, std::vector<Real>& q);
+/// Velocities within bodies: theirs where the gas sticks to solids, else, near their surface, those of the
+/// gas beside.
+void fill_bodies(const Smoke::Model& m, const Smoke::Workspace& w, FaceField& velocity);
+/// The operator of the pressure between solids and bodies.
+PressureSolver& pressure_around_bodies(const Smoke::Model& m, Smoke::Workspace& w);
+/// Ties the pressure to bodies: b gets what they drive out of cells.
+void tie_bodies(const Smoke::Model& m, const Smoke::Params& params, Smoke::Workspace& w);
+/// Gives bodies what the solved pressure does to them.
+void push_bodies(const Smoke::Model& m, const Smoke::Params& params, Smoke::Workspace& w);
+
 }}  // namespace plenum::inline PLENUM_ABI::detail
