@@ -81,7 +81,8 @@ TEST(SmokeInk, ColoursAreKeptAsTheSootIs) {
       for (Index i = 0; i < 48; ++i) {
         const std::size_t at = ink.model.shape.index(i, j, 0);
         soot += static_cast<double>(ink.state.density[at]);
-        // But where numbers or, in the cubic's limiter, their products are so small that they are flushed to zero.
+        // But where numbers or, in the cubic's limiter, their products are so small that they are flushed to
+        // zero.
         constexpr double least = 1e-18;
         const auto all = static_cast<double>(ink.state.density[at]);
         ASSERT_NEAR(static_cast<double>(ink.state.scattered[0][at]), all, least);

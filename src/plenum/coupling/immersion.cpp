@@ -2,6 +2,23 @@
 
 namespace plenum::inline PLENUM_ABI {
 
+void immerse(Medium& medium, std::size_t owner, const Boundary& boundary, Real h,
+             ImmersionWorkspace& workspace) {
+  Samples samples = boundary.samples();
+  boundary.find_areas(workspace.areas);
+  const std::size_t n = workspace.areas.size();
+  if (n == samples.x.size() && n > 0) {
+    workspace.normals.resize(n), workspace.sizes.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const Real size = workspace.areas[i].norm();
+      workspace.sizes[i] = size;
+      workspace.normals[i] = size > 0 ? Vec3(workspace.areas[i] / size) : Vec3(Vec3::Zero());
+    }
+    samples.area = workspace.sizes, samples.normal = workspace.normals;
+  }
+  medium.immerse(owner, samples, h);
+}
+
 LedgerEntry immersion_reaction(Medium& medium, std::size_t owner, Boundary& boundary,
                                ImmersionWorkspace& workspace) {
   const Samples samples = boundary.samples();

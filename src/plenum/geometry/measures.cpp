@@ -207,4 +207,12 @@ std::vector<Real> least_corner_masses(std::span<const Real> mass, std::span<cons
   return out;
 }
 
+void area_thirds(std::span<const Index3> triangles, std::span<const Vec3> x, std::vector<Vec3>& out) {
+  out.assign(x.size(), Vec3::Zero());
+  for (const Index3& t : triangles) {
+    const Vec3 third = (x[t[1]] - x[t[0]]).cross(x[t[2]] - x[t[0]]) / 6;
+    for (int k = 0; k < 3; ++k) out[static_cast<std::size_t>(t[k])] += third;
+  }
+}
+
 }  // namespace plenum::inline PLENUM_ABI

@@ -75,4 +75,7 @@ void vertex_normals(std::span<const Vec3> x, std::span<const Index3> triangles, 
 /// The same, self-contained.
 std::vector<Vec3> vertex_normals(const TriangleMesh& mesh);
 
+/// out [N] = a third of the vector areas [m^2] of the triangles around each point.
+void area_thirds(std::span<const Index3> triangles, std::span<const Vec3> x, std::vector<Vec3>& out);
+
 }  // namespace plenum::inline PLENUM_ABI

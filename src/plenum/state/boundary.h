@@ -213,6 +213,9 @@ class Boundary {
     static_cast<void>(grasps);
     return false;
   }
+  /// out = a third of the vector areas [m^2] of the triangles around each sample, those of cloth and of other
+  /// surfaces in the air; none if it has no triangles.
+  virtual void find_areas(std::vector<Vec3>& out) const { out.clear(); }
   /// Air that moves besides in the next step.
   virtual void blow(const Gust& gust) { static_cast<void>(gust); }
   /// The box of a fluid that a hand stirs; that of a sheet has no height along z.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "plenum/base/error.h"
+#include "plenum/geometry/measures.h"
 #include "plenum/state/solver.h"
 #include "plenum/state/tetrahedra.h"
 
@@ -227,6 +228,11 @@ class SystemOf final : public System, private Boundary {
   void find_pieces(Pieces& out) const override {
     out.clear();
     if constexpr (requires { S::find_pieces(model, state, out); }) S::find_pieces(model, state, out);
+  }
+  void find_areas(std::vector<Vec3>& out) const override {
+    out.clear();
+    if constexpr (requires { area_thirds(model.triangles, state.particles.x, out); })
+      if (!model.triangles.empty()) area_thirds(model.triangles, state.particles.x, out);
   }
   bool grasp(std::span<const Grasp> grasps) override {
     if constexpr (requires { S::grasp(workspace, grasps); }) {

@@ -478,7 +478,7 @@ void World::substep(Real h, double end, FrameReport& report) {
     if (Medium* const medium = system->medium())
       for (std::size_t owner = 0; owner < systems_.size(); ++owner)
         if (Boundary* const boundary = systems_[owner]->boundary(); boundary && systems_[owner] != system)
-          medium->immerse(owner, boundary->samples(), h);
+          immerse(*medium, owner, *boundary, h, immersion_);
   met_.merge(ledger_);
   ledger_.clear();
   for (int turn = 0; turn <= last_rank; ++turn)

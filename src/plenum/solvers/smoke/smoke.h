@@ -122,6 +122,8 @@ struct Smoke {
     Real viscosity = 0;                      ///< [m^2/s], kinematic
     Diffusion diffusion = Diffusion::implicit_euler;
     Real air_density = Real(1.2);    ///< [kg/m^3]
+    Real sphere_drag = Real(0.47);   ///< [1] of particles, over their section
+    Real plate_drag = Real(1.17);    ///< [1] of cloth across the flow, over its area
     Real cooling = 0, settling = 0;  ///< [1/s] decay of temperature and of soot
     AdvectionScheme advection = AdvectionScheme::maccormack;
     Trace trace = Trace::rk2;
@@ -135,6 +137,16 @@ struct Smoke {
         1;  ///< [kg/m^3] of soot that strokes of a hand leave; each has the next of some inks
     void describe(Describer& d);
   };
+  /// The gas as what particles and cloth are in: it drags them, and they drag it.
+  struct Wind final : Medium {
+    const Model* model = nullptr;
+    State* state = nullptr;
+    Real density = 0, drag = 0, plate_drag = 0;  ///< as in Params
+    std::vector<std::vector<Vec3>> impulses;     ///< [owners][samples] N s, of the step to come
+    void probe(std::span<const Vec3> x, std::span<MediumProbe> out) const override;
+    void immerse(std::size_t owner, const Samples& samples, Real h) override;
+    void reaction(std::size_t owner, std::span<Vec3> out) const override;
+  };
   struct Workspace {
     FaceField forced, moved;                     ///< [shape.size()] each, m/s
     std::vector<Real> scalar;                    ///< [shape.size()]
@@ -145,6 +157,7 @@ struct Smoke {
     std::optional<Stroke> stroke;  ///< in the next step
     std::optional<Gust> gust;      ///< in the next step
     SmokeBodies immersed;
+    Wind wind;
   };
 
   static std::size_t memory(const Spec& spec);
@@ -158,6 +171,7 @@ struct Smoke {
   /// Bodies that it flows around and pushes in the next step.
   static void meet(Workspace& workspace, std::span<const SolidBody> bodies);
   static std::span<const BodyImpulse> pushes(const Workspace& workspace) { return workspace.immersed.pushes; }
+  static Medium* medium(const Model& model, State& state, const Params& params, Workspace& workspace);
   /// The box, without height if it is flat.
   static Aabb stirred_box(const Model& model);
   static void stir(Workspace& workspace, const Stroke& stroke) { workspace.stroke = stroke; }

@@ -99,6 +99,12 @@ void Smoke::Params::describe(Describer& d) {
   d("viscosity", viscosity, {.unit = "m^2/s", .min = 0, .max = 1e4, .doc = "kinematic; of air 1.5e-5"});
   d("diffusion", diffusion, {.doc = "how viscosity is integrated"});
   d("air_density", air_density, {.unit = "kg/m^3", .min = 1e-6, .max = 1e5, .doc = "of the gas"});
+  d("sphere_drag", sphere_drag,
+    {.min = 0, .max = 100, .doc = "coefficient of particles, over their section"});
+  d("plate_drag", plate_drag,
+    {.min = 0,
+     .max = 100,
+     .doc = "coefficient of cloth across the flow; give cloth an air_density of 0 here"});
   d("cooling", cooling, {.unit = "1/s", .min = 0, .max = 1e3, .doc = "decay of its temperature"});
   d("settling", settling, {.unit = "1/s", .min = 0, .max = 1e3, .doc = "decay of the soot"});
   d("advection", advection, {.doc = "how the flow carries what is in it"});
