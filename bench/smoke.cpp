@@ -1,7 +1,11 @@
 // Speed of fluids on grids: the projection by itself, and whole steps of smoke.
 #include "plenum/solvers/smoke/smoke.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <limits>
+#include <string>
 
 #include "bench.h"
 
@@ -100,37 +104,58 @@ const Register c64("pressure/64-cosine", [](Session& s) { cosine(s, 64, 3.3); })
 const Register c128("pressure/128-cosine", [](Session& s) { cosine(s, 128, 22); });
 const Register c256("pressure/256-cosine", [](Session& s) { cosine(s, 256, 211); });
 
-/// A warm plume from below in a closed box, around the same sphere; MacCormack, vorticity confinement,
-/// pressure to 1e-3, steps of a thirtieth of a second from a plume that has formed.
-void plume(Session& session, int n, bool flat, double target) {
-  Smoke::Spec spec;
-  spec.cells_x = spec.cells_y = n;
-  spec.cells_z = flat ? 1 : n;
-  spec.spacing = static_cast<Real>(1.0 / n);
-  const Real z = flat ? spec.spacing / 2 : Real(0.5);
-  SmokeShape ball;
-  ball.radius = Real(0.15);
-  ball.position = Vec3(Real(0.5), Real(0.35), z);
-  spec.solids = {ball};
+/// A warm plume from below in a closed box of a metre, around the same sphere; MacCormack, vorticity
+/// confinement, pressure to 1e-3.
+struct Plume {
   Smoke::Model model;
   Smoke::State state;
   Smoke::Params params;
   Smoke::Workspace workspace;
-  Smoke::build(spec, model, state);
-  params.vorticity_confinement = Real(0.2);
-  params.pressure_tolerance = Real(1e-3);
-  params.trace = Trace::euler;
-  SmokeSource source;
-  source.radius = Real(0.1);
-  source.position = Vec3(Real(0.5), Real(0.1), z);
-  params.sources = {source};
+  Plume(int n, bool flat) {
+    Smoke::Spec spec;
+    spec.cells_x = spec.cells_y = n;
+    spec.cells_z = flat ? 1 : n;
+    spec.spacing = static_cast<Real>(1.0 / n);
+    const Real z = flat ? spec.spacing / 2 : Real(0.5);
+    SmokeShape ball;
+    ball.radius = Real(0.15);
+    ball.position = Vec3(Real(0.5), Real(0.35), z);
+    spec.solids = {ball};
+    Smoke::build(spec, model, state);
+    params.vorticity_confinement = Real(0.2);
+    params.pressure_tolerance = Real(1e-3);
+    params.trace = Trace::euler;
+    SmokeSource source;
+    source.radius = Real(0.1);
+    source.position = Vec3(Real(0.5), Real(0.1), z);
+    params.sources = {source};
+  }
+  Report step(Real dt) { return Smoke::step(model, state, params, workspace, dt); }
+  /// Bytes that a step goes through: all arrays of state and scratch memory, and of the pressure's finest
+  /// grid b, x, three vectors of the iteration and its correction, of which coarser grids have a seventh.
+  double working_set() const {
+    double bytes = 0;
+    const auto add = [&](const auto&... lists) {
+      ((bytes += static_cast<double>(lists.size() * sizeof(lists[0]))), ...);
+    };
+    const Smoke::Workspace& w = workspace;
+    for (std::size_t c = 0; c < 3; ++c)
+      add(state.velocity.along[c], model.open.along[c], w.forced.along[c], w.moved.along[c], w.vorticity[c]);
+    add(state.density, state.temperature, state.pressure, w.scalar, w.vorticity_size, w.advection.forward,
+        w.advection.low, w.advection.high, w.pressure.x);
+    return bytes + (1 + 4 * 8.0 / 7) * static_cast<double>(w.pressure.b.size() * sizeof(Real));
+  }
+};
+
+/// Steps of a thirtieth of a second from a plume that has formed.
+void plume(Session& session, int n, bool flat, double target) {
+  Plume gas(n, flat);
   constexpr Real dt = Real(1) / 30;
-  for (int k = 0; k < 20; ++k) Smoke::step(model, state, params, workspace, dt);
+  for (int k = 0; k < 20; ++k) gas.step(dt);
   Report report;
-  const double seconds = Session::best_of(n > 64 && !flat ? 5 : 15,
-                                          [&] { report = Smoke::step(model, state, params, workspace, dt); });
+  const double seconds = Session::best_of(n > 64 && !flat ? 5 : 15, [&] { report = gas.step(dt); });
   session.figure("ms_per_step", 1e3 * seconds, "ms", session.threads() == 2 ? target : none);
-  session.figure("ns_per_item", 1e9 * seconds / static_cast<double>(model.shape.num_cells()), "ns");
+  session.figure("ns_per_item", 1e9 * seconds / static_cast<double>(gas.model.shape.num_cells()), "ns");
   session.figure("iterations", report.value("pressure_iterations"), "1");
   session.figure("cfl", report.value("cfl"), "1");
   for (const StageTimes::Stage& stage : report.stages.stages())
@@ -139,5 +164,39 @@ void plume(Session& session, int n, bool flat, double target) {
 const Register smoke_64("smoke/64", [](Session& s) { plume(s, 64, false, 12); });
 const Register smoke_128("smoke/128", [](Session& s) { plume(s, 128, false, 110); });
 const Register smoke_2d("smoke2d/256", [](Session& s) { plume(s, 256, true, 2); });
+
+/// What a cell costs in boxes of 64^3 to 256^3, in steps of one CFL number from the same moment of the same
+/// plume. By the triad at the same working set it is as many bytes as could be moved in that time; `growth`
+/// is how many times that of the smallest box the dearest costs, and `growth_in_ns` the same of nanoseconds.
+void smoke_cells(Session& session) {
+  double first = 0, most = 0, first_ns = 0, most_ns = 0;
+  for (const int n : {64, 96, 128, 192, 256}) {
+    Plume gas(n, false);
+    const int steps = 20 * n / 64;
+    const Real dt = Real(2) / (3 * static_cast<Real>(steps));
+    for (int k = 0; k < steps; ++k) gas.step(dt);
+    // What else runs on the machine slows both down: the best of each, in turn.
+    const double bytes = gas.working_set(), cells = static_cast<double>(gas.model.shape.num_cells());
+    double ns = std::numeric_limits<double>::infinity(), triad = 0;
+    Report report;
+    for (int turn = 0; turn < 3; ++turn) {
+      const double seconds = Session::best_of(n > 128 ? 1 : 4, [&] { report = gas.step(dt); });
+      ns = std::min(ns, 1e9 * seconds / cells);
+      triad = std::max(triad, measure_triad(static_cast<std::size_t>(bytes / 3)));
+    }
+    const double cost = ns * triad;
+    if (first == 0) first = cost, first_ns = ns;
+    most = std::max(most, cost), most_ns = std::max(most_ns, ns);
+    const std::string of = fmt::format("_{}", n);
+    session.figure("ns_per_cell" + of, ns, "ns");
+    session.figure("iterations" + of, report.value("pressure_iterations"), "1");
+    session.figure("working_set" + of, 1e-6 * bytes, "MB");
+    session.figure("triad" + of, triad, "GB/s");
+    session.figure("triad_bytes_per_cell" + of, cost, "B");
+  }
+  session.figure("growth", most / first, "1", 1.3);
+  session.figure("growth_in_ns", most_ns / first_ns, "1");
+}
+const Register smoke_scaling("smoke/scaling", smoke_cells);
 
 }}  // namespace plenum::bench
