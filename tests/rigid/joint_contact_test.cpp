@@ -50,10 +50,11 @@ TEST(RigidJoints, GainNothingFromContactsThatTheyHold) {
   }
 }
 
-// A motor presses its arm against a post on its own base, with more than its contact can bear if it may.
+// A motor presses its arm against a post on its own base, with up to three hundred times the arm's weight, or
+// with all that it may.
 // Contact and joints cannot both have their way; whoever yields, nobody flies away, and momentum is kept.
 TEST(RigidJoints, StallWhereAnArmStrikesItsOwnBase) {
-  for (const double strength : {1e3, 1e4, 3e4, 1e6, 1e9})
+  for (const double strength : {1e3, 3e3, 1e9})
     for (const Real off : {Real(0), Real(0.01), Real(0.03)}) {
       JointSpec motor = test::joint(JointType::hinge, "0", "2", Vec3(Real(0.21), 2, 0), Vec3::UnitZ());
       motor.motion.drive = Drive::velocity, motor.motion.speed = 5, motor.motion.strength = Real(strength);

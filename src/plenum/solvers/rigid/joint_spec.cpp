@@ -33,8 +33,10 @@ void AxisSpec::describe(Describer& d) {
        .min = 0,
        .max = 1e12,
        .doc =
-           "most that the drive pushes with, above 0; a motor pushes with no more than contacts of what it "
-           "drives can bear, some hundred times its weight",
+           "most that the drive pushes with, above 0. A motor that is given none has what contacts of what "
+           "it "
+           "drives bear, 30 to some hundred times its weight; above that, motors push through what stands in "
+           "their way",
        .logarithmic = true});
 }
 

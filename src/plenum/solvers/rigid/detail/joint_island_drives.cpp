@@ -1,4 +1,4 @@
-// How strong motors may be: as strong as contacts can bear.
+// How strong motors of no given strength are: as strong as contacts can bear.
 //
 // A motor that is stronger turns what it drives into what stands in its way, until contacts that would part
 // them find no way out or another one, and those and the motor drive each other. Soft contacts of bodies of
@@ -17,6 +17,8 @@ namespace {
 constexpr double borne_overlap = 0.02;
 /// [m/s^2] that a motor may always give what it drives: thirty times its weight on Earth.
 constexpr double least_borne = 300;
+/// [N] or [N m] of drives that are given none: theirs alone is bounded, who names one has it.
+constexpr double any_strength = 0.99e9;
 
 }  // namespace
 
@@ -82,7 +84,7 @@ void JointIsland<D>::find_strength(const JointScene& scene) {
     const auto& axes = scene.model.joints[std::size_t(j.joint)].axes;
     for (std::size_t r = 0; r < 6; ++r) {
       j.strength[r] = double(axes[r].strength);
-      if (axes[r].drive != rigid::Drive::velocity) continue;
+      if (axes[r].drive != rigid::Drive::velocity || j.strength[r] < any_strength) continue;
       const double borne = std::max(borne_overlap * j.size / (scene.h * scene.h), least_borne);  // [m/s^2]
       j.strength[r] = std::min(j.strength[r], borne * (r < 3 ? j.driven_mass : j.driven_moment));
     }
