@@ -44,7 +44,8 @@ concept Buildable = Solver<S> && Described<typename S::Spec> &&
 // where they say before the first step; check(model, state) throws Error if stored fields of a checkpoint do
 // not fit together. Without it no array but those of edges may change its length. What a hand does:
 // grasp(workspace, grasps), gust(workspace, gust), open(model, state, cut), and stir(workspace, stroke) in
-// stirred_box(model), as in boundary.h. And settle(model, state, params, workspace), which comes after contact.
+// stirred_box(model), as in boundary.h. And settle(model, state, params, workspace), which comes after
+// contact.
 
 /// Samples of its surface after a step, and what to do with impulses on them.
 template <class S>
