@@ -54,7 +54,7 @@ TEST(RigidSize, StacksStandWhateverTheirSize) {
 
 // What stands is at rest, also where it may not sleep: for a minute no body of a tower of forty, a wall or a
 // pyramid is ever as fast, from the twentieth second on, as one that may sleep.
-TEST(RigidSize, WhatIsTallStandsAwake) {
+TEST(SlowRigidSize, WhatIsTallStandsAwake) {
   const auto stands = [](RigidScene scene, const char* name) {
     const Frames& f = scene.state.frames;
     const std::vector<Vec3> x = f.x;
