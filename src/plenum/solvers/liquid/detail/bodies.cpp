@@ -374,8 +374,15 @@ void place_bodies(const Model& m, Workspace& w, Real s, Real dt) {
     if (is_empty(part)) continue;
     measure_sub_cells(m, part, b);
     overlay(m, part, p, b);
-    if (part.is_thin) close_thin_part(m, part, b);
     b.changed.push_back({part.low, part.high});
+    if (!part.is_thin) continue;
+    close_thin_part(m, part, b);
+    // Its surface may cross the faces next to its items.
+    for (int c = 0; c < m.shape.dimensions(); ++c) {
+      const auto a = static_cast<std::size_t>(c);
+      b.changed.back()[0][a] = std::max(part.low[a] - 2, Index(-1));
+      b.changed.back()[1][a] = std::min(part.high[a] + 2, m.shape.cells[a] + 2);
+    }
   }
 }
 

@@ -48,8 +48,18 @@ void leave_far_sides(const Liquid::Model& m, const Liquid::State& s, Liquid::Wor
 }
 
 void set_wall_faces(const Liquid::Model& m, Liquid::Workspace& w) {
-  // Across them there is nothing to continue velocities from.
+  // Across them there is nothing to continue velocities from. Only where find_velocities() has begun afresh:
+  // what is marked elsewhere would stay so in later steps.
+  const GridShape& shape = m.shape;
+  const auto origin = static_cast<std::ptrdiff_t>(shape.index(0, 0, 0));
+  const std::ptrdiff_t sy = shape.stride(1), sz = shape.is_flat() ? 0 : shape.stride(2);
   const auto set = [&](int c, std::size_t face, Real velocity) {
+    const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(face) - origin, k = sz > 0 ? at / sz : 0,
+                         j = (at - k * sz) / sy, i = at - k * sz - j * sy;
+    const ItemBox faces = faces_of(w.window, c);
+    if (i < faces.low[0] || i >= faces.high[0] || j < faces.low[1] || j >= faces.high[1] ||
+        k < faces.low[2] || k >= faces.high[2])
+      return;
     const auto a = static_cast<std::size_t>(c);
     w.known[a][face] = 1;
     w.pairs[a][2 * face] = w.pairs[a][2 * face + 1] = velocity;
