@@ -56,13 +56,13 @@ TEST(GridWalls, NoOpenFaceLeadsOutOfAClosedVessel) {
       close_walls(shape, Vec3::Zero(), h, at, open);
       std::vector<std::uint8_t> reached(shape.size(), 0);
       const Vec3 middle = at.pose * Vec3(0, Real(0.21), 0) / h;
-      std::vector<std::array<Index, 3>> todo = {
+      std::vector<std::array<Index, 3>> front = {
           {static_cast<Index>(middle.x()), static_cast<Index>(middle.y()), static_cast<Index>(middle.z())}};
       std::size_t count = 0;
       bool leaked = false;
-      while (!todo.empty()) {
-        const auto cell = todo.back();
-        todo.pop_back();
+      while (!front.empty()) {
+        const auto cell = front.back();
+        front.pop_back();
         std::uint8_t& here = reached[shape.index(cell[0], cell[1], cell[2])];
         if (here) continue;
         here = 1;
@@ -75,7 +75,7 @@ TEST(GridWalls, NoOpenFaceLeadsOutOfAClosedVessel) {
             if (other[c] < 0 || other[c] >= shape.cells[c])
               leaked = true;
             else
-              todo.push_back(other);
+              front.push_back(other);
           }
       }
       EXPECT_FALSE(leaked) << wall << " " << turn;
