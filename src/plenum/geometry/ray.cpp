@@ -107,7 +107,10 @@ WatertightRay::WatertightRay(const Ray& ray) : ray_(ray) {
   sx_ = ray.direction[kx_] / ray.direction[kz_];
   sy_ = ray.direction[ky_] / ray.direction[kz_];
   sz_ = Real(1) / ray.direction[kz_];
-  inverse_ = ray.direction.cwiseInverse();
+  // The divisor is chosen, not the quotient: compilers divide all three at once before they choose.
+  const auto is_zero = ray.direction.array() == 0;
+  inverse_ = is_zero.select(Vec3::Ones(), ray.direction).cwiseInverse();
+  inverse_ = is_zero.select(Vec3::Zero(), inverse_).eval();
 }
 
 std::optional<WatertightRay::Hit> WatertightRay::intersect(const Vec3& a, const Vec3& b, const Vec3& c,
@@ -130,14 +133,16 @@ std::optional<WatertightRay::Hit> WatertightRay::intersect(const Vec3& a, const 
 }
 
 bool WatertightRay::meets(const Vec3& low, const Vec3& high, Real t_max, Real& entry) const {
-  // Slabs. max/min are written so that NaN (a ray in the plane of a side: 0 times infinity) constrains
-  // nothing.
+  // Slabs. A ray along one is within it for good or never; nothing is divided by 0, which would trap.
   Real near = ray_.t_min, far = t_max;
   for (int axis = 0; axis < 3; ++axis) {
+    if (inverse_[axis] == 0) {
+      if (ray_.origin[axis] < low[axis] || ray_.origin[axis] > high[axis]) return false;
+      continue;
+    }
     const Real t0 = (low[axis] - ray_.origin[axis]) * inverse_[axis];
     const Real t1 = (high[axis] - ray_.origin[axis]) * inverse_[axis];
     const Real first = t0 < t1 ? t0 : t1, last = t0 < t1 ? t1 : t0;
-    if (first != first || last != last) continue;
     near = first > near ? first : near;
     far = last < far ? last : far;
   }

@@ -51,7 +51,7 @@ class WatertightRay {
   Ray ray_;
   int kx_, ky_, kz_;   // axes; kz_ is the direction's largest
   Real sx_, sy_, sz_;  // shear
-  Vec3 inverse_;       // 1 / direction
+  Vec3 inverse_;       // 1 / direction, 0 along slabs
 };
 
 /// The unit normal of the triangle comes with the hit; triangle = -1.

@@ -27,7 +27,7 @@ constexpr double any_strength = 0.99e9;
 template <int D>
 void JointIsland<D>::find_driven(const JointScene& scene) {
   if (!has_drives_) return;
-  constexpr double any = std::numeric_limits<double>::max();
+  constexpr double any = std::numeric_limits<double>::infinity();
   struct Side {
     double mass = 0, moment = 0;  // [kg], [kg m] about the joint, of bodies stretched out
   };
