@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "rigid_scenes.h"
 #include "validation.h"
 
@@ -28,6 +30,40 @@ void two_boxes(Rows& rows, double below, double above) {
                "bar: best engine measured on a stack, 3 mm");
 }
 
+/// Touching cubes, each `ratio` times as heavy as the one below, of 1 cm to 10 m, for 10 s.
+void column(Rows& rows, int cubes, double ratio) {
+  double overlap = 0, gain = 0;
+  for (const double width : {0.01, 0.1, 1.0, 10.0}) {
+    Rigid::Spec spec{.bodies = {fixed_box(Vec3::Constant(Real(50 * width)), Vec3(0, Real(-50 * width), 0))}};
+    for (int i = 0; i < cubes; ++i) {
+      spec.bodies.push_back(box(Vec3::Constant(Real(0.5 * width)), Vec3(0, Real((0.5 + i) * width), 0)));
+      spec.bodies.back().density = Real(20 * std::pow(ratio, i));
+    }
+    RigidScene scene(spec);
+    const std::vector<Vec3>& x = scene.state.frames.x;
+    const auto energy = [&] {  // of what it may fall, in weights times widths
+      double sum = 0, mass = 0;
+      for (std::size_t i = 1; i < x.size(); ++i) {
+        const double m = 1 / double(scene.state.frames.inverse_mass[i]);
+        const double v2 = double(scene.state.frames.v[i].squaredNorm());
+        sum += m * (9.81 * double(x[i].y()) + v2 / 2), mass += m;
+      }
+      return sum / (mass * 9.81 * width);
+    };
+    const double start = energy();
+    for (int k = 0; k < 600; ++k) {
+      scene.step();
+      gain = std::max(gain, energy() - start);
+      for (std::size_t i = 1; i < x.size(); ++i)
+        overlap =
+            std::max(overlap, 1 - double(x[i].y() - (i == 1 ? Real(-0.5 * width) : x[i - 1].y())) / width);
+    }
+  }
+  const std::string name = fmt::format("{} cubes, each {:g} times as heavy as the one below: ", cubes, ratio);
+  rows.at_most(name + "largest overlap, 1 cm to 10 m", overlap, 0.01, "1", "bar: 1 % of the size");
+  rows.at_most(name + "largest gain of energy", gain, 1e-5, "M g s", "what falls gains nothing; rounding");
+}
+
 /// The chain of a hundred joints, a thousand times heavier at its end, for ten seconds.
 void heavy_chain(Rows& rows, bool level) {
   RigidScene scene = chain_scene(level, 100, 1000);
@@ -46,6 +82,9 @@ void heavy_chain(Rows& rows, bool level) {
 void mass_ratio(Rows& rows) {
   two_boxes(rows, 1000, 1);
   two_boxes(rows, 1, 1000);
+  column(rows, 2, 1000);
+  column(rows, 2, 1e5);
+  column(rows, 4, 10);
   heavy_chain(rows, false);
   heavy_chain(rows, true);
 }

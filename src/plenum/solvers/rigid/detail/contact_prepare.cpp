@@ -10,7 +10,8 @@
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
-/// Contacts of a light body under one of more than `heavy` times its mass bear a weight that their springs,
+/// Where no column is made of them (contact_loads.cpp):
+/// contacts of a light body under one of more than `heavy` times its mass bear a weight that their springs,
 /// of a frequency with the light one, are too soft for, and pass on in each round a part of about the ratio
 /// of the masses. They are this much firmer, as far as the rounds that they take still bring to rest (a
 /// thousand times the mass sinks 28 mm with neither, 22 mm with the rounds alone, 7 mm with both, and dances
@@ -22,10 +23,8 @@ constexpr int strained_rounds = 4;
 /// q L^3/EI = 7.84). So contacts of faces that bear r times a body's weight, where r g h^2/s is above this,
 /// are as many times firmer and gone over as often as firm ones need to come to rest.
 constexpr Real tall = Real(6e-4), most_firm_of_towers = 8;
-/// A pass brings springs of omega h < 1.2 to rest with the inertia of what they hold (firmer ones answer
-/// later than the passes' own stiffness of 2 m/h^2 and drive what sways), and n passes springs of n times the
-/// stiffness: pyramids of 20 rows stand still to 1.2 and stir from 1.3 on.
-constexpr Real sub_steps_part = Real(0.19), firm_of_round = Real(1.3);
+/// Rounds of a pass bring springs of as many times this stiffness to rest.
+constexpr Real firm_of_round = Real(1.3);
 /// The same of bodies in joints, which between the rounds take from them what they do not allow.
 constexpr int joint_rounds = 8;
 /// A body in joints is laden from this many times its own weight on. Less the rounds of its contacts and
@@ -181,6 +180,11 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       num_points += static_cast<std::uint32_t>(batch.count);
     }
   }
+  find_columns(contacts, bodies, groups);
+  for (const ColumnRow& row : column_rows_) {
+    batches_[row.batch].rounds = std::max(batches_[row.batch].rounds, strained_rounds);
+    rounds_ = std::max(rounds_, strained_rounds);
+  }
   points_.resize(num_points);
   turning_.resize(turned_.size());
   sums_.assign(any_booked ? num_batches : 0, Sums{});
@@ -238,8 +242,9 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         const Vec3 tangent = c.friction_axis, other = c.friction_ratio * c.normal.cross(tangent);
         set(batch.normal, l, c.normal);
         set(batch.tangent, l, tangent);
-        const Real load = std::max(firm_of_tower(c, bodies, settings),
-                                   std::min(most_firm, std::max(load_[c.body_a], load_[c.body_b]))),
+        const Real load = std::max({firm_of_tower(c, bodies, settings),
+                                    std::min(most_firm, std::max(load_[c.body_a], load_[c.body_b])),
+                                    firm_of_column_.empty() ? Real(1) : firm_of_column_[i]}),
                    firm = mass / impulse * load;
         batch.soft_bias[l] = bias;
         batch.soft_mass[l] = load > 1 ? firm / (1 + firm) : mass;

@@ -15,6 +15,10 @@ constexpr Real released = Real(1e-3);
 
 constexpr int hard_rounds = 4;
 
+/// Round before which columns are solved at once: the one before it finds what presses, those after it what
+/// lets go or slides.
+constexpr int column_round = 1;
+
 /// What overlaps is pushed apart by velocities of its own where they take more than the load once more.
 /// Less is needed to find a load that grows (tall stacks of small boxes: tests/rigid/size_test.cpp).
 constexpr Real pushed_hard = Real(0.5);
@@ -61,6 +65,7 @@ void ContactSolver::forget_blow(Batch& batch) {
 }
 
 void ContactSolver::warm_start(SolverBodies& bodies) {
+  forget_blows_on_columns();
   each_batch([&](std::size_t b) {
     Batch& batch = batches_[b];
     Points* points = points_.data() + batch.first_point;
@@ -265,6 +270,7 @@ template <bool with_bias>
 void ContactSolver::solve_batches(SolverBodies& bodies, const JointScene& scene, JointSolver& joints) {
   for (int round = 0; round < rounds_; ++round) {
     if (round > 0 && any_joint_strained_) joints.keep_strained(scene, bodies);
+    if (round == column_round && !columns_.empty()) bear_columns(bodies, with_bias);
     each_batch([&](std::size_t b) {
       Batch& batch = batches_[b];
       if (round >= batch.rounds) return;

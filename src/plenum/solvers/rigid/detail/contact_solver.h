@@ -18,6 +18,7 @@
 // instructions, the batches of a colour in parallel.
 #include <array>
 #include <atomic>
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -237,6 +238,51 @@ class ContactSolver {
   struct alignas(sizeof(Wide)) Sums {
     Wide3 impulse, couple;
   };
+  /// A contact of a column (contact_loads.cpp), and what conjugate gradients keep of its rows: four points
+  /// along the normal, two tangents.
+  struct ColumnRow {
+    std::uint32_t batch;
+    int lane, count;           ///< of points
+    Index a, b;                ///< places in column_bodies_, -1 for what does not move
+    double ka, kb;             ///< [1/kg]
+    double soft;               ///< what the points yield besides, as part of what the pair does alone
+    bool acts[6];              ///< presses, or rubs without sliding
+    Eigen::Vector3d arm[4];    ///< [m]
+    Eigen::Vector3d along[6];  ///< unit
+    Eigen::Vector3d about_a[6], about_b[6];  ///< [m] arms x along
+    Eigen::Vector3d turns_a[6], turns_b[6];  ///< [1/(kg m)] what an impulse of 1 N s turns the bodies by
+    double mass[6];                          ///< [kg] answer of each alone
+    double left[6], given[6];                ///< [m/s] to be stopped, and what `way` gives
+    double sum[6], way[6];                   ///< [N s] so far, and of the step
+    double limit;                            ///< [N s] of friction
+    Eigen::Vector3d own_v, own_a, own_b;     ///< what the points alone give the bodies
+  };
+  struct Column {
+    std::size_t first, end;            ///< of column_rows_
+    std::size_t first_body, end_body;  ///< of column_bodies_
+    double weight;                     ///< [N s] in a sub-step
+    double negligible;                 ///< [J]
+  };
+  struct Joined {
+    Index column;  ///< its least body
+    std::uint32_t batch;
+    int lane;
+    auto operator<=>(const Joined&) const = default;
+  };
+  struct ColumnChange {
+    Eigen::Vector3d v, w;  ///< [m/s], [rad/s]
+  };
+  void join_columns(std::span<const ContactInput> contacts, const SolverBodies& bodies, Real ratio);
+  void add_column(std::span<const ContactInput> contacts, const SolverBodies& bodies,
+                  std::span<const Joined> rows);
+  void find_columns(std::span<const ContactInput> contacts, const SolverBodies& bodies,
+                    std::span<const Index> groups);
+  template <bool with_bias>
+  double take_rows(const SolverBodies& bodies, const Column& column);
+  template <bool with_bias>
+  bool bear_column(SolverBodies& bodies, const Column& column, double enough);
+  void forget_blows_on_columns();
+  void bear_columns(SolverBodies& bodies, bool with_bias);
   struct Colour {
     std::size_t first, end;  ///< of batches
     bool serial;
@@ -321,7 +367,14 @@ class ContactSolver {
   std::vector<std::uint8_t> strained_groups_;  ///< [N + 1] see strained_groups()
   std::vector<std::uint8_t> meets_;            ///< [N + 1] whether a body touches one that moves as well
   std::vector<std::uint8_t> colour_of_;        ///< [C]
-  std::vector<Index> order_;                   ///< contacts by colour and number of points
+  std::vector<Column> columns_;
+  std::vector<ColumnRow> column_rows_;
+  std::vector<ColumnChange> column_changes_;  ///< of column_bodies_
+  std::vector<Index> column_bodies_, column_of_, place_;
+  std::vector<std::uint8_t> squeezed_, may_join_;
+  std::vector<Joined> joined_;
+  std::vector<Real> firm_of_column_;
+  std::vector<Index> order_;  ///< contacts by colour and number of points
   bool any_restitution_ = false, any_rolling_ = false, any_chained_ = false;
   bool any_joint_strained_ = false;
   int rounds_ = 1;                        ///< most of any batch

@@ -1,0 +1,119 @@
+// Heavy bodies on light ones, without joints.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "plenum/world/world.h"
+#include "rigid/scene_laws.h"
+
+namespace plenum { namespace {
+
+using validation::RigidScene;
+
+/// Touching boxes of this width [m], each `ratio` times as heavy as the one below, the least of 20 kg/m^3.
+Rigid::Spec column_of(int boxes, double width, double ratio) {
+  Rigid::Spec spec{
+      .bodies = {validation::fixed_box(Vec3::Constant(Real(50 * width)), Vec3(0, Real(-50 * width), 0))}};
+  for (int i = 0; i < boxes; ++i) {
+    spec.bodies.push_back(
+        validation::box(Vec3::Constant(Real(0.5 * width)), Vec3(0, Real((0.5 + i) * width), 0)));
+    spec.bodies.back().density = Real(20 * std::pow(ratio, i));
+  }
+  return spec;
+}
+
+// The bar for hard scenes: overlap under 1 % of the size. A passive scene has no more energy than it began
+// with, and what stands is at rest.
+TEST(HeavyLoads, StandOnLightBodiesWhateverTheirSizeAndRatio) {
+  struct Case {
+    int boxes;
+    double ratio;
+  };
+  for (const double width : {0.01, 0.03, 0.1, 0.3, 1.0, 10.0})
+    for (const Case& c :
+         {Case{2, 4}, {2, 30}, {2, 1000}, {2, 1e5}, {4, 4}, {4, 7}, {4, 10}, {5, 11}, {8, 3.5}}) {
+      RigidScene scene(column_of(c.boxes, width, c.ratio));
+      const std::vector<Vec3>& x = scene.state.frames.x;
+      const double start = test::energy(scene);
+      double mass = 0, overlap = 0, drift = 0, gain = 0, fastest = 0;
+      for (int i = 1; i <= c.boxes; ++i) mass += 1 / double(scene.state.frames.inverse_mass[std::size_t(i)]);
+      for (int k = 0; k < 600; ++k) {
+        scene.step();
+        gain = std::max(gain, (test::energy(scene) - start) / (mass * 9.81 * width));
+        for (std::size_t i = 1; i < x.size(); ++i) {
+          const double below = i == 1 ? -0.5 * width : double(x[i - 1].y());
+          overlap = std::max(overlap, 1 - (double(x[i].y()) - below) / width);
+          drift = std::max(drift, std::hypot(double(x[i].x()), double(x[i].z())) / width);
+          if (k >= 300) fastest = std::max(fastest, double(scene.state.frames.v[i].norm()));
+        }
+      }
+      const auto which = testing::Message() << c.boxes << " of " << width << " m, 1:" << c.ratio;
+      EXPECT_LT(overlap, 0.01) << which;
+      EXPECT_LT(drift, 0.01) << which;
+      EXPECT_LT(gain, 1e-5) << which;
+      EXPECT_LT(fastest, double(scene.params.sleep_speed) * std::sqrt(0.866 * width)) << which;
+    }
+}
+
+// Nothing is thrown by what lands: a slab of a thousand times their mass falls onto four feet.
+TEST(HeavyLoads, LandOnFeet) {
+  for (const double height : {0.01, 0.1, 0.5}) {
+    Rigid::Spec spec{.bodies = {validation::floor_box()}};
+    for (int i = 0; i < 4; ++i) {
+      spec.bodies.push_back(
+          validation::box(Vec3(Real(0.1), Real(0.1), Real(0.1)),
+                          Vec3(Real(i & 1 ? 0.8 : -0.8), Real(0.1), Real(i & 2 ? 0.8 : -0.8))));
+      spec.bodies.back().density = 20;
+    }
+    spec.bodies.push_back(validation::box(Vec3(1, Real(0.1), 1), Vec3(0, Real(0.3 + height), 0)));
+    spec.bodies.back().density = 2000;
+    RigidScene scene(spec);
+    const double start = test::energy(scene);
+    double gain = 0, up = 0;
+    for (int k = 0; k < 300; ++k) {
+      scene.step();
+      gain = std::max(gain, test::energy(scene) - start);
+      up = std::max(up, double(scene.state.frames.v[5].y()));
+    }
+    EXPECT_LT(gain, 1e-4 * std::abs(start)) << height;
+    EXPECT_LT(up, 0.1 * std::sqrt(2 * 9.81 * height) + 0.02) << height;
+    EXPECT_NEAR(scene.state.frames.x[5].y(), 0.3, 0.002) << height;
+    for (std::size_t i = 1; i < 5; ++i)
+      EXPECT_NEAR(std::abs(scene.state.frames.x[i].x()), 0.8, 0.01) << height;
+  }
+}
+
+/// Boxes of 10 to 70 cm thrown together, of masses of 1:300.
+Rigid::Spec rubble(int count) {
+  std::mt19937 random(7);
+  const auto in = [&](double low, double high) {
+    return low + (high - low) * double(random()) / double(std::mt19937::max());
+  };
+  Rigid::Spec spec{.bodies = {validation::floor_box()}};
+  for (int i = 0; i < count; ++i) {
+    const double half = in(0.05, 0.35);
+    spec.bodies.push_back(validation::box(Vec3::Constant(Real(half)),
+                                          Vec3(Real(in(-1, 1)), Real(0.5 + 0.4 * i), Real(in(-1, 1)))));
+  }
+  return spec;
+}
+
+TEST(HeavyLoads, TheSameBitsForAnyNumberOfThreads) {
+  const auto hash_of = [](int threads) {
+    WorldSettings settings;
+    settings.threads = threads;
+    World world(settings);
+    Rigid::Model model;
+    Rigid::State state;
+    Rigid::build(rubble(100), model, state);
+    world.add<Rigid>("bodies", std::move(model), std::move(state), Rigid::Params{});
+    for (int k = 0; k < 180; ++k) world.step_frame();
+    return world.hash();
+  };
+  const auto one = hash_of(1);
+  for (const int threads : {2, 3, 8}) EXPECT_EQ(hash_of(threads), one) << threads;
+}
+
+}}  // namespace plenum
