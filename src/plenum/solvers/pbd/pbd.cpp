@@ -229,27 +229,46 @@ double sweep_at_once(PbdWorkspace& w, detail::Projection how) {
   return residual;
 }
 
+// What sweeps leave of an error e is p(t) e, with t in [1 - r, 1] the part that a Jacobi sweep leaves. A
+// substep takes what it has moved by as its velocity, x_n+1 = p (2 x_n - x_n-1): z^2 - 2 p z + p = 0. For p
+// in [0, 1] both |z|^2 = p. Where the error changes its sign, p < 0, one is p - sqrt(p^2 - p), and stays
+// above -1 only as long as p > -1/3: what oversteps by more than that swings up from substep to substep.
+constexpr Real most_overstepped = Real(1) / 3;
+
+/// The relaxation with which n sweeps, p = t^n, do not overstep by too much.
+Real stable_relaxation(Real relaxation, int sweeps) {
+  return std::min(relaxation, 1 + std::pow(most_overstepped, 1 / Real(sweeps)));
+}
+
 /// Chebyshev's factors omega in the sweeps of a substep: 1 in the first ten, while what a substep begins with
 /// makes errors go their own ways (Wang 2015, section 5.1). From then on the residual cannot exceed what it
 /// was if all is linear, as Chebyshev's polynomials are at most 1 where eigenvalues are; where it does, what
 /// is not linear has taken over, and it begins anew.
+/// The polynomial of k sweeps, T_k(t / rho) / T_k(1 / rho), swings within 1 / T_k(1 / rho) of nothing: rho is
+/// no larger than with which the sweeps that are left bring that down to what may be overstepped by.
 class ChebyshevFactors {
  public:
-  explicit ChebyshevFactors(Real radius) : square_(radius * radius) {}
+  ChebyshevFactors(Real radius, int sweeps) : radius_(radius), left_(sweeps) { begin(); }
   Real factor() const { return factor_; }
   /// After a sweep that began with this residual.
   void advance(double residual) {
     // Until the first accelerated sweep is over, `limit_` is the residual of the sweep before.
-    if (!(residual <= limit_)) sweeps_ = 0;
+    if (!(residual <= limit_)) begin();
     if (sweeps_ <= delay) limit_ = residual;
-    ++sweeps_;
+    ++sweeps_, --left_;
     factor_ = sweeps_ < delay ? 1 : sweeps_ == delay ? 2 / (2 - square_) : 4 / (4 - square_ * factor_);
   }
 
  private:
   static constexpr int delay = 10;
-  Real square_, factor_ = 1;
-  int sweeps_ = 0;
+  void begin() {
+    sweeps_ = 0;
+    const Real k = Real(std::max(1, left_ - delay));
+    const Real radius = std::min(radius_, 1 / std::cosh(std::acosh(1 / most_overstepped) / k));
+    square_ = radius * radius;
+  }
+  Real radius_, square_ = 0, factor_ = 1;
+  int sweeps_ = 0, left_;  ///< since it began, and to the end of the substep
   double limit_ = std::numeric_limits<double>::infinity();
 };
 
@@ -379,7 +398,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   detail::Projection how{.compliance_scale = 1 / (h * h)};
   if (w.is_damped) how.damping_scale = 1 / h, how.before = w.before.data();
   if (params.method == Method::pbd) how = {.compliance_scale = 0, .part = params.stiffness};
-  how.relaxation = params.relaxation, how.strain_limit = params.strain_limit;
+  how.relaxation = stable_relaxation(params.relaxation, params.iterations);
+  how.strain_limit = params.strain_limit;
   with_ready_threads([&] {
     begin(state, w);
     if (touches) w.contacts.begin_step(w.x0);
@@ -399,7 +419,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       if (bounces || !w.supports.empty()) w.struck = state.particles.v;
       if (!w.supports.empty()) w.supports.begin_substep();
       w.grasps.begin_substep();
-      ChebyshevFactors chebyshev(params.spectral_radius);
+      ChebyshevFactors chebyshev(params.spectral_radius, params.iterations);
       for (int k = 0; k < params.iterations; ++k) {
         how.is_first = k == 0, how.is_last = k + 1 == params.iterations;
         if (params.solver == Solver::gauss_seidel) {

@@ -216,8 +216,7 @@ void Pbd::Params::describe(Describer& d) {
   d("spectral_radius", spectral_radius,
     {.min = 0,
      .max = 0.9999,
-     .doc = "of chebyshev: part of an error that jacobi leaves in a sweep at worst; too large is slower, "
-            "but for bars of distances, which it may throw apart"});
+     .doc = "of chebyshev: part of an error that jacobi leaves in a sweep at worst; too large is slower"});
   d("substeps", substeps, {.min = 1, .max = 1000, .doc = "of a step; many of one sweep converge fastest"});
   d("iterations", iterations, {.min = 1, .max = 10000, .doc = "sweeps over the constraints in each substep"});
   d("stiffness", stiffness,
