@@ -8,6 +8,7 @@
 #include <random>
 
 #include "plenum/base/parallel.h"
+#include "plenum/geometry/shapes.h"
 #include "plenum/world/world.h"
 
 namespace plenum { namespace {
@@ -167,16 +168,92 @@ TEST(Pbd, AHangingColumnGrowsByItsYoungsModulus) {
   EXPECT_NEAR(-0.5 - lowest, wanted, 0.03 * wanted);
 }
 
-// Finite for every step and stiffness, and when all begins inside out.
+/// Every kind of constraint, each part in about a metre about (3 k, 0, 0), as soft as the compliance [m/N]
+/// says.
+std::vector<PbdPart> every_kind(Real compliance) {
+  using enum PbdPart::Type;
+  const Real stiffness = compliance > 0 ? 1 / compliance : Real(1e9);
+  std::vector<PbdPart> parts;
+  const auto add = [&](PbdPart::Type type) -> PbdPart& {
+    PbdPart& part = parts.emplace_back();
+    part.type = type, part.position = Vec3(Real(3 * (parts.size() - 1)), 0, 0);
+    part.cells_x = 6, part.cells_z = 5;
+    part.stretch_compliance = part.shear_compliance = part.volume_compliance = compliance;
+    part.bending_stiffness = std::min(stiffness, Real(1e6));
+    part.warp_stiffness = part.weft_stiffness = part.shear_stiffness = part.area_stiffness = stiffness;
+    part.youngs_modulus = stiffness;
+    part.axis_stiffness = part.axis_shear_stiffness = Vec3::Constant(stiffness);
+    return part;
+  };
+  add(cloth).pins.resize(1);  // with tethers, where nothing gives
+  parts.back().pins[0].where = ParticlePin::Where::left;
+  add(cloth).bending = PbdPart::Bending::dihedral;
+  add(cloth).bending = PbdPart::Bending::isometric, parts.back().stretching = PbdPart::Stretching::strain;
+  add(rope).segments = 12, parts.back().from = Vec3(Real(-0.5), 0, 0),
+  parts.back().to = Vec3(Real(0.5), 0, 0);
+  for (const auto material : {PbdPart::Material::distances, PbdPart::Material::neo_hookean,
+                              PbdPart::Material::strain, PbdPart::Material::shape_matching})
+    for (const auto mode :
+         {PbdPart::ShapeMode::rigid, PbdPart::ShapeMode::linear, PbdPart::ShapeMode::quadratic}) {
+      const bool is_matched = material == PbdPart::Material::shape_matching;
+      if (!is_matched && mode != PbdPart::ShapeMode::rigid) continue;
+      PbdPart& part = add(bar);
+      part.cells_x = 5, part.cells_y = part.cells_z = 2;
+      part.material = material, part.shape_mode = mode;
+      if (is_matched) part.cluster_radius = Real(0.25), part.shape_frequency = compliance > 0 ? 2 : 0;
+    }
+  for (const auto filling : {PbdPart::Filling::volume, PbdPart::Filling::gas}) {
+    PbdPart& part = add(mesh_cloth);
+    part.mesh = icosphere_mesh(Real(0.5), 1);
+    part.inflated = true, part.filling = filling, part.overpressure = 100;
+  }
+  return parts;
+}
+
+// Finite for every step and stiffness and solver, and when all begins inside out or flat. What springs back
+// from there stays together, within ten times its size about where its momentum takes it. (Gases do as they
+// must: pressed flat they hold energy without bound.)
 TEST(Pbd, StaysFinite) {
-  for (const Real dt : {Real(1e-3), Real(0.02), Real(0.05)})
-    for (const Real compliance : {Real(0), Real(1e-6), Real(1), Real(1e6)}) {
-      std::vector<PbdPart> parts = one_of_each();
-      for (PbdPart& part : parts) part.stretch_compliance = part.volume_compliance = compliance;
-      Bodies bodies(parts);
-      for (Vec3& x : bodies.state.particles.x) x = -x;
-      for (int k = 0; k < 100; ++k) bodies.step(dt);
-      for (const Vec3& x : bodies.state.particles.x) ASSERT_TRUE(x.allFinite());
+  for (const auto solver : {Pbd::Solver::gauss_seidel, Pbd::Solver::jacobi, Pbd::Solver::chebyshev})
+    for (const Real compliance : {Real(0), Real(1e-6), Real(1e-3), Real(1)}) {
+      const std::vector<PbdPart> parts = every_kind(compliance);
+      for (const Real dt : {Real(1e-3), Real(5e-3), Real(0.016), Real(0.033), Real(0.05)})
+        for (const bool is_flat : {false, true}) {
+          Bodies bodies(parts);
+          bodies.params.solver = solver;
+          if (solver != Pbd::Solver::gauss_seidel) bodies.params.substeps = 2, bodies.params.iterations = 15;
+          bodies.params.gravity.setZero();
+          std::vector<Vec3>& x = bodies.state.particles.x;
+          const auto middle_of = [&](const Pbd::Part& part) {
+            Vector3<double> sum = Vector3<double>::Zero();
+            double mass = 0;
+            for (Index i = part.first_particle; i < part.first_particle + part.num_particles; ++i) {
+              const double m = bodies.model.mass[std::size_t(i)];
+              sum += m * x[std::size_t(i)].cast<double>(), mass += m;
+            }
+            return Vector3<double>(sum / mass);
+          };
+          for (const Pbd::Part& part : bodies.model.parts) {
+            const Vec3 middle = middle_of(part).cast<Real>();
+            for (Index i = part.first_particle; i < part.first_particle + part.num_particles; ++i) {
+              Vec3& at = x[std::size_t(i)];
+              at = is_flat ? Vec3(at.x(), middle.y(), at.z()) : Vec3(2 * middle - at);
+            }
+          }
+          for (int k = 0; k < 40; ++k) bodies.step(dt);
+          for (std::size_t p = 0; p < bodies.model.parts.size(); ++p) {
+            const Pbd::Part& part = bodies.model.parts[p];
+            const Vector3<double> middle = middle_of(part);
+            double farthest = 0;
+            for (Index i = part.first_particle; i < part.first_particle + part.num_particles; ++i) {
+              ASSERT_TRUE(x[std::size_t(i)].allFinite());
+              farthest = std::max(farthest, (x[std::size_t(i)].cast<double>() - middle).norm());
+            }
+            if (parts[p].filling == PbdPart::Filling::gas) continue;
+            EXPECT_LT(farthest, 10) << "part " << p << " solver " << int(solver) << " compliance "
+                                    << compliance << " dt " << dt << " flat " << is_flat;
+          }
+        }
     }
 }
 
