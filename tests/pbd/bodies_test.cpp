@@ -397,4 +397,29 @@ TEST(PbdBodies, AreRefusedInOneSentence) {
   EXPECT_NE(refusal({}).find("parts"), std::string::npos);
 }
 
+// A ball of ten times its mass is dropped on a cloth that is held all round and does not give: it stays on
+// it, and does not draw it out by more than a quarter, at any step.
+TEST(PbdBodies, StayOnLightClothThatIsHeld) {
+  for (const int frames : {20, 30, 60, 100}) {
+    PbdPart cloth;
+    cloth.cells_x = cloth.cells_z = 20;
+    cloth.pins.resize(4);
+    cloth.pins[0].where = ParticlePin::Where::left, cloth.pins[1].where = ParticlePin::Where::right;
+    cloth.pins[2].where = ParticlePin::Where::front, cloth.pins[3].where = ParticlePin::Where::back;
+    PbdBody ball;
+    ball.shape = Form::sphere, ball.radius = Real(0.1);  // 2.1 kg
+    ball.position = Vec3(Real(0.05), Real(0.5), 0);
+    plenum_test::Built b(PbdSpec{.parts = {cloth}, .bodies = {ball}});
+    b.params.contact = Pbd::Contact::conservative;
+    double stretch = 0;
+    for (int k = 0; k < 4 * frames; ++k) {
+      for (const auto& m : b.step(1 / Real(frames)).measures())
+        if (m.name == std::string_view("max_stretch")) stretch = std::max(stretch, m.value);
+    }
+    // Of a half of 0.5 m that is no more than a quarter longer the middle sags by 0.375 m at most.
+    EXPECT_GT(b.state.frames.x[0].y(), Real(0.1 - 0.375)) << frames;
+    EXPECT_LT(stretch, 0.25) << frames;
+  }
+}
+
 }}  // namespace plenum

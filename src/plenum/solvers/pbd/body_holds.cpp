@@ -154,4 +154,37 @@ void PbdBodies::find_leashes(const Pbd::Model& model) {
   }
 }
 
+/// Tethers of each particle.
+void PbdBodies::sort_tethers(const Pbd::Model& model) {
+  tethers_.offsets.assign(model.mass.size() + 1, 0), tethers_.items.resize(model.tethers.size());
+  for (const Index2& t : model.tethers) ++tethers_.offsets[std::size_t(t[0]) + 1];
+  for (std::size_t i = 1; i < tethers_.offsets.size(); ++i) tethers_.offsets[i] += tethers_.offsets[i - 1];
+  std::vector<Index> next(tethers_.offsets.begin(), tethers_.offsets.end() - 1);
+  for (std::size_t k = 0; k < model.tethers.size(); ++k)
+    tethers_.items[std::size_t(next[std::size_t(model.tethers[k][0])]++)] = Index(k);
+}
+
+/// A body that presses a particle beyond a taut tether goes no farther along its normal: light cloth brings a
+/// heavy body nothing of its pins in a sweep, and would be drawn out until the body slips between its
+/// particles. n: unit, from the body to the particle. What the tether is too long by, the way along n ends
+/// earlier by its part along the tether; but the body is held, not thrown back.
+void PbdBodies::hold_by_tethers(const Pbd::Model& model, Index particle, Index on, const D3& n,
+                                const PbdParticles& p) {
+  constexpr double least_along = 0.05;  // a cloth that is nearly flat holds nothing across it
+  Body& body = bodies_[std::size_t(on)];
+  if (body.inverse_mass == 0) return;
+  for (const Index k : tethers_[std::size_t(particle)]) {
+    const Anchor at{particle, -1, Vec3::Zero()}, pin{model.tethers[std::size_t(k)][1], -1, Vec3::Zero()};
+    if (p.places[std::size_t(pin.particle)].inverse_mass > 0) continue;
+    const D3 held = place_of(pin, p), apart = place_of(at, p) - held;
+    const double far = apart.norm(), beyond = far - double(model.tether_length[std::size_t(k)]);
+    if (!(beyond > 0)) continue;
+    const double along = n.dot(apart) / far;
+    if (!(along > least_along)) continue;
+    const double gone = n.dot(body.x - body.x0 - (held - start_of(pin, p)));
+    const double back = std::min(beyond / along, gone);
+    if (back > 0) move(on, D3((-back / body.inverse_mass) * n), D3::Zero());
+  }
+}
+
 }  // namespace plenum::inline PLENUM_ABI

@@ -233,6 +233,8 @@ class PbdBodies {
   void begin_carriers(const Pbd::Model& model, Real dt);
   void find_leashes(const Pbd::Model& model);
   void find_bundles(const Pbd::Model& model);
+  void sort_tethers(const Pbd::Model& model);
+  void hold_by_tethers(const Pbd::Model& model, Index particle, Index on, const D3& n, const PbdParticles& p);
   void hold_all(const Pbd::Model& model, const PbdParticles& p, double scale);
   void hold_bundle(const Pbd::Model& model, std::span<const Index> holds, const PbdParticles& p,
                    double scale);
@@ -251,6 +253,7 @@ class PbdBodies {
   std::vector<Index> singles_, bundled_;  ///< of the model's holds
   std::vector<std::size_t> bundles_;      ///< where each bundle ends in bundled_
   std::vector<Pbd::Hold> leashes_;        ///< tethers of what hangs on bodies that yield
+  Rows tethers_;                          ///< of each particle
   std::vector<D3> carrier_w_;             ///< [rad/s] of carriers, as they have gone by themselves
   /// Part of a body's response that is added to those of particles on it, of which some may be pinned.
   static constexpr double least_response = 1e-9;
