@@ -178,4 +178,26 @@ TEST(BoxTree, AnswersQueriesBetweenSteps) {
   }
 }
 
+// What there is no room for is not collected, on any number of threads; and is no matter to the next call.
+TEST(BoxTree, StopsWhereThereIsNoMoreRoom) {
+  const Boxes s = scene(3000, 5, 0);
+  std::vector<Index2> all, pairs;
+  BoxTree().find(s.items(), is_wanted, all);
+  ASSERT_GT(all.size(), 100U);
+  for (const int threads : {1, 3, 8})
+    with_threads(threads, [&] {
+      BoxTree tree;
+      EXPECT_FALSE(tree.find_at_most(100, s.items(), is_wanted, pairs));
+      EXPECT_TRUE(pairs.empty());
+      EXPECT_TRUE(tree.find_at_most(1'000'000, s.items(), is_wanted, pairs));
+      EXPECT_EQ(pairs, all);
+    });
+  // Of 200 million pairs no more than a part.
+  std::vector<Aabb> boxes(20000, Aabb{Vec3::Zero(), Vec3::Ones()});
+  const std::vector<std::uint8_t> active(boxes.size(), 1);
+  EXPECT_FALSE(BoxTree().find_at_most(
+      1000, {boxes, active}, [](Index, Index) { return true; }, pairs));
+  EXPECT_LT(pairs.capacity(), 1'000'000U);
+}
+
 }}  // namespace plenum

@@ -176,6 +176,13 @@ TEST(NearFeatures, StopWhereThereIsNoMoreRoom) {
     EXPECT_EQ(again.vertex_face, found.vertex_face) << threads;
     EXPECT_EQ(again.edge_edge, found.edge_edge) << threads;
   }
+  // Nor are the pairs of patches without bound: of 300 x 300 cells there would be 63 million.
+  const TriangleMesh large = grid_mesh(Vec2(1, 1), 300, 300);
+  boxes.assign(large.x.size(), Aabb{Vec3::Zero(), Vec3::Ones()});
+  near.build(large.x.size(), large.triangles);
+  EXPECT_FALSE(near.find(
+      boxes, [](FeaturePairs&) {}, found));
+  EXPECT_EQ(found.size(), 0U);
 }
 
 // Where few boxes are new, what is found for them is what is found for all.

@@ -11,7 +11,9 @@ namespace {
 constexpr std::size_t patch_size = 16;      ///< most triangles of a patch
 constexpr std::size_t block_size = 32;      ///< pairs of patches that one thread goes through at a time
 constexpr std::size_t blocks_at_once = 64;  ///< before their pairs are counted
-constexpr std::size_t sieved = 512;         ///< pairs that are collected before the sieve takes most of them
+/// Pairs that there may be of each patch, and besides: in a heap of cloth a patch has some tens.
+constexpr std::size_t most_patch_pairs_each = 256, most_patch_pairs_besides = 65536;
+constexpr std::size_t sieved = 512;  ///< pairs that are collected before the sieve takes most of them
 
 Aabb box_of(std::span<const Aabb> boxes, Index vertex) {
   return boxes[std::size_t(vertex)];
@@ -154,8 +156,10 @@ bool NearFeatures::find(std::span<const Aabb> boxes, std::span<const std::uint8_
       patch_box_[p].extend(edges_.fit(boxes, p));
     }
   });
-  tree_.find(
-      {patch_box_, active_}, [](Index, Index) { return true; }, patch_pairs_);
+  const std::size_t most_patch_pairs = most_patch_pairs_each * patch_box_.size() + most_patch_pairs_besides;
+  if (!tree_.find_at_most(
+          most_patch_pairs, {patch_box_, active_}, [](Index, Index) { return true; }, patch_pairs_))
+    return false;
   for (std::size_t p = 0; p < patch_box_.size(); ++p)
     if (active_[p]) patch_pairs_.push_back({Index(p), Index(p)});
   const std::size_t blocks = (patch_pairs_.size() + block_size - 1) / block_size;

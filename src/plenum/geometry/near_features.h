@@ -35,7 +35,7 @@ class NearFeatures {
   using Sieve = FunctionRef<void(FeaturePairs&)>;
   /// All pairs of features whose boxes overlap that the sieve leaves; boxes [N] of the vertices. The order
   /// depends on the arguments alone, nothing of it on the number of threads. False, and not all of them, if
-  /// there are more than `most`.
+  /// there are more than `most`, or more pairs of patches than memory should be spent on.
   bool find(std::span<const Aabb> boxes, Sieve sieve, FeaturePairs& out, std::size_t most = SIZE_MAX) {
     out.clear();
     return find(boxes, {}, sieve, out, most);

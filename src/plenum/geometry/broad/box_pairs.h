@@ -1,5 +1,6 @@
 #pragma once
 // Broad phases: which of many boxes overlap. Three ways, one shape; see BroadPhase.
+#include <atomic>
 #include <concepts>
 #include <limits>
 #include <span>
@@ -61,22 +62,31 @@ class BlockPairs {
     for (std::size_t b = 0; b < blocks; ++b) lists_[b].reserve(pairs);
   }
   /// fill(begin, end, list) for consecutive ranges of at most `block` of n items; appends all lists to `out`.
+  /// False, and nothing appended, if there are more than `most` with those that are there: what is over is
+  /// not even collected, but for the ranges that threads are at.
   template <class Fill>
-  void gather(std::size_t n, std::size_t block, std::vector<Index2>& out, Fill&& fill) {
+  bool gather(std::size_t n, std::size_t block, std::vector<Index2>& out, Fill&& fill,
+              std::size_t most = SIZE_MAX) {
     const std::size_t blocks = (n + block - 1) / block;
     if (lists_.size() < blocks) lists_.resize(blocks);
+    std::atomic<std::size_t> count = out.size();
     parallel_for(n, block, [&](std::size_t begin, std::size_t end) {
       // One range may be all there is.
       for (std::size_t b = begin; b < end; b += block) {
         std::vector<Index2>& list = lists_[b / block];
         list.clear();
+        if (count.load(std::memory_order_relaxed) > most) continue;
         fill(b, std::min(b + block, end), list);
+        count.fetch_add(list.size(), std::memory_order_relaxed);
       }
     });
+    // Whether it is too many does not depend on which came first.
+    if (count > most) return false;
     std::size_t size = out.size();
     for (std::size_t b = 0; b < blocks; ++b) size += lists_[b].size();
     make_room(out, size);
     for (std::size_t b = 0; b < blocks; ++b) out.insert(out.end(), lists_[b].begin(), lists_[b].end());
+    return true;
   }
 
  private:

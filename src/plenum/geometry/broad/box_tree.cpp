@@ -22,7 +22,8 @@ void BoxTree::rebuild() {
   built_cost_ = tree_.cost();
 }
 
-void BoxTree::find(const BoxItems& items, PairFilter wanted, std::vector<Index2>& pairs) {
+bool BoxTree::find_at_most(std::size_t most, const BoxItems& items, PairFilter wanted,
+                           std::vector<Index2>& pairs) {
   const std::size_t n = items.boxes.size();
   pairs.clear();
   bool build = fat_.size() != n;
@@ -70,22 +71,28 @@ void BoxTree::find(const BoxItems& items, PairFilter wanted, std::vector<Index2>
     std::erase_if(close_, [&](const Index2& p) {
       return dirty_[p[0]] || dirty_[p[1]] || !(active_[p[0]] || active_[p[1]]);
     });
-  blocks_.gather(dirty_items_.size(), items_per_block, close_,
-                 [&](std::size_t begin, std::size_t end, std::vector<Index2>& list) {
-                   for (std::size_t k = begin; k < end; ++k) {
-                     const Index i = dirty_items_[k];
-                     const auto meet = [&](Index j) {
-                       // Two that ask find each other twice.
-                       if (j == i || (dirty_[j] && j < i) || !(active_[i] || active_[j])) return;
-                       list.push_back({std::min(i, j), std::max(i, j)});
-                     };
-                     if (is_bounded(fat_[i])) {
-                       overlapping(fat_[i], meet);
-                     } else {
-                       for (std::size_t j = 0; j < n; ++j) meet(static_cast<Index>(j));
-                     }
-                   }
-                 });
+  const bool fits = blocks_.gather(
+      dirty_items_.size(), items_per_block, close_,
+      [&](std::size_t begin, std::size_t end, std::vector<Index2>& list) {
+        for (std::size_t k = begin; k < end; ++k) {
+          const Index i = dirty_items_[k];
+          const auto meet = [&](Index j) {
+            // Two that ask find each other twice.
+            if (j == i || (dirty_[j] && j < i) || !(active_[i] || active_[j])) return;
+            list.push_back({std::min(i, j), std::max(i, j)});
+          };
+          if (is_bounded(fat_[i])) {
+            overlapping(fat_[i], meet);
+          } else {
+            for (std::size_t j = 0; j < n; ++j) meet(static_cast<Index>(j));
+          }
+        }
+      },
+      most);
+  if (!fits) {
+    fat_.clear();  // the next call begins anew
+    return false;
+  }
   found_.clear();
   blocks_.gather(close_.size(), pairs_per_block, found_,
                  [&](std::size_t begin, std::size_t end, std::vector<Index2>& list) {
@@ -96,6 +103,7 @@ void BoxTree::find(const BoxItems& items, PairFilter wanted, std::vector<Index2>
                    }
                  });
   sorter_.sort(n, found_, pairs);
+  return true;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -15,7 +15,11 @@ class BoxTree {
  public:
   static constexpr double worn_out = 1.5;
 
-  void find(const BoxItems& items, PairFilter wanted, std::vector<Index2>& pairs);
+  void find(const BoxItems& items, PairFilter wanted, std::vector<Index2>& pairs) {
+    find_at_most(SIZE_MAX, items, wanted, pairs);
+  }
+  /// False, and no pairs, if there are more than `most` of fat boxes: memory is bounded by these.
+  bool find_at_most(std::size_t most, const BoxItems& items, PairFilter wanted, std::vector<Index2>& pairs);
 
   /// Calls visit(item) for every item whose fat box overlaps `box`; items as of the last find().
   template <class Visit>
