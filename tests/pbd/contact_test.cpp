@@ -488,4 +488,48 @@ TEST(PbdContact, TheSameForAnyNumberOfThreadsAndAfterForgetting) {
   EXPECT_EQ(run(1, true), one);
 }
 
+// Two sheets that begin through each other are told of, how much and where; they are let through each other
+// where they are, and come no farther; and lie still there, where pushes to no side would make them tremble.
+TEST(PbdContact, WhatCrossesAtTheStartIsToldOfAndLiesStill) {
+  const Vec3 middle(Real(0.3), 1, Real(-0.2));
+  const Vec3 turned(0, 0, 90);
+  Touching bodies({sheet(20, 1, middle), sheet(21, 1, middle + Vec3(Real(0.013), 0, 0), turned)});
+  bodies.params.gravity.setZero(), bodies.params.damping = 2;
+  const std::size_t at_first = bodies.crossed();
+  ASSERT_GT(at_first, 20U);
+  for (int k = 0; k < 180; ++k) {
+    bodies.step();
+    ASSERT_LE(bodies.crossed(), at_first) << k;
+    if (k > 0) continue;
+    EXPECT_EQ(bodies.last.value("crossings"), double(at_first));
+    const Vector3<double> at(bodies.last.value("crossing_x"), bodies.last.value("crossing_y"),
+                             bodies.last.value("crossing_z"));
+    EXPECT_LT((at - middle.cast<double>()).norm(), 0.1);
+    ASSERT_EQ(bodies.last.warnings().size(), 1U);
+    EXPECT_NE(bodies.last.warnings()[0].sentence().find("bodies cross"), std::string::npos);
+  }
+  // A millimetre in a second.
+  for (const Vec3& v : bodies.state.particles.v) EXPECT_LT(v.norm(), 1e-3);
+}
+
+// And what is drawn apart again may touch again: nothing is told of any more.
+TEST(PbdContact, WhatHasCrossedParts) {
+  PbdPart first = sheet(10, 1, Vec3(0, 1, 0)), second = sheet(11, 1, Vec3(Real(0.46), 1, 0), Vec3(0, 0, 90));
+  for (PbdPart* const part : {&first, &second}) {
+    part->pins.resize(1);
+    part->pins[0].where = ParticlePin::Where::left, part->pins[0].group = part == &second;
+  }
+  Touching bodies({first, second});
+  bodies.params.gravity.setZero(), bodies.params.damping = 2;
+  bodies.params.pins.resize(2);
+  ASSERT_GT(bodies.crossed(), 0U);
+  for (int k = 0; k < 120; ++k) {
+    bodies.params.pins[1].offset.x() = Real(0.5) * Real(std::min(k, 60)) / 60;
+    bodies.step();
+  }
+  EXPECT_EQ(bodies.crossed(), 0U);
+  EXPECT_TRUE(bodies.last.warnings().empty());
+  EXPECT_EQ(bodies.last.value("crossings", -1), 0);
+}
+
 }}  // namespace plenum

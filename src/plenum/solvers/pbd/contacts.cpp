@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "plenum/geometry/adjacency.h"
 #include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/planes.h"
 
@@ -45,8 +46,38 @@ void PbdContacts::lay_out(std::size_t num_particles, std::span<const Index3> sur
   age_ = -1;
 }
 
-void PbdContacts::begin_step(std::span<const Vec3> x) {
+void PbdContacts::begin_step(std::span<const Vec3> x, std::span<const Index2> edges,
+                             std::span<const Index3> triangles, std::span<const Index2> crossings) {
   x_ = x, age_ = -1, counts_ = {};
+  crossing_.clear();
+  if (crossings.empty()) return;
+  const Rows around = vertex_triangles(x.size(), triangles);
+  for (const Index2& crossing : crossings) {
+    const Index2& edge = edges[std::size_t(crossing[0])];
+    const Index3& through = triangles[std::size_t(crossing[1])];
+    for (const Index t : around[std::size_t(edge[0])]) {
+      const Index3& of_edge = triangles[std::size_t(t)];
+      if (std::find(of_edge.begin(), of_edge.end(), edge[1]) == of_edge.end()) continue;
+      for (const Index a : of_edge)
+        for (const Index b : through) crossing_.push_back({std::min(a, b), std::max(a, b)});
+    }
+  }
+  const auto less = [](const Index2& a, const Index2& b) { return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1]; };
+  std::sort(crossing_.begin(), crossing_.end(), less);
+  crossing_.erase(std::unique(crossing_.begin(), crossing_.end()), crossing_.end());
+}
+
+/// Whether the features of a pair are of triangles that cross each other.
+bool PbdContacts::cross(const Index4& pair, bool edges) const {
+  if (crossing_.empty()) return false;
+  const auto less = [](const Index2& a, const Index2& b) { return a[0] != b[0] ? a[0] < b[0] : a[1] < b[1]; };
+  const int first = edges ? 2 : 1;  // of the second one's
+  for (int i = 0; i < first; ++i)
+    for (int j = first; j < 4; ++j)
+      if (!std::binary_search(crossing_.begin(), crossing_.end(),
+                              Index2(std::min(pair[i], pair[j]), std::max(pair[i], pair[j])), less))
+        return false;
+  return true;
 }
 
 Vec3 PbdContacts::way_of(std::span<const Place> places, Index i) const {
@@ -160,7 +191,8 @@ bool PbdContacts::search(const PbdContactSettings& settings) {
                              : radius[0] + detail::max(radius[1], detail::max(radius[2], radius[3]));
       const auto meets = (planes.gap + shrinks - off < detail::fill(near)) & (inverse_mass > Wide{});
       for (std::size_t l = 0; l < lanes; ++l)
-        if (meets[l] && !hung_together(pairs[first + l], edges)) pairs[kept++] = pairs[first + l];
+        if (meets[l] && !hung_together(pairs[first + l], edges) && !cross(pairs[first + l], edges))
+          pairs[kept++] = pairs[first + l];
     }
     pairs.resize(kept);
   };

@@ -123,7 +123,7 @@ void PbdContacts::draw_together(std::span<Place> places) {
 }
 
 /// Particles of pairs that are too fast from now on move as one. If they do already, they are led by held
-/// particles that part, and nothing can be done.
+/// particles that part, or are as near as rounding, and nothing can be done.
 void PbdContacts::join_zones(std::span<Place> places) {
   const auto root = [&](Index i) {
     while (zone_[std::size_t(i)] != i) i = zone_[std::size_t(i)] = zone_[std::size_t(zone_[std::size_t(i)])];
@@ -138,7 +138,10 @@ void PbdContacts::join_zones(std::span<Place> places) {
         zone_[std::size_t(std::max(a, b))] = std::min(a, b);
         new_to_zone |= a != b;
       }
-      if (!new_to_zone) packs_[k].lanes &= ~(1U << l), ++counts_.forced;
+      if (new_to_zone) continue;
+      packs_[k].lanes &= ~(1U << l);
+      const bool is_led = zone_mass_[std::size_t(root(packs_[k].particle[0][l]))] < 0;
+      ++(is_led ? counts_.forced : counts_.let_go);
     }
   // Held particles lead their zone.
   std::fill(zone_way_.begin(), zone_way_.end(), Vec3::Zero());
@@ -175,6 +178,7 @@ void PbdContacts::keep_apart(std::span<Place> places) {
   }
   if (find_fast(places) == 0) return;
   ++counts_.zones;
+  std::fill(zone_mass_.begin(), zone_mass_.end(), Real(0));
   for (std::size_t i = 0; i < zone_.size(); ++i) zone_[i] = Index(i);
   for (int join = 0; join < most_joins; ++join) {
     join_zones(places);

@@ -368,6 +368,22 @@ void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params
                  }));
 }
 
+/// How much crosses as the step begins, and where the middle of it is.
+void report_crossings(const Pbd::Model& model, const Pbd::State& state, std::span<const Index2> crossing,
+                      Report& report) {
+  Vector3<double> middle = Vector3<double>::Zero();
+  for (const Index2& c : crossing)
+    for (const Index i : model.surface_edges[std::size_t(c[0])])
+      middle += state.particles.x[std::size_t(i)].cast<double>() / (2.0 * double(crossing.size()));
+  report.measure("crossing_x", middle.x()), report.measure("crossing_y", middle.y());
+  report.measure("crossing_z", middle.z());
+  report.warn(
+      "bodies cross each other or themselves as a step begins, and hang together there until they part: "
+      "place "
+      "them apart (the measures crossings and crossing_x, y, z say how many edges cross triangles, and where "
+      "they are on the mean), or set contact to none");
+}
+
 }  // namespace
 
 Real Pbd::max_dt(const Model&, const State&, const Params&) {
@@ -388,13 +404,15 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   if (touches && w.contacts_revision != model.revision) {
     w.contacts.lay_out(model.mass.size(), model.surface, model.torn_from);
     w.contacts_revision = model.revision;
-    // What crosses at the start nothing untangles. Rims of a tear lie on each other.
-    if (model.torn_from.empty() &&
-        !w.crossings.find(state.particles.x, model.surface_edges, model.surface).empty())
-      report.warn(
-          "bodies cross each other or themselves as they begin, and will hang together there: place "
-          "them apart, or set contact to none");
+    w.may_cross = true;
   }
+  // Where nothing crosses and nothing is to, nothing does. Rims of a tear lie on each other.
+  std::span<const Index2> crossing;
+  if (touches && w.may_cross && model.torn_from.empty())
+    crossing = w.crossings.find(state.particles.x, model.surface_edges, model.surface);
+  if (!crossing.empty()) report_crossings(model, state, crossing, report);
+  const bool is_conservative = params.contact == Contact::conservative;
+  const std::size_t num_crossing = crossing.size();
   detail::Projection how{.compliance_scale = 1 / (h * h)};
   if (w.is_damped) how.damping_scale = 1 / h, how.before = w.before.data();
   if (params.method == Method::pbd) how = {.compliance_scale = 0, .part = params.stiffness};
@@ -402,7 +420,9 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   how.strain_limit = params.strain_limit;
   with_ready_threads([&] {
     begin(state, w);
-    if (touches) w.contacts.begin_step(w.x0);
+    if (touches)
+      w.contacts.begin_step(w.x0, model.surface_edges, model.surface,
+                            is_conservative ? crossing : std::span<const Index2>());
     const bool bodies = !model.bodies.empty() || !model.holds.empty();
     if (bodies) begin_bodies(model, state, params, dt, w);
     const auto hold_on_solids = [&](int s) {
@@ -464,17 +484,22 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     const PbdContacts::Counts& counts = w.contacts.counts();
     report.measure("contact_pairs", double(counts.pairs));
     report.measure("contact_searches", double(counts.searches));
-    if (params.contact == Contact::fast)
-      report.measure("crossings",
-                     double(w.crossings.find(state.particles.x, model.surface_edges, model.surface).size()));
-    else
-      report.measure("contact_zones", double(counts.zones + counts.frozen));
+    std::size_t left = num_crossing;
+    if (!is_conservative)
+      left = w.crossings.find(state.particles.x, model.surface_edges, model.surface).size();
+    report.measure("crossings", double(left));
+    if (is_conservative) report.measure("contact_zones", double(counts.zones + counts.frozen));
+    w.may_cross = left + counts.forced + counts.let_go > 0;
     if (counts.cut > 0)
       report.warn(
           "bodies go so far in a substep that there is no room for all that they might touch on the way, and "
           "are slowed down; take more substeps, or shorter steps");
     if (counts.forced > 0)
       report.warn("held particles go through what cannot give way, and cross it; lead them round it");
+    if (counts.let_go > 0)
+      report.warn(
+          "bodies are as near to each other as rounding, and may have come to cross: take more substeps or "
+          "a larger thickness");
   }
   return report;
 }

@@ -60,14 +60,19 @@ class PbdContacts {
     std::size_t frozen = 0;    ///< and in which nothing was left to move
     std::size_t cut = 0;       ///< substeps in which ways were cut short, as there were too many pairs
     std::size_t forced = 0;    ///< pairs that held particles left no way to keep apart, in any substep
+    std::size_t let_go = 0;    ///< and others, that are as near as rounding
   };
   /// The last particles, as many as `torn_from`, are what tearing has made of these. Features that hung
   /// together pass by each other: rims of a tear lie on each other as it opens, and pushes would throw them
   /// apart.
   void lay_out(std::size_t num_particles, std::span<const Index3> surface, std::span<const Index> torn_from);
   bool empty() const { return features_.empty(); }
-  /// x [N] m where the step begins.
-  void begin_step(std::span<const Vec3> x);
+  /// x [N] m where the step begins, `edges` and `triangles` those of the surface, and which of them cross
+  /// there. Between the triangles of an edge and the one that it crosses nothing touches: there are no sides
+  /// to be kept on, and pushes would make what crosses tremble. All else stays on its side, so that it does
+  /// not cross farther.
+  void begin_step(std::span<const Vec3> x, std::span<const Index2> edges, std::span<const Index3> triangles,
+                  std::span<const Index2> crossings);
   /// After a substep's sweeps: places [N], which began it at gone [N] m since the step began; `left`:
   /// substeps to the end of the step, this one included; between() after each round of pushes but the last.
   void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
@@ -117,6 +122,7 @@ class PbdContacts {
   std::size_t find_strays(std::span<const detail::Place> places, Real part);
   bool has_stray(const Index4& pair) const;
   bool hung_together(const Index4& pair, bool edges) const;
+  bool cross(const Index4& pair, bool edges) const;
   void keep_apart(std::span<detail::Place> places);
   Real most_change(Real gap) const;
   Real longest_gone() const;
@@ -131,6 +137,7 @@ class PbdContacts {
 
   NearFeatures features_;
   std::vector<Index> torn_from_;           ///< [N] what each particle was before anything tore; or empty
+  std::vector<Index2> crossing_;           ///< sorted: particles of triangles that cross, the lesser first
   std::span<const Vec3> x_;                ///< [N] m where the step began
   AlignedVector<detail::Place> start_;     ///< [N] where the substep began
   AlignedVector<detail::Place> at_start_;  ///< [N] the same as positions [m]

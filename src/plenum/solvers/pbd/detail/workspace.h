@@ -53,6 +53,7 @@ struct PbdWorkspace {
   std::vector<Pose> body_starts;       ///< [bodies] where the step began
   PbdContacts contacts;
   Crossings crossings;
+  bool may_cross = true;         ///< what crossed when the last step ended, or nothing is known of it
   Index contacts_revision = -1;  ///< of the model that these were laid out for
   std::vector<Vec3> led;         ///< [N] m since the step began, where contact after it has led
   std::vector<Vec3> struck;      ///< [N] m/s before the substep's sweeps, for what bounces
