@@ -129,20 +129,25 @@ void PbdContacts::join_zones(std::span<Place> places) {
     while (zone_[std::size_t(i)] != i) i = zone_[std::size_t(i)] = zone_[std::size_t(zone_[std::size_t(i)])];
     return i;
   };
-  for (std::size_t k = 0; k < packs_.size(); ++k)
-    for (int l = 0; fast_[k] >> l != 0; ++l) {
-      if (!(fast_[k] >> l & 1)) continue;
-      bool new_to_zone = false;
-      for (int i = 1; i < 4; ++i) {
-        const Index a = root(packs_[k].particle[0][l]), b = root(packs_[k].particle[i][l]);
-        zone_[std::size_t(std::max(a, b))] = std::min(a, b);
-        new_to_zone |= a != b;
-      }
-      if (new_to_zone) continue;
-      packs_[k].lanes &= ~(1U << l);
-      const bool is_led = zone_mass_[std::size_t(root(packs_[k].particle[0][l]))] < 0;
-      ++(is_led ? counts_.forced : counts_.let_go);
+  const auto each_fast = [&](auto&& visit) {
+    for (std::size_t k = 0; k < packs_.size(); ++k)
+      for (int l = 0; fast_[k] >> l != 0; ++l)
+        if (fast_[k] >> l & 1) visit(packs_[k], l);
+  };
+  // Those that are of one zone before any more are joined have moved as one.
+  each_fast([&](Pack& pack, int l) {
+    const Index zone = root(pack.particle[0][l]);
+    for (int i = 1; i < 4; ++i)
+      if (root(pack.particle[i][l]) != zone) return;
+    pack.lanes &= ~(1U << l);
+    ++(zone_mass_[std::size_t(zone)] < 0 ? counts_.forced : counts_.let_go);
+  });
+  each_fast([&](Pack& pack, int l) {
+    for (int i = 1; i < 4; ++i) {
+      const Index a = root(pack.particle[0][l]), b = root(pack.particle[i][l]);
+      zone_[std::size_t(std::max(a, b))] = std::min(a, b);
     }
+  });
   // Held particles lead their zone.
   std::fill(zone_way_.begin(), zone_way_.end(), Vec3::Zero());
   std::fill(zone_mass_.begin(), zone_mass_.end(), Real(0));
