@@ -48,7 +48,7 @@ void PbdContacts::lay_out(std::size_t num_particles, std::span<const Index3> sur
 
 void PbdContacts::begin_step(std::span<const Vec3> x, std::span<const Index2> edges,
                              std::span<const Index3> triangles, std::span<const Index2> crossings) {
-  x_ = x, age_ = -1, counts_ = {};
+  x_ = x, age_ = -1, cut_level_ = 0, counts_ = {};
   crossing_.clear();
   if (crossings.empty()) return;
   const Rows around = vertex_triangles(x.size(), triangles);
@@ -229,16 +229,19 @@ void PbdContacts::search_all(std::span<Place> places, std::span<const Vec3> v, i
   age_ = 0, is_new_ = true;
   std::fill(strays_.begin(), strays_.end(), 1);
   aim(places, v, settings);
-  begin_list(left, settings);
-  if (search(settings)) return;
-  begin_list(1, settings);
-  if (life_ < left && search(settings)) return;
+  // What was too much a substep ago is so again: it is not tried before what fitted then, but for one more.
   constexpr int most_halvings = 16;
-  ++counts_.cut;
-  for (int k = 0; k < most_halvings; ++k) {
-    go_part(places, k + 1 < most_halvings ? Real(0.5) : Real(0));
-    aim(places, {}, settings);
-    begin_list(1, settings);
+  for (int level = std::max(0, cut_level_ - 1), gone = 0; level < most_halvings + 2; ++level) {
+    if (level == 1 && left == 1) continue;
+    const int halvings = std::max(0, level - 1);
+    if (halvings > gone) {
+      if (gone == 0) ++counts_.cut;
+      go_part(places, level <= most_halvings ? std::ldexp(Real(1), gone - halvings) : Real(0));
+      gone = halvings;
+      aim(places, {}, settings);
+    }
+    begin_list(level == 0 ? left : 1, settings);
+    cut_level_ = level;
     if (search(settings)) return;
   }
   // Even what stands still is near to too much: it is held by those pairs that were found.

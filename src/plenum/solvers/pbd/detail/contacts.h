@@ -149,9 +149,10 @@ class PbdContacts {
   Vec3 common_way_ = Vec3::Zero();         ///< [m] of all particles in a substep
   Real floor_ = 0;                         ///< [m] nothing comes nearer
   int age_ = -1;                           ///< substeps since the list was begun; -1: there is none
-  bool is_new_ = true;                     ///< the list is to be of all particles
-  int life_ = 0;                           ///< substeps that the list holds for
-  std::vector<Aabb> boxes_;                ///< [N]
+  int cut_level_ = 0;        ///< in this step: 0 lists for all substeps, 1 for one, more: of less way
+  bool is_new_ = true;       ///< the list is to be of all particles
+  int life_ = 0;             ///< substeps that the list holds for
+  std::vector<Aabb> boxes_;  ///< [N]
   FeaturePairs pairs_;
   AlignedVector<Pack> packs_;
   std::vector<std::vector<Touch>> touches_;  ///< of blocks of packs
