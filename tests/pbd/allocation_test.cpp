@@ -55,6 +55,34 @@ TEST_P(TouchingBodies, AllocateNothing) {
   });
 }
 
+// Nor what crosses from the start.
+TEST(CrossingBodies, AllocateNothing) {
+  if (!plenum_test::can_count_allocations) GTEST_SKIP() << "the sanitizer allocates itself";
+  PbdPart flat, upright;
+  flat.cells_x = flat.cells_z = 16, upright.cells_x = upright.cells_z = 17;
+  upright.rotation = Vec3(0, 0, 90), upright.position = Vec3(Real(0.013), 0, 0);
+  Pbd::Model model;
+  Pbd::State start;
+  Pbd::build({.parts = {flat, upright}}, model, start);
+  Pbd::Params params;
+  params.contact = Pbd::Contact::conservative;
+  Pbd::Workspace workspace;
+  with_threads(1, [&] {
+    for (int round = 0; round < 3; ++round) {
+      Pbd::State state = start;
+      for (int k = 0; k < 30; ++k) {
+        double crossing = 0;
+        const long made = plenum_test::count_allocations(
+            [&] { crossing = Pbd::step(model, state, params, workspace, Real(1) / 60).value("crossings"); });
+        ASSERT_GT(crossing, 0);
+        if (round == 2) {
+          ASSERT_EQ(made, 0) << "in step " << k;
+        }
+      }
+    }
+  });
+}
+
 // Nor does any solver, nor damping, once a step has laid out what they need.
 TEST(SolvedBodies, AllocateNothing) {
   if (!plenum_test::can_count_allocations) GTEST_SKIP() << "the sanitizer allocates itself";

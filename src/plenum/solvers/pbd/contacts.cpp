@@ -3,7 +3,6 @@
 #include <limits>
 #include <numeric>
 
-#include "plenum/geometry/adjacency.h"
 #include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/planes.h"
 
@@ -33,6 +32,7 @@ constexpr std::size_t most_pairs_each = 64, most_pairs_besides = 65536;
 void PbdContacts::lay_out(std::size_t num_particles, std::span<const Index3> surface,
                           std::span<const Index> torn_from) {
   features_.build(num_particles, surface);
+  around_ = vertex_triangles(num_particles, surface);
   torn_from_.resize(torn_from.empty() ? 0 : num_particles);
   if (!torn_from.empty()) {
     std::iota(torn_from_.begin(), torn_from_.end(), Index(0));
@@ -51,11 +51,10 @@ void PbdContacts::begin_step(std::span<const Vec3> x, std::span<const Index2> ed
   x_ = x, age_ = -1, cut_level_ = 0, counts_ = {};
   crossing_.clear();
   if (crossings.empty()) return;
-  const Rows around = vertex_triangles(x.size(), triangles);
   for (const Index2& crossing : crossings) {
     const Index2& edge = edges[std::size_t(crossing[0])];
     const Index3& through = triangles[std::size_t(crossing[1])];
-    for (const Index t : around[std::size_t(edge[0])]) {
+    for (const Index t : around_[std::size_t(edge[0])]) {
       const Index3& of_edge = triangles[std::size_t(t)];
       if (std::find(of_edge.begin(), of_edge.end(), edge[1]) == of_edge.end()) continue;
       for (const Index a : of_edge)

@@ -22,6 +22,7 @@
 #include <span>
 #include <vector>
 
+#include "plenum/geometry/adjacency.h"
 #include "plenum/geometry/near_features.h"
 #include "plenum/linear/aligned.h"
 #include "plenum/solvers/pbd/detail/packs.h"
@@ -137,6 +138,7 @@ class PbdContacts {
 
   NearFeatures features_;
   std::vector<Index> torn_from_;           ///< [N] what each particle was before anything tore; or empty
+  Rows around_;                            ///< triangles of each particle
   std::vector<Index2> crossing_;           ///< sorted: particles of triangles that cross, the lesser first
   std::span<const Vec3> x_;                ///< [N] m where the step began
   AlignedVector<detail::Place> start_;     ///< [N] where the substep began
