@@ -15,6 +15,7 @@
 #include "plenum/base/parallel.h"
 #include "plenum/draw/headless.h"
 #include "plenum/io/checkpoint.h"
+#include "plenum/io/grid_writer.h"
 #include "plenum/io/movie.h"
 #include "plenum/scene/registry.h"
 #include "plenum/scene/scene.h"
@@ -125,6 +126,7 @@ int info() {
   }
   fmt::print("drawing    {}\n", drawing);
   fmt::print("movies     {}\n", movie_available() ? "ffmpeg" : movie_unavailable_note);
+  fmt::print("VDB files  {}\n", vdb_available() ? "yes" : vdb_unavailable_note);
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 #include "plenum/io/grid_writer.h"
 
@@ -201,7 +202,10 @@ void add_hidden_particles(std::span<const Vec3> x, Collector& collector) {
 }  // namespace
 
 Exporter::Exporter(std::string folder, std::string format)
-    : folder_(std::move(folder)), format_(std::move(format)) {}
+    : folder_(std::move(folder)), format_(std::move(format)) {
+  if (format_ == "vdb") grid_format_ = std::exchange(format_, "ply");
+  if (format_ == "vtu") grid_format_ = "vti";
+}
 
 const std::string& Exporter::name_of(const World& world, std::size_t system, std::size_t set) {
   const auto [found, is_new] = names_.try_emplace({system, set});
@@ -246,17 +250,21 @@ void Exporter::add(World& world) {
                          .time = world.time()});
       files_.push_back({world.time(), file});
     }
-    // Only VTI holds grids, and goes with VTU in a collection.
-    if (format_ != "vtu") continue;
+    if (grid_format_.empty()) continue;
     for (std::size_t k = 0; k < collector.volumes.size(); ++k) {
       const VolumeView& grid = collector.volumes[k];
-      const std::string file =
-          fmt::format("{}_{:05d}.vti", name_of(world, s, collector.sets.size() + k), world.frame());
-      write_vti(folder_ + "/" + file, {.shape = grid.shape,
-                                       .low = grid.low,
-                                       .spacing = grid.spacing,
-                                       .cell_data = grid_fields(system, grid.shape),
-                                       .time = world.time()});
+      const std::string file = fmt::format("{}_{:05d}.{}", name_of(world, s, collector.sets.size() + k),
+                                           world.frame(), grid_format_);
+      const std::vector<NamedArray> fields = grid_fields(system, grid.shape);
+      const GridContent content = {.shape = grid.shape,
+                                   .low = grid.low,
+                                   .spacing = grid.spacing,
+                                   .cell_data = fields,
+                                   .time = world.time()};
+      if (grid_format_ == "vdb")
+        write_vdb(folder_ + "/" + file, content);
+      else
+        write_vti(folder_ + "/" + file, content);
       files_.push_back({world.time(), file});
     }
   }
@@ -264,7 +272,14 @@ void Exporter::add(World& world) {
 
 std::string Exporter::finish() {
   if (format_ == "vtu") write_text_safely(folder_ + "/frames.pvd", format_pvd(files_));
-  return fmt::format("{} files        {}/*.{}", files_.size(), folder_, format_);
+  std::string kinds = format_;
+  if (!grid_format_.empty()) {
+    const auto is_grid = [&](const TimedFile& f) { return f.file.ends_with(grid_format_); };
+    const bool any = std::any_of(files_.begin(), files_.end(), is_grid),
+               all = std::all_of(files_.begin(), files_.end(), is_grid);
+    if (any) kinds = all ? grid_format_ : fmt::format("{{{},{}}}", format_, grid_format_);
+  }
+  return fmt::format("{} files        {}/*.{}", files_.size(), folder_, kinds);
 }
 
 }  // namespace plenum::app

@@ -1,6 +1,6 @@
 #pragma once
 // Geometry and fields of each frame as OBJ, PLY or VTU files, one for each set of points that a system shows;
-// its rigid bodies are one set. With VTU, grids of three dimensions as VTI.
+// its rigid bodies are one set. Grids of three dimensions as VTI beside VTU, or as VDB beside PLY.
 #include <map>
 #include <set>
 #include <string>
@@ -13,7 +13,7 @@ namespace plenum::app {
 
 class Exporter {
  public:
-  /// format: obj, ply or vtu.
+  /// format: obj, ply, vtu or vdb.
   Exporter(std::string folder, std::string format);
   /// Files FOLDER/SYSTEM_FRAME.FORMAT (SYSTEM-2_FRAME.FORMAT for its second set of points, and so
   /// on, leaving out names of other systems).
@@ -25,7 +25,9 @@ class Exporter {
   /// Of a set of points of a system: the same in every frame, and no other's.
   const std::string& name_of(const World& world, std::size_t system, std::size_t set);
 
-  std::string folder_, format_;
+  std::string folder_;
+  std::string format_;       ///< of sets of points
+  std::string grid_format_;  ///< empty: grids are left out
   std::map<std::pair<std::size_t, std::size_t>, std::string> names_;
   std::set<std::string> taken_;
   std::vector<TimedFile> files_;

@@ -48,7 +48,8 @@ int parse_and_run(int argc, char** argv) {
   add_flag(*run_command, "--images", "Write every frame as a PNG, and a contact sheet", run.images);
   add_text(*run_command, "--movie", "FILE.mp4", "Write a movie, .mp4, .mov or .mkv (by the program ffmpeg)",
            run.movie);
-  add_choice(*run_command, "--export", {"obj", "ply", "vtu"}, "Write each frame's geometry and fields",
+  add_choice(*run_command, "--export", {"obj", "ply", "vtu", "vdb"},
+             "Write each frame's geometry and fields; vtu goes with vti of grids, vdb of grids with ply",
              run.export_format);
   add_whole(*run_command, "--threads", 1, most_threads, threads_doc, [&](int value) { run.threads = value; });
   add_whole(*run_command, "--checkpoint-every", 1, most_frames,

@@ -21,6 +21,7 @@
 #include "places.h"
 #include "plenum/base/error.h"
 #include "plenum/io/checkpoint.h"
+#include "plenum/io/grid_writer.h"
 #include "plenum/io/movie.h"
 #include "plenum/scene/json_text.h"
 #include "plenum/scene/scene.h"
@@ -170,6 +171,8 @@ int run(const RunOptions& options) {
   // Without ffmpeg there are frames instead of a movie.
   const bool images = options.images || (!options.movie.empty() && !movie_available());
   const bool writes = images || !options.export_format.empty() || options.checkpoint_every > 0;
+  if (options.export_format == "vdb" && !vdb_available())
+    throw Error(Problem{.key = "--export", .what = vdb_unavailable_note});
   if (writes) check_folder(folder, "--out");
   if (!options.movie.empty()) check_file(options.movie, movie_endings, "--movie");
   std::vector<std::string> overrides = options.set;

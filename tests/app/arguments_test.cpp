@@ -100,7 +100,7 @@ TEST_F(Arguments, FramesASecond) {
 }
 
 TEST_F(Arguments, Choices) {
-  const std::string formats = " (allowed: obj, ply, vtu)", qualities = " (allowed: draft, normal, high)";
+  const std::string formats = " (allowed: obj, ply, vtu, vdb)", qualities = " (allowed: draft, normal, high)";
   const std::string none = ": is none of the names to choose from: ";
   expect_refused({
       {"run " + scene + " --export stl", "--export" + none + "stl" + formats},

@@ -6,6 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include "plenum/io/grid_writer.h"
+
 namespace {
 
 TEST_F(Program, HelpOfEveryCommandIsCompleteAndSucceeds) {
@@ -291,6 +293,24 @@ TEST_F(Program, ExportsOfSmokeHoldItsGrid) {
   for (const char* name : {"density", "temperature", "velocity_x"})
     EXPECT_NE(vti.find(std::string("Name=\"") + name + "\""), std::string::npos) << name;
   EXPECT_NE(read(folder / "g" / "frames.pvd").find("file=\"s_00001.vti\""), std::string::npos);
+
+  // Grids as VDB, what else there is as PLY, where OpenVDB is installed.
+  const std::string mixed = quoted(write("mixed.json", R"({"systems": [
+    {"type": "smoke", "name": "s", "model": {"cells_x": 8, "cells_y": 6, "cells_z": 4}},
+    {"type": "rigid", "name": "r", "model": {"bodies": [{"shapes": [{"shape": "sphere"}]}]}}]})"));
+  const Result vdb = run("run " + mixed + " --frames 1 --quiet --export vdb " + out("vdb"));
+  if (!plenum::vdb_available()) {
+    EXPECT_EQ(vdb.status, 1);
+    EXPECT_NE(vdb.err.find(std::string("--export: ") + plenum::vdb_unavailable_note), std::string::npos)
+        << vdb.err;
+    EXPECT_FALSE(fs::exists(folder / "vdb"));
+    return;
+  }
+  ASSERT_EQ(vdb.status, 0) << vdb.err;
+  std::set<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder / "vdb"))
+    files.insert(entry.path().filename().string());
+  EXPECT_EQ(files, (std::set<std::string>{"r_00000.ply", "r_00001.ply", "s_00000.vdb", "s_00001.vdb"}));
 }
 
 TEST_F(Program, ExportsOfRigidBodiesAreOneFileAFrameWithTheirVelocities) {

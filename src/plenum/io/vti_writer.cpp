@@ -1,7 +1,7 @@
 // VTK XML image data.
 #include <cstring>
 
-#include "plenum/base/error.h"
+#include "plenum/io/detail/grid_array.h"
 #include "plenum/io/detail/vtk_xml.h"
 #include "plenum/io/grid_writer.h"
 
@@ -9,7 +9,7 @@ namespace plenum::inline PLENUM_ABI {
 
 using namespace detail;
 
-std::string format_vti(const VtiContent& content) {
+std::string format_vti(const GridContent& content) {
   const GridShape& shape = content.shape;
   VtkXml writer;
   const std::string extent = fmt::format("0 {} 0 {} 0 {}", shape.cells[0], shape.cells[1], shape.cells[2]);
@@ -26,11 +26,7 @@ std::string format_vti(const VtiContent& content) {
       content.time, extent));
   std::vector<char> cells;
   for (const NamedArray& a : content.cell_data) {
-    if (a.count != shape.size())
-      throw Error(Problem{.key = std::string(a.name),
-                          .what = "has a wrong number of items for the grid with its ghosts",
-                          .value = fmt::format("{}", a.count),
-                          .allowed = fmt::format("{}", shape.size())});
+    check_count(a, shape);
     const std::size_t item = size_of(a.type) * static_cast<std::size_t>(a.components),
                       row = item * static_cast<std::size_t>(shape.cells[0]);
     cells.resize(item * shape.num_cells());
@@ -44,7 +40,7 @@ std::string format_vti(const VtiContent& content) {
   return writer.finish();
 }
 
-void write_vti(const std::string& path, const VtiContent& content) {
+void write_vti(const std::string& path, const GridContent& content) {
   write_text_safely(path, format_vti(content));
 }
 

@@ -1,0 +1,21 @@
+# Sets openvdb_libraries if programs with OpenVDB's headers compile and link here, else leaves it empty. OpenVDB's own
+# find module asks for more than these need, and Debian installs it where CMake does not look.
+include(CheckCXXSourceCompiles)
+set(openvdb_libraries "")
+find_path(PLENUM_OPENVDB_HEADERS openvdb/openvdb.h)
+find_library(PLENUM_OPENVDB_LIBRARY openvdb)
+find_library(PLENUM_OPENVDB_IMATH NAMES Imath Imath-3_1)
+find_library(PLENUM_OPENVDB_TBB tbb)
+mark_as_advanced(PLENUM_OPENVDB_HEADERS PLENUM_OPENVDB_LIBRARY PLENUM_OPENVDB_IMATH PLENUM_OPENVDB_TBB)
+if(PLENUM_OPENVDB_HEADERS AND PLENUM_OPENVDB_LIBRARY AND PLENUM_OPENVDB_IMATH AND PLENUM_OPENVDB_TBB)
+  set(found ${PLENUM_OPENVDB_LIBRARY} ${PLENUM_OPENVDB_IMATH} ${PLENUM_OPENVDB_TBB})
+  set(CMAKE_REQUIRED_INCLUDES ${PLENUM_OPENVDB_HEADERS})
+  set(CMAKE_REQUIRED_LIBRARIES ${found})
+  # Its headers need those of Boost up to version 10.
+  check_cxx_source_compiles("#include <openvdb/openvdb.h>\nint main() { openvdb::initialize(); }" PLENUM_OPENVDB_COMPILES)
+  unset(CMAKE_REQUIRED_INCLUDES)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+  if(PLENUM_OPENVDB_COMPILES)
+    set(openvdb_libraries ${found})
+  endif()
+endif()
