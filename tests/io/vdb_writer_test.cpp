@@ -47,8 +47,8 @@ class File final : public openvdb::io::File {
 };
 
 Read written_and_read(const GridContent& content) {
-  const std::string path = testing::TempDir() + "plenum_" +
-                           testing::UnitTest::GetInstance()->current_test_info()->name() + ".vdb";
+  const std::string path =
+      testing::TempDir() + "plenum_" + testing::UnitTest::GetInstance()->current_test_info()->name() + ".vdb";
   write_vdb(path, content);
   Read read;
   openvdb::initialize();
@@ -92,9 +92,12 @@ TEST(VdbWriter, HoldsScalarsVectorsAndWhatStandsOnFaces) {
           force[at] = Vec3(number(i, j, k), 2, 3);
           count[at] = i - j;
         }
-    std::vector<NamedArray> data = {named_array("density", density),        named_array("velocity_x", velocity[0]),
-                                    named_array("velocity_y", velocity[1]), named_array("force", force),
-                                    named_array("half", half),              named_array("count", count),
+    std::vector<NamedArray> data = {named_array("density", density),
+                                    named_array("velocity_x", velocity[0]),
+                                    named_array("velocity_y", velocity[1]),
+                                    named_array("force", force),
+                                    named_array("half", half),
+                                    named_array("count", count),
                                     named_array("lone_y", density)};
     if (depth > 1) data.push_back(named_array("velocity_z", velocity[2]));
     const Read read = written_and_read({.shape = shape,
@@ -106,8 +109,10 @@ TEST(VdbWriter, HoldsScalarsVectorsAndWhatStandsOnFaces) {
     EXPECT_EQ(read.time, 1.5);
     EXPECT_TRUE(read.in_parts);
     for (const auto& [name, grid] : read.grids) {
-      EXPECT_EQ(grid->transform().indexToWorld(openvdb::Coord(0, 0, 0)), openvdb::Vec3d(-0.875, 2.125, 0.625));
-      EXPECT_EQ(grid->transform().indexToWorld(openvdb::Coord(12, 6, 0)), openvdb::Vec3d(2.125, 3.625, 0.625));
+      EXPECT_EQ(grid->transform().indexToWorld(openvdb::Coord(0, 0, 0)),
+                openvdb::Vec3d(-0.875, 2.125, 0.625));
+      EXPECT_EQ(grid->transform().indexToWorld(openvdb::Coord(12, 6, 0)),
+                openvdb::Vec3d(2.125, 3.625, 0.625));
       EXPECT_EQ(grid->getGridClass() == openvdb::GRID_STAGGERED, name == "velocity") << name;
     }
     for (Index k = 0; k < depth; ++k)

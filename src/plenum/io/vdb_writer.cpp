@@ -16,9 +16,13 @@ namespace plenum::inline PLENUM_ABI {
 
 #ifndef PLENUM_OPENVDB
 
-bool vdb_available() { return false; }
+bool vdb_available() {
+  return false;
+}
 
-std::string format_vdb(const GridContent&) { throw Error(Problem{.what = vdb_unavailable_note}); }
+std::string format_vdb(const GridContent&) {
+  throw Error(Problem{.what = vdb_unavailable_note});
+}
 
 void write_vdb(const std::string& path, const GridContent&) {
   throw Error(Problem{.file = path, .what = vdb_unavailable_note});
@@ -45,13 +49,20 @@ float value(const NamedArray& a, std::size_t at, int c) {
     return static_cast<float>(static_cast<const decltype(type)*>(a.data)[scalar]);
   };
   switch (a.type) {
-    case ScalarType::f32: return read(float());
-    case ScalarType::f64: return read(double());
-    case ScalarType::i32: return read(std::int32_t());
-    case ScalarType::i64: return read(std::int64_t());
-    case ScalarType::u8: return read(std::uint8_t());
-    case ScalarType::u32: return read(std::uint32_t());
-    case ScalarType::u64: return read(std::uint64_t());
+    case ScalarType::f32:
+      return read(float());
+    case ScalarType::f64:
+      return read(double());
+    case ScalarType::i32:
+      return read(std::int32_t());
+    case ScalarType::i64:
+      return read(std::int64_t());
+    case ScalarType::u8:
+      return read(std::uint8_t());
+    case ScalarType::u32:
+      return read(std::uint32_t());
+    case ScalarType::u64:
+      return read(std::uint64_t());
   }
   return 0;
 }
@@ -86,11 +97,11 @@ openvdb::GridBase::Ptr scalars(const GridContent& content, const NamedArray& a) 
 }
 
 openvdb::GridBase::Ptr vectors(const GridContent& content, const NamedArray& a) {
-  return grid_of<openvdb::Vec3SGrid>(std::string(a.name), content, content.shape.cells,
-                                     [&](Index i, Index j, Index k) {
-                                       const std::size_t at = content.shape.index(i, j, k);
-                                       return openvdb::Vec3s(value(a, at, 0), value(a, at, 1), value(a, at, 2));
-                                     });
+  return grid_of<openvdb::Vec3SGrid>(
+      std::string(a.name), content, content.shape.cells, [&](Index i, Index j, Index k) {
+        const std::size_t at = content.shape.index(i, j, k);
+        return openvdb::Vec3s(value(a, at, 0), value(a, at, 1), value(a, at, 2));
+      });
 }
 
 /// Components on the faces across each axis, of which there is one more than of cells; null: zero.
@@ -129,7 +140,8 @@ openvdb::GridPtrVec grids_of(const GridContent& content) {
                           .what = "has a number of components that VDB files do not hold",
                           .value = fmt::format("{}", a.components),
                           .allowed = "1 or 3"});
-    const std::string name(a.name), stem = name.substr(0, name.size() - std::min<std::size_t>(2, name.size()));
+    const std::string name(a.name),
+        stem = name.substr(0, name.size() - std::min<std::size_t>(2, name.size()));
     const std::array<const NamedArray*, 3> along = {find(stem + "_x"), find(stem + "_y"), find(stem + "_z")};
     const bool is_staggered = along[0] && along[1] && (along[2] || content.shape.is_flat());
     if (is_staggered && &a == along[0])
@@ -142,7 +154,9 @@ openvdb::GridPtrVec grids_of(const GridContent& content) {
 
 }  // namespace
 
-bool vdb_available() { return true; }
+bool vdb_available() {
+  return true;
+}
 
 std::string format_vdb(const GridContent& content) {
   try {
