@@ -6,6 +6,7 @@
 #include "../../validation/liquid_cups.h"
 #include "../../validation/liquid_scenes.h"
 #include "plenum/base/error.h"
+#include "plenum/base/random.h"
 #include "plenum/geometry/solid_mesh.h"
 #include "plenum/state/grid_walls.h"
 
@@ -130,6 +131,50 @@ TEST(GridWalls, WaysStopBeforeWallsAndSlideAlongThem) {
   // What misses it goes on.
   const Vec3 past(2, -1, 0);
   EXPECT_EQ(stop_at_walls({&wall, 1}, Vec3(2, 1, 0), past, gap, false).x, past);
+}
+
+TEST(GridWalls, NoSurfaceIsNearerThanTheClearance) {
+  for (const bool flat : {true, false}) {
+    const GridShape shape{{20, 20, flat ? 1 : 20}};
+    const Real h = Real(0.05);
+    const Vec3 low = flat ? Vec3(0, 0, Real(0.4)) : Vec3(Vec3::Zero());
+    const Vessel vessel{.radius = 0.22, .height = 0.42, .wall = 0.015, .segments = 40, .has_lid = false};
+    const GridSolid solid = solid_of(vessel, Vec3(Real(0.5), Real(0.27), Real(0.42)), Vec3(20, 0, 11));
+    const GridWall wall(solid.solid(), solid.pose());
+    std::vector<std::uint8_t> near(shape.size(), 1);
+    near[shape.index(0, 0, 0)] = 0;
+    WallClearance clearance;
+    clearance.find(shape, low, h, {&wall, 1}, near);
+    EXPECT_LT(clearance.at(shape.index(0, 0, 0), {0, 0, 0}), 0);
+    double shy = 0;
+    int close = 0, in = 0;
+    for (std::uint64_t n = 0; n < 40000; ++n) {
+      const Vec4 number = uniform4(7, n, 0);
+      std::array<Index, 3> cell{};
+      std::array<Real, 3> t{};
+      Vec3 x;
+      for (std::size_t a = 0; a < 3; ++a) {
+        const Real g =
+            flat && a == 2 ? Real(0.5) : number[static_cast<int>(a)] * static_cast<Real>(shape.cells[a]);
+        cell[a] = std::min(static_cast<Index>(g), shape.cells[a] - 1);
+        t[a] = g - static_cast<Real>(cell[a]);
+        x[static_cast<int>(a)] = low[static_cast<int>(a)] + h * g;
+      }
+      if (cell == std::array<Index, 3>{0, 0, 0}) continue;
+      const Real least = clearance.at(shape.index(cell[0], cell[1], cell[2]), t),
+                 exact = wall.shape.exact_distance(wall.pose.to_local(x)).distance / h;
+      ASSERT_GE(least, 0);
+      ASSERT_LE(least, std::max(exact, Real(0))) << x.transpose();
+      in += exact < 0;
+      if (exact < 0 || exact > Real(0.5)) continue;
+      shy += static_cast<double>(exact - least);
+      ++close;
+    }
+    // In the mean no farther from the truth than a part's middle is from its corners, and a 64th.
+    EXPECT_GT(in, 100);
+    EXPECT_GT(close, 1000);
+    EXPECT_LT(shy / close, std::sqrt(flat ? 2.0 : 3.0) / 8 + 1.0 / 64 + 1e-3);
+  }
 }
 
 TEST(LiquidWalls, NothingLeaksFromAClosedVesselThatStands) {

@@ -156,6 +156,54 @@ void close_walls(const GridShape& shape, const Vec3& low, Real h, const GridWall
   });
 }
 
+void WallClearance::find(const GridShape& shape, const Vec3& low, Real h, std::span<const GridWall> walls,
+                         std::span<const std::uint8_t> near) {
+  is_flat = shape.is_flat();
+  const int layers = is_flat ? 1 : parts;
+  const auto of_cell = static_cast<std::uint32_t>(parts * parts * layers);
+  first.assign(shape.size(), far);
+  std::vector<std::array<Index, 3>> cells;
+  for (Index k = 0; k < shape.cells[2]; ++k)
+    for (Index j = 0; j < shape.cells[1]; ++j)
+      for (Index i = 0; i < shape.cells[0]; ++i) {
+        const std::size_t at = shape.index(i, j, k);
+        if (!near[at]) continue;
+        first[at] = static_cast<std::uint32_t>(cells.size()) * of_cell;
+        cells.push_back({i, j, k});
+      }
+  least.resize(cells.size() * of_cell);
+  // In solids nothing is free.
+  const auto distance = [&](const Vec3& x) {
+    Real most = std::numeric_limits<Real>::max();
+    for (const GridWall& wall : walls)
+      most = std::min(most, wall.shape.exact_distance(wall.pose.to_local(x)).distance);
+    return most;
+  };
+  // Distances change by no more than one goes. A part's middle is this far from its corners, in cells.
+  const Real half = std::sqrt(Real(is_flat ? 2 : 3)) / (2 * parts) + Real(1e-3);
+  parallel_for(cells.size(), 64, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t c = begin; c < end; ++c) {
+      const std::array<Index, 3>& cell = cells[c];
+      Vec3 centre = low;
+      for (int a = 0; a < 3; ++a)
+        centre[a] += h * (static_cast<Real>(cell[static_cast<std::size_t>(a)]) + Real(0.5));
+      const Real of_centre = distance(centre) / h;
+      std::uint8_t* to = least.data() + c * of_cell;
+      for (int k = 0; k < layers; ++k)
+        for (int j = 0; j < parts; ++j)
+          for (int i = 0; i < parts; ++i) {
+            Vec3 offset(static_cast<Real>(2 * i + 1 - parts), static_cast<Real>(2 * j + 1 - parts),
+                        is_flat ? Real(0) : static_cast<Real>(2 * k + 1 - parts));
+            offset /= 2 * parts;
+            // Far enough for most ways, it need not be known better.
+            Real here = of_centre - offset.norm();
+            if (here < Real(0.75)) here = of_centre > -1 ? distance(centre + h * offset) / h : Real(0);
+            *to++ = static_cast<std::uint8_t>(std::clamp(std::floor(64 * (here - half)), Real(0), Real(255)));
+          }
+    }
+  });
+}
+
 WallStop stop_at_walls(std::span<const GridWall> walls, const Vec3& x0, const Vec3& x1, Real gap, bool flat) {
   WallStop out{.x = x0, .num_met = 0, .normal = {}, .wall = {}};
   const auto is_free = [&](const Vec3& a, const Vec3& b) {

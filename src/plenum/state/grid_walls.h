@@ -7,8 +7,12 @@
 // closed surface leaves no face open between within and without, however thin it is. The idea of telling
 // sides by crossings rather than by signs: Guendelman, Selle, Losasso & Fedkiw 2005, "Coupling water and
 // smoke to thin deformable and rigid shells", section 4.
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "plenum/geometry/shape.h"
 #include "plenum/state/grid.h"
@@ -31,6 +35,28 @@ struct GridWall {
   bool blocks(const Vec3& a, const Vec3& b) const;
   /// x, or if that is in the solid the nearest place outside, `gap` [m] before the surface.
   Vec3 beside(const Vec3& x, Real gap, bool flat) const;
+};
+
+/// How far surfaces are at least from everywhere in the cells near walls: a way that is shorter needs no look
+/// at them. A cell has 4^3 parts (4^2 of a flat grid).
+struct WallClearance {
+  static constexpr int parts = 4;  ///< along an axis
+  bool is_flat = false;
+  std::vector<std::uint32_t> first;  ///< [shape.size()] of a cell's parts in `least`; far: none
+  std::vector<std::uint8_t> least;   ///< [h / 64]
+  static constexpr std::uint32_t far = ~0u;
+
+  /// Of cells that near[shape.size()] marks.
+  void find(const GridShape& shape, const Vec3& low, Real h, std::span<const GridWall> walls,
+            std::span<const std::uint8_t> near);
+  /// [h] at the part t of the way through the cell, 0 <= t < 1; negative: it is not near.
+  Real at(std::size_t cell, const std::array<Real, 3>& t) const {
+    if (first[cell] == far) return -1;
+    std::uint32_t part = 0;
+    for (std::size_t a = is_flat ? 2 : 3; a-- > 0;)
+      part = parts * part + std::min(static_cast<std::uint32_t>(parts * t[a]), std::uint32_t{parts - 1});
+    return Real(least[first[cell] + part]) / 64;
+  }
 };
 
 /// Closes faces that separate what the wall keeps apart. Faces on the box's sides stay as they are.

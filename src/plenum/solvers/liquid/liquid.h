@@ -130,6 +130,7 @@ struct Liquid {
     /// not by `distance`.
     std::vector<GridWall> walls;
     std::vector<std::uint8_t> near_walls;
+    WallClearance clearance;                               ///< of `walls`, if there are any
     std::array<std::vector<Real>, 3> cling;                ///< if solids grip: of faces (state/grid_cling.h)
     std::array<std::vector<std::uint32_t>, 3> wall_faces;  ///< closed by walls that stand between corners
     Show show = Show::surface;

@@ -169,6 +169,7 @@ void find_walls(Liquid::Model& m) {
   }
   if (m.near_walls.empty()) return;
   for (const GridSolid& solid : m.solids) m.walls.emplace_back(solid.solid(), solid.pose());
+  m.clearance.find(shape, m.low, m.h, m.walls, m.near_walls);
   for (std::size_t c = 0; c < 3; ++c)
     for (std::size_t at = 0; at < before.along[c].size(); ++at)
       if (before.along[c][at] > 0 && m.open.along[c][at] == 0)

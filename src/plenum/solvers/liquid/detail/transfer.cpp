@@ -269,21 +269,30 @@ template <int D>
 void stop_run(const Model& m, const Workspace& w, std::size_t n, const std::array<RunOf<Real>, D>& x0,
               std::array<RunOf<Real>, D>& x1, std::array<RunOf<Real>, D>& v) {
   const bool moving = w.walls.size() > m.walls.size();
-  const auto is_near = [&](const Vec3& x) {
+  // [h] that x is from walls at least; negative: its cell is not near any.
+  const auto clearance = [&](const Vec3& x) -> Real {
     std::array<Index, 3> cell{};
+    std::array<Real, 3> t{};
     for (int c = 0; c < D; ++c) {
       const auto a = static_cast<std::size_t>(c);
       const Real g = (x[c] - m.low[c]) / m.h;
-      if (!(g >= 0 && g < static_cast<Real>(m.shape.cells[a]))) return false;
+      if (!(g >= 0 && g < static_cast<Real>(m.shape.cells[a]))) return -1;
       cell[a] = static_cast<Index>(g);
+      t[a] = g - static_cast<Real>(cell[a]);
     }
-    return m.near_walls[m.shape.index(cell[0], cell[1], cell[2])] != 0;
+    return m.clearance.at(m.shape.index(cell[0], cell[1], cell[2]), t);
+  };
+  const auto is_free = [&](const Vec3& from, const Vec3& to) {
+    const Real squared = (to - from).squaredNorm(), free = clearance(from);
+    if (free < 0) return squared < m.h * m.h && clearance(to) < 0;
+    const Real left = m.h * (free - wall_gap);
+    return left > 0 && squared < left * left;
   };
   for (std::size_t p = 0; p < n; ++p) {
     Vec3 from(0, 0, m.low.z() + m.h / 2), to = from;
     for (std::size_t c = 0; c < D; ++c)
       from[static_cast<Index>(c)] = x0[c][p], to[static_cast<Index>(c)] = x1[c][p];
-    if (!moving && (to - from).squaredNorm() < m.h * m.h && !is_near(from) && !is_near(to)) continue;
+    if (!moving && is_free(from, to)) continue;
     const WallStop stop = stop_at_walls(w.walls, from, to, wall_gap * m.h, D == 2);
     Vec3 u = Vec3::Zero();
     for (std::size_t c = 0; c < D; ++c) u[static_cast<Index>(c)] = v[c][p];
