@@ -143,6 +143,46 @@ TEST(LiquidBodies, ScratchMemoryIsNoPartOfTheState) {
   EXPECT_EQ(a.hash().hex(), b.hash().hex());
 }
 
+TEST(LiquidBodies, EveryFaceThatAThinOneClosesMovesWithIt) {
+  // Plates of a tenth of a cell at many places between the centres of cells and at many angles.
+  const int n = 16;
+  const GridShape shape{{n, n, n}};
+  for (std::uint64_t trial = 0; trial < 60; ++trial) {
+    const Vec4 place = uniform4(3, trial, 0), turn = uniform4(3, trial, 1);
+    Water water(tub(n, n, 0.5));
+    const Real thickness = Real(0.05 / n);
+    const Shape plate = BoxShape{Vec3(Real(0.2), thickness, Real(0.15))};
+    SolidBody body = body_of(plate, Vec3::Constant(Real(0.5)) + place.head<3>() / n, 2500, 0.001);
+    // Along the grid as well as across.
+    body.pose.rotation = body.pose0.rotation =
+        trial % 3 == 0 ? Quat(Quat::Identity()) : rotation_from_degrees(90 * turn.head<3>());
+    Liquid::meet(water.workspace, {&body, 1});
+    water.step(1.0 / 240);
+    const LiquidBodies& b = water.workspace.immersed;
+    ASSERT_EQ(b.parts.size(), 1u);
+    const LiquidBodies::Part& part = b.parts[0];
+    int closed = 0;
+    for (Index k = 0; k < n; ++k)
+      for (Index j = 0; j < n; ++j)
+        for (Index i = 0; i < n; ++i)
+          for (int c = 0; c < 3; ++c) {
+            const std::array<Index, 3> item = {i, j, k};
+            const auto a = static_cast<std::size_t>(c);
+            if (b.open[c][shape.index(i, j, k)] > 0 || item[a] == 0) continue;
+            ++closed;
+            std::size_t number = part.first_item, stride = 1;
+            for (std::size_t d = 0; d < 3; ++d) {
+              ASSERT_GE(item[d], part.low[d]) << trial;
+              ASSERT_LT(item[d], part.high[d]) << trial;
+              number += stride * static_cast<std::size_t>(item[d] - part.low[d]);
+              stride *= static_cast<std::size_t>(part.high[d] - part.low[d]);
+            }
+            EXPECT_EQ(b.closed[number][a], 1) << trial;
+          }
+    EXPECT_GT(closed, 10) << trial;
+  }
+}
+
 TEST(LiquidBodies, AllocateNothingInSteadyState) {
   if (!plenum_test::can_count_allocations) GTEST_SKIP() << "the sanitizer has a heap of its own";
   Water water(tub(16, 16, 0.5));
