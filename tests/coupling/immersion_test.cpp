@@ -90,5 +90,56 @@ TEST(Immersion, MomentumGoesFromOneSideToTheOtherAndTheRelativeVelocityDecays) {
   EXPECT_EQ(world.ledger().count({"tank", "many"}), 1u);
 }
 
+/// Samples by their numbers, which keeps what it is given.
+struct Numbered : Boundary {
+  std::vector<std::uint32_t> id;
+  std::vector<Vec3> x, given;
+  std::vector<Real> inverse_mass;
+  void become(std::vector<std::uint32_t> now) {
+    id = std::move(now);
+    x.assign(id.size(), Vec3::Zero()), given = x;
+    inverse_mass.assign(id.size(), 1);
+  }
+  Samples samples() const override {
+    return {.x0 = x, .x = x, .v = x, .inverse_mass = inverse_mass, .id = id};
+  }
+  void absorb(std::span<const SampleImpulse> impulses) override {
+    for (const SampleImpulse& j : impulses) given[static_cast<std::size_t>(j.sample)] += j.impulse;
+  }
+};
+
+/// Gives the sample that was immersed as number n the impulse n + 1.
+struct Counting : Medium {
+  std::size_t count = 0;
+  void probe(std::span<const Vec3>, std::span<MediumProbe>) const override {}
+  void immerse(std::size_t, const Samples& samples, Real) override { count = samples.x.size(); }
+  void reaction(std::size_t, std::span<Vec3> out) const override {
+    ASSERT_EQ(out.size(), count);
+    for (std::size_t i = 0; i < count; ++i) out[i].x() = static_cast<Real>(i + 1);
+  }
+};
+
+TEST(Immersion, ImpulsesFollowSamplesWhoseIndicesChange) {
+  Numbered boundary;
+  Counting medium;
+  ImmersionWorkspace workspace;
+  const auto given = [&](std::vector<std::uint32_t> before, std::vector<std::uint32_t> now) {
+    boundary.become(std::move(before));
+    immerse(medium, 2, boundary, Real(0.1), workspace);
+    boundary.become(std::move(now));
+    immersion_reaction(medium, 2, boundary, workspace);
+    std::vector<int> of;
+    for (const Vec3& j : boundary.given) of.push_back(static_cast<int>(j.x()));
+    return of;
+  };
+  using Of = std::vector<int>;
+  EXPECT_EQ(given({0, 1, 2, 3}, {0, 1, 2, 3, 4}), (Of{1, 2, 3, 4, 0}));
+  // 1 and 2 die, the last takes a place, two are born.
+  EXPECT_EQ(given({0, 1, 2, 3, 4}, {0, 4, 3, 5, 6}), (Of{1, 5, 4, 0, 0}));
+  EXPECT_EQ(given({7, 3, 9}, {9}), (Of{3}));
+  EXPECT_EQ(given({0, 1}, {}), (Of{}));
+  EXPECT_EQ(given({}, {0, 1}), (Of{0, 0}));
+}
+
 }  // namespace
 }  // namespace plenum

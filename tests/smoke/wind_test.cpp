@@ -113,6 +113,23 @@ TEST(SmokeWind, HeavySwarmsDoNotOvershoot) {
   }
 }
 
+TEST(SmokeWind, ClothWithAirOfItsOwnIsToldOf) {
+  const std::string twice = "dragged by air of its own";
+  for (const bool own : {true, false}) {
+    World world = stream(0, 0,
+                         std::string(R"(,
+    {"type": "pbd", "name": "sheet", "model": {"parts": [{"type": "cloth", "cells_x": 4, "cells_z": 4, "size_x": 0.4, "size_z": 0.4, "position": [0.5, 0.5, 0.5], "rotation": [0, 0, 90]}]},
+     "params": {"air_density": )") +
+                             (own ? "1.2" : "0") + "}}");
+    const FrameReport report = world.step_frame();
+    bool told = false;
+    for (std::size_t s = 0; s < world.size(); ++s)
+      for (const auto& warning : report.systems[s].warnings())
+        told = told || std::string(warning.text).find(twice) != std::string::npos;
+    EXPECT_EQ(told, own);
+  }
+}
+
 TEST(SmokeWind, ClothAcrossTheFlowIsPushedByItsDrag) {
   World world = stream(0, 0, R"(,
     {"type": "pbd", "name": "sheet", "model": {"parts": [{"type": "cloth", "cells_x": 8, "cells_z": 8, "size_x": 0.4, "size_z": 0.4, "position": [0.5, 0.5, 0.5], "rotation": [0, 0, 90]}]},

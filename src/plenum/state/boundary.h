@@ -32,6 +32,9 @@ struct Samples {
   std::span<const Real> radii = {};    ///< [m] per sample, instead of `radius`
   Real friction = 0;                   ///< Coulomb coefficient, >= 0
   Real restitution = 0;                ///< in [0, 1]
+  /// Numbers that rise in the order of birth and stay with samples whose indices change; empty: they do not.
+  std::span<const std::uint32_t> id = {};
+  bool has_air = false;  ///< whether their own step drags them through air already
   /// [m] a sample may travel past a solid in one step; for surfaces whose points pull on each other, the
   /// distance between them. A step that would go beyond it near a solid is divided.
   Real reach = std::numeric_limits<Real>::infinity();

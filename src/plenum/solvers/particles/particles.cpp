@@ -473,7 +473,8 @@ Samples ParticleSystem::samples(const Model& model, const State& s, const Params
           .inverse_mass = p.inverse_mass,
           .radius = model.radius,
           .friction = params.friction,
-          .restitution = params.restitution};
+          .restitution = params.restitution,
+          .id = s.id};
 }
 
 void ParticleSystem::absorb(const Model&, State& s, std::span<const SampleImpulse> impulses) {

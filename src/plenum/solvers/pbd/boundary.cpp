@@ -22,11 +22,14 @@ void Pbd::gust(Workspace& workspace, const Gust& gust) {
   workspace.impl->gust = gust;
 }
 
-Samples Pbd::samples(const Model&, const State& state, const Params& params, const Workspace& workspace) {
+Samples Pbd::samples(const Model& model, const State& state, const Params& params,
+                     const Workspace& workspace) {
   const PbdWorkspace* const w = workspace.impl.get();
   Samples samples = w ? samples_of(state.particles, w->x0, w->v0) : samples_of(state.particles, {}, {});
   samples.radius = params.thickness;
   samples.friction = params.friction, samples.restitution = params.restitution;
+  samples.has_air =
+      !model.triangles.empty() && params.air_density > 0 && (params.drag > 0 || params.lift > 0);
   return samples;
 }
 

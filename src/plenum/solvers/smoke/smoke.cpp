@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "plenum/base/independent.h"
 #include "plenum/integrate/grid_diffusion.h"
@@ -366,6 +367,8 @@ Report Smoke::step(const Model& m, State& s, const Params& params, Workspace& w,
   if (!m.coloured && (std::any_of(params.sources.begin(), params.sources.end(), is_dyed) ||
                       std::any_of(params.brushes.begin(), params.brushes.end(), is_dyed)))
     report.warn("the colours of sources and brushes do nothing; set model.coloured");
+  if (std::exchange(w.wind.dragged_twice, false))
+    report.warn("cloth in it is dragged by air of its own besides; set that cloth's air_density to 0");
   if (params.report_energy) report.measure("kinetic_energy", kinetic_energy(m, s, params.air_density), "J");
   return report;
 }

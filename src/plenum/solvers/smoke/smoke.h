@@ -143,6 +143,7 @@ struct Smoke {
     State* state = nullptr;
     Real density = 0, drag = 0, plate_drag = 0;  ///< as in Params
     std::vector<std::vector<Vec3>> impulses;     ///< [owners][samples] N s, of the step to come
+    bool dragged_twice = false;                  ///< whether some of these have air of their own besides
     void probe(std::span<const Vec3> x, std::span<MediumProbe> out) const override;
     void immerse(std::size_t owner, const Samples& samples, Real h) override;
     void reaction(std::size_t owner, std::span<Vec3> out) const override;

@@ -128,6 +128,7 @@ void Smoke::Wind::immerse(std::size_t owner, const Samples& samples, Real h) {
     const Real k = density / 2 * coefficient * both;
     const Vec3 j = (speed - speed / (1 + k * speed * h)) / both * along;
     given[i] = j;
+    dragged_twice = dragged_twice || samples.has_air;
     for (int c = 0; c < dimensions; ++c) {
       const auto a = static_cast<std::size_t>(c);
       around[a].add(-j[c] / face_mass, state->velocity.along[a]);

@@ -302,6 +302,8 @@ Samples Springs::samples(const Model& model, const State& state, const Params& p
   samples.radius = params.thickness;
   samples.friction = params.friction, samples.restitution = params.restitution;
   if (model.reach > 0) samples.reach = model.reach;
+  samples.has_air =
+      !model.triangles.empty() && params.air_density > 0 && (params.drag > 0 || params.lift > 0);
   return samples;
 }
 
