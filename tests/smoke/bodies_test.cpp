@@ -355,8 +355,11 @@ TEST(SmokeBodies, SameBitsForEveryNumberOfThreadsAndAfterRestoring) {
 }
 
 TEST(SmokeBodies, ScratchMemoryIsNoPartOfTheState) {
-  for (const GridSide sides : {GridSide::free_slip, GridSide::periodic}) {
-    StirredGas a(box_of(20, false, sides)), b(box_of(20, false, sides));
+  for (const bool grips : {false, true}) {
+    Smoke::Spec spec = box_of(20, false, grips ? GridSide::free_slip : GridSide::periodic);
+    spec.solids_grip = grips;
+    StirredGas a(spec), b(spec);
+    for (StirredGas* gas : {&a, &b}) gas->params.viscosity = grips ? Real(1e-3) : Real(0);
     const Shape ball = SphereShape{Real(0.2)}, crate = BoxShape{Vec3(Real(0.1), Real(0.1), Real(0.2))};
     const auto at = [](int k) {
       // Moves, stands for a while, and moves again.

@@ -313,6 +313,7 @@ void begin_bodies(const Model& m, Workspace& w, Real dt) {
     b.still = b.still && stands && b.stood[p].first == solid.shape && is_at(b.stood[p].second, solid.pose);
     b.stood[p] = {stands ? solid.shape : nullptr, solid.pose};
   }
+  if (!b.still) b.grip_known = false;
 }
 
 void place_bodies(const Model& m, Workspace& w, bool at_end) {
@@ -453,10 +454,11 @@ void push_bodies(const Model& m, const Smoke::Params& params, Workspace& w) {
   for (std::size_t of = 0; of < b.bodies.size(); ++of) {
     Body& body = b.bodies[of];
     const BodyTies::Six given = unit * ties.gather(ties.bodies[of], std::span<const double>(b.pressure.x));
-    body.impulse = given.head<3>(), body.couple = given.tail<3>();
-    body.velocity += body.inverse_mass * body.impulse.cast<Real>();
-    body.angular_velocity += body.inverse_inertia * body.couple.cast<Real>();
-    if (given.isZero(0)) continue;
+    const Vector3<double> push = given.head<3>(), turn = given.tail<3>();
+    body.velocity += body.inverse_mass * push.cast<Real>();
+    body.angular_velocity += body.inverse_inertia * turn.cast<Real>();
+    body.impulse += push, body.couple += turn;
+    if (body.impulse.isZero(0) && body.couple.isZero(0)) continue;
     b.pushes.push_back({.body = body.first,
                         .impulse = body.impulse.cast<Real>(),
                         .point = body.centre,

@@ -185,11 +185,16 @@ void advect_all(const Model& m, State& s, const Params& params, Workspace& w, Re
 void diffuse(const Model& m, State& s, const Params& params, Workspace& w, Real dt, Report& report) {
   const GridShape& shape = m.shape;
   const Real number = params.viscosity * dt / (m.h * m.h);
+  const bool bodies = w.immersed.any(), grips = bodies && m.solids_grip;
+  if (grips) {
+    find_grip(m, w);
+    expect_rubbing(m, params, w, number, s.velocity);
+  }
   for (int c = 0; c < shape.dimensions(); ++c) {
     const auto axis = static_cast<std::size_t>(c);
     DiffusedItems items{.end = shape.cells,
-                        .moves = w.immersed.any() ? w.immersed.known[axis] : m.known[axis],
-                        .cling = m.cling[axis]};
+                        .moves = bodies ? w.immersed.known[axis] : m.known[axis],
+                        .cling = grips ? w.immersed.cling[axis] : m.cling[axis]};
     // Faces on the sides are given there, or follow from what is beside them; those of periodic axes are one.
     if (m.box.sides[2 * axis] != GridSide::periodic) items.begin[axis] = 1;
     std::vector<Real>& u = s.velocity.along[axis];
@@ -198,10 +203,15 @@ void diffuse(const Model& m, State& s, const Params& params, Workspace& w, Real 
     // Faces in solids through whose other part something flows stand still where it clings.
     for (std::size_t at = 0; at < m.cling[axis].size(); ++at)
       if (m.cling[axis][at] < 0) u[at] = 0;
+    if (grips) hold_gas(w, c, u);
     fill(u);
     std::copy(u.begin(), u.end(), from.begin());
     if (params.diffusion == Smoke::Diffusion::explicit_euler) {
       diffuse_explicitly(shape, items, number, from, u);
+      if (grips) {
+        pull_gas(w, c, number, from, u, true);
+        rub_bodies(m, params, w, c, number, from, u);
+      }
       fill(u);
       continue;
     }
@@ -209,12 +219,15 @@ void diffuse(const Model& m, State& s, const Params& params, Workspace& w, Real 
     for (const Real value : from) size = std::max(size, std::abs(value));
     constexpr int most_sweeps = 400;
     const Real tolerance = size * 10 * std::numeric_limits<Real>::epsilon();
+    if (grips) pull_gas(w, c, number, u, from, false);
     const int sweeps =
         diffuse_implicitly(shape, items, number, from, u, fill, tolerance, most_sweeps, change);
+    if (grips) rub_bodies(m, params, w, c, number, u, u);
     report.iterations += sweeps;
     if (sweeps == most_sweeps && change > Real(1e-4) * size)
       report.warn("viscosity did not converge in its sweeps; lower viscosity or shorten the step");
   }
+  if (grips) take_rubbing(w);
 }
 
 /// Largest speed along one axis [m/s].

@@ -11,6 +11,8 @@
 namespace plenum::inline PLENUM_ABI {
 
 struct SmokeBodies {
+  using Six = BodyTies::Six;
+  using Matrix6 = Eigen::Matrix<double, 6, 6, Eigen::DontAlign>;
   struct Body {
     Index first;                              ///< number of its first part, of those told of
     bool is_led;                              ///< nothing moves it but its own way
@@ -18,6 +20,9 @@ struct SmokeBodies {
     Real inverse_mass;
     Mat3 inverse_inertia;
     Vector3<double> impulse, couple;  ///< [N s], [N m s] that the gas gave it
+    Six expected = Six::Zero();       ///< [m/s], [rad/s] that its friction was thought to change it by
+    Six rubbed = Six::Zero();         ///< the same of its friction, were the body's velocity as it is
+    Matrix6 yield = Matrix6::Zero();  ///< [kg, ...] how much less that is for a velocity that is larger
 
     Vec3 velocity_at(const Vec3& x) const { return velocity + angular_velocity.cross(x - centre); }
   };
@@ -40,6 +45,21 @@ struct SmokeBodies {
   std::vector<Vec3> corner;
   std::vector<Real> distance;
   std::vector<std::array<std::array<Index, 3>, 2>> changed;  ///< boxes of items to be put back
+  // Where gas clings to bodies (grip.cpp): faces along x, y, z.
+  struct Held {
+    std::uint32_t item, body;  ///< a face in a body
+    Vec3 x;                    ///< [m]
+  };
+  struct Link {
+    std::uint32_t item, neighbour, body;  ///< a face of the gas, and one next to it that is in a body
+    Real theta;                           ///< part of the way to which its surface stands
+    Vec3 surface;                         ///< [m] there
+  };
+  std::array<std::vector<Real>, 3> cling;           ///< [shape.size()] as that of the model, with the bodies
+  std::array<std::vector<std::uint32_t>, 3> clung;  ///< items that differ
+  std::array<std::vector<Held>, 3> held;
+  std::array<std::vector<Link>, 3> links;
+  bool grip_known = false;  ///< whether these are of where the bodies stand
   PressureSolver pressure;
   /// Shapes (null if it moved) and poses of the parts in the last step, and whether all have stood there
   /// since it began, so that what was found of them holds on.

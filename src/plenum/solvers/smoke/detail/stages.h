@@ -47,6 +47,23 @@ void clear_bodies(const Smoke::Model& m, const Smoke::Workspace& w, std::vector<
 /// Velocities within bodies: theirs where the gas sticks to solids, else, near their surface, those of the
 /// gas beside.
 void fill_bodies(const Smoke::Model& m, const Smoke::Workspace& w, FaceField& velocity);
+/// Which faces of the gas cling to bodies, where these are as the step ends.
+void find_grip(const Smoke::Model& m, Smoke::Workspace& w);
+/// Gives faces across c in bodies the velocities of these.
+void hold_gas(const Smoke::Workspace& w, int c, std::span<Real> u);
+/// Adds to `to` what surfaces of bodies do to faces across c that see them, in diffusion by number = nu dt /
+/// h^2: to what it starts from, or if that is explicit to its result. u as it starts.
+void pull_gas(const Smoke::Workspace& w, int c, Real number, std::span<const Real> u, std::span<Real> to,
+              bool is_explicit);
+/// Lets bodies go along with gas of that velocity as far as its friction will take them.
+void expect_rubbing(const Smoke::Model& m, const Smoke::Params& params, Smoke::Workspace& w, Real number,
+                    const FaceField& velocity);
+/// Sums up what diffusion did to bodies, of velocities across c that the neighbours' difference was taken of
+/// (`before`) and those after the step.
+void rub_bodies(const Smoke::Model& m, const Smoke::Params& params, Smoke::Workspace& w, int c, Real number,
+                std::span<const Real> before, std::span<const Real> u);
+/// Gives it to them, less what they had expected.
+void take_rubbing(Smoke::Workspace& w);
 /// The operator of the pressure between solids and bodies.
 PressureSolver& pressure_around_bodies(const Smoke::Model& m, Smoke::Workspace& w);
 /// Ties the pressure to bodies: b gets what they drive out of cells.
