@@ -41,15 +41,13 @@ void find_items(const Model& m, Part& part) {
   const GridShape& shape = m.shape;
   const Aabb bounds = part.solid.shape->bounds(part.pose);
   part.low = {0, 0, 0}, part.high = {1, 1, 1};
-  // A thin one closes faces between whose cells' centres it stands, up to half a cell beyond its bounds.
-  const Real beyond = part.is_thin ? 2 : 1;
   for (int c = 0; c < shape.dimensions(); ++c) {
     const auto a = static_cast<std::size_t>(c);
     const auto last = static_cast<Real>(shape.cells[a] + 1);
     part.low[a] =
         static_cast<Index>(std::clamp(std::floor((bounds.low[c] - m.low[c]) / m.h) - 1, Real(-1), last));
     part.high[a] =
-        static_cast<Index>(std::clamp(std::ceil((bounds.high[c] - m.low[c]) / m.h) + beyond, Real(-1), last));
+        static_cast<Index>(std::clamp(std::ceil((bounds.high[c] - m.low[c]) / m.h) + 1, Real(-1), last));
   }
   if (shape.is_flat()) {
     const Real z = m.low.z() + m.h / 2;
