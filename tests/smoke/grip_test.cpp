@@ -36,9 +36,9 @@ struct ClingingGas {
 };
 
 /// A slab that is jerked along itself, in a box that goes on: u = U erfc(y / sqrt(4 nu t)) beside it, and its
-/// friction rho U sqrt(nu / (pi t)) on its side (Stokes 1851). Returns the root mean square of u's error and the
-/// error of the impulse from a quarter of the time on, rho U sqrt(nu / pi) (2 sqrt(t) - sqrt(t)), both relative.
-/// Before, the layer is as thin as the part of a cell at which the slab's surface stands.
+/// friction rho U sqrt(nu / (pi t)) on its side (Stokes 1851). Returns the root mean square of u's error and
+/// the error of the impulse from a quarter of the time on, rho U sqrt(nu / pi) (2 sqrt(t) - sqrt(t)), both
+/// relative. Before, the layer is as thin as the part of a cell at which the slab's surface stands.
 struct Errors {
   double velocity, impulse;
 };
@@ -129,8 +129,8 @@ TEST(SmokeGrip, ABodyThatStandsIsAsGoodAsASolid) {
       for (Index i = 1; i < spec.cells_x; ++i) {
         const std::size_t at = around.model.shape.index(i, j, 0);
         if (!around.model.known[static_cast<std::size_t>(c)][at]) continue;
-        most = std::max(most, std::abs(static_cast<double>(beside.state.velocity[c][at] -
-                                                           around.state.velocity[c][at])));
+        most = std::max(
+            most, std::abs(static_cast<double>(beside.state.velocity[c][at] - around.state.velocity[c][at])));
       }
   // Of 0.3 m/s; the parts of faces that they close are found from other points.
   EXPECT_LT(most, 0.01 * 0.3);
@@ -148,8 +148,8 @@ TEST(SmokeGrip, TheDragOfACylinderIsThePublishedOne) {
     gas.step({.shape = &cylinder, .pose0 = pose, .pose = pose}, dt);
     force = gas.push() / dt;
   }
-  // 2 F / (rho U^2 D) with the mean speed U = 0.2: 5.5795 (Schaefer & Turek 1996; FeatFlow), to the 5 % asked of
-  // smoke's drag.
+  // 2 F / (rho U^2 D) with the mean speed U = 0.2: 5.5795 (Schaefer & Turek 1996; FeatFlow), to the 5 % asked
+  // of smoke's drag.
   EXPECT_NEAR(2 * force.x() / (0.04 * 0.1), 5.5795, 0.05 * 5.5795);
 }
 
@@ -162,7 +162,8 @@ TEST(SmokeGrip, TheLightestBodyIsNotThrownToAndFro) {
       for (const double density : {100.0, 1.0, 1e-3}) {
         ClingingGas gas(spec, viscosity);
         const Shape ball = SphereShape{static_cast<Real>(radius)};
-        const double mass = density * std::numbers::pi * radius * radius, inertia = mass * radius * radius / 2;
+        const double mass = density * std::numbers::pi * radius * radius,
+                     inertia = mass * radius * radius / 2;
         Vec3 x(Real(0.5), Real(0.5), spec.spacing / 2), v(spins ? Real(0) : Real(0.5), 0, 0);
         Real spin = spins ? 3 : 0, before = spins ? spin : v.x();
         for (int k = 0; k < 40; ++k) {
@@ -181,7 +182,8 @@ TEST(SmokeGrip, TheLightestBodyIsNotThrownToAndFro) {
           // Slowed down by its friction and what it drags along, and never thrown back faster than it came,
           // or the gas that it stirs may carry it.
           const Real now = spins ? spin : v.x();
-          ASSERT_LT(std::abs(now), before * Real(1.001)) << spins << " " << viscosity << " " << density << " " << k;
+          ASSERT_LT(std::abs(now), before * Real(1.001))
+              << spins << " " << viscosity << " " << density << " " << k;
           before = std::max(std::abs(now), (spins ? Real(3) : Real(0.5)) / 20);
           x += static_cast<Real>(dt) * Vec3(v.x(), v.y(), 0);
         }

@@ -1,15 +1,15 @@
 // Gas that clings to bodies that move in it.
 //
 // A face of the gas next to a body sees its surface at the part theta of the way to its neighbour in there,
-// where the gas has the body's velocity v: the neighbour's difference (v - u) counts 1 / theta times, as where
-// solids stand (integrate/grid_diffusion.h; Gibou, Fedkiw, Cheng & Kang 2002). What it takes from the gas, the
-// stress rho nu (u - v) / (theta h) on its side of a cell for the time of the step, the body is given at that
-// place of its surface.
+// where the gas has the body's velocity v: the neighbour's difference (v - u) counts 1 / theta times, as
+// where solids stand (integrate/grid_diffusion.h; Gibou, Fedkiw, Cheng & Kang 2002). What it takes from the
+// gas, the stress rho nu (u - v) / (theta h) on its side of a cell for the time of the step, the body is
+// given at that place of its surface.
 //
 // A light body goes along with the gas around it within the step. What it will go along by is therefore found
-// first, as if each of these faces met nothing but it; the gas diffuses beside a body that is as fast as that;
-// and what is left between the body's change of momentum and the friction it had is made up for by the same
-// equation, once. So bodies as light as may be are not thrown to and fro.
+// first, as if each of these faces met nothing but it; the gas diffuses beside a body that is as fast as
+// that; and what is left between the body's change of momentum and the friction it had is made up for by the
+// same equation, once. So bodies as light as may be are not thrown to and fro.
 #include <Eigen/LU>
 
 #include "plenum/geometry/shape.h"
@@ -67,8 +67,8 @@ SmokeBodies::Six way_of(const Model& m, const SmokeBodies::Body& body, const Smo
   return g;
 }
 
-/// By how much the velocities go on of a body that has gone by `already` when it is given `impulse`, less what
-/// it yields: (1 + S yield) change = S impulse - already, with S the inverse of its mass and inertia.
+/// By how much the velocities go on of a body that has gone by `already` when it is given `impulse`, less
+/// what it yields: (1 + S yield) change = S impulse - already, with S the inverse of its mass and inertia.
 SmokeBodies::Six slowed(const SmokeBodies::Body& body, const SmokeBodies::Six& impulse,
                         const SmokeBodies::Six& already) {
   SmokeBodies::Matrix6 s = SmokeBodies::Matrix6::Zero();
@@ -122,9 +122,9 @@ void find_grip(const Model& m, Workspace& w) {
     for (const Part& part : b.parts) {
       const std::size_t n = size_of(part);
       const Three size = {part.high[0] - part.low[0], part.high[1] - part.low[1], part.high[2] - part.low[2]};
-      const std::array<std::size_t, 3> stride = {1, static_cast<std::size_t>(size[0]),
-                                                 static_cast<std::size_t>(size[0]) *
-                                                     static_cast<std::size_t>(size[1])};
+      const std::array<std::size_t, 3> stride = {
+          1, static_cast<std::size_t>(size[0]),
+          static_cast<std::size_t>(size[0]) * static_cast<std::size_t>(size[1])};
       for_faces(m, part, c, [&](const Three& at, std::size_t item, std::size_t q) {
         const Real here = b.distance[first + q];
         if (!(here > 0) || cling[item] < 0 || !b.known[c][item] || !diffuses(m, c, at[c])) return;
