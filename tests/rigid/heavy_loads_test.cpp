@@ -57,6 +57,21 @@ TEST(HeavyLoads, StandOnLightBodiesWhateverTheirSizeAndRatio) {
     }
 }
 
+// What lies on a column and is none of it is a load all the same: a tower on a light box, loose or in joints.
+TEST(HeavyLoads, BearWhatLiesOnThem) {
+  for (const double width : {0.1, 1.0})
+    for (const double lighter : {3.1, 10.0, 30.0}) {
+      Rigid::Spec spec = column_of(14, width, 1);
+      for (std::size_t i = 1; i < spec.bodies.size(); ++i)
+        spec.bodies[i].density = Real(i == 1 ? 1000 / lighter : 1000);
+      RigidScene scene(spec);
+      for (int k = 0; k < 900; ++k) scene.step();
+      const Vec3& top = scene.state.frames.x[14];
+      EXPECT_NEAR(top.y() / width, 13.5, 0.02) << width << " " << lighter;
+      EXPECT_LT(std::hypot(top.x(), top.z()) / width, 0.02) << width << " " << lighter;
+    }
+}
+
 // Nothing is thrown by what lands: a slab of a thousand times their mass falls onto four feet.
 TEST(HeavyLoads, LandOnFeet) {
   for (const double height : {0.01, 0.1, 0.5}) {

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "plenum/solvers/rigid/detail/contact_batch.h"
 
@@ -36,9 +37,9 @@ constexpr double solved = 1e-12, negligible = 1e-4;
 /// Part of Coulomb's limit below which a contact counts as one that does not slide. (A twist is left to the
 /// passes: of what stands on several feet these hold it in more ways than one.)
 constexpr double sticks = 0.9;
-/// Times a column's weight that a contact of it begins no sub-step with: that was a blow, and would throw up
-/// what it has stopped.
-constexpr double blow_over_weight = 4;
+/// Times what a contact bore in the sub-step before, and its column's weight, from which on what it gives was
+/// a blow: the next sub-step does not begin with it, which would throw up what has been stopped.
+constexpr double blow_over_load = 4;
 /// Times that a blow is gone on with without the points that have let go, which is worth it where four times
 /// what weight gives in a sub-step is left to be stopped (in parts of `negligible`); part of an impulse that
 /// counts as none.
@@ -112,6 +113,22 @@ void ContactSolver::join_columns(std::span<const ContactInput> contacts, const S
   std::sort(joined_.begin(), joined_.end());
 }
 
+/// Whether all are contacts of faces, one of each pair. What rolls or stands on corners and edges, and feet
+/// of one body, let go and press again from round to round, which takes the passes.
+bool ContactSolver::stand_on_faces(std::span<const ContactInput> contacts,
+                                   std::span<const Joined> rows) const {
+  const auto of = [&](const Joined& row) -> const ContactInput& {
+    return contacts[batches_[row.batch].contact[row.lane]];
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ContactInput& c = of(rows[i]);
+    if (c.count < 3) return false;
+    for (std::size_t j = 0; j < i; ++j)
+      if (of(rows[j]).body_a == c.body_a && of(rows[j]).body_b == c.body_b) return false;
+  }
+  return true;
+}
+
 void ContactSolver::find_columns(std::span<const ContactInput> contacts, const SolverBodies& bodies,
                                  std::span<const Index> groups) {
   columns_.clear(), firm_of_column_.clear(), column_rows_.clear(), column_bodies_.clear();
@@ -132,8 +149,10 @@ void ContactSolver::find_columns(std::span<const ContactInput> contacts, const S
     place_.assign(bodies.velocity.size(), -1);
     for (std::size_t first = 0, end = 0; first < joined_.size(); first = end) {
       for (end = first; end < joined_.size() && joined_[end].column == joined_[first].column;) ++end;
-      if (end - first <= most_rows && column_rows_.size() + end - first <= most_rows_of_all)
-        add_column(contacts, bodies, std::span(joined_).subspan(first, end - first));
+      const std::span<const Joined> rows = std::span(joined_).subspan(first, end - first);
+      if (rows.size() <= most_rows && column_rows_.size() + rows.size() <= most_rows_of_all &&
+          stand_on_faces(contacts, rows))
+        add_column(contacts, bodies, rows);
     }
   }
   column_changes_.resize(column_bodies_.size());
@@ -158,6 +177,8 @@ void ContactSolver::add_column(std::span<const ContactInput> contacts, const Sol
     ColumnRow row{};
     row.batch = from.batch, row.lane = from.lane, row.count = c.count;
     row.a = place(c.body_a), row.b = place(c.body_b);
+    for (int p = 0; p < c.count; ++p)
+      row.bore += double(c.points[p].impulse * settings_.h / settings_.impulse_time);
     column_rows_.push_back(row);
   }
   column.end_body = column_bodies_.size();
@@ -349,13 +370,14 @@ bool ContactSolver::bear_column(SolverBodies& bodies, const Column& column, doub
   each([&](ColumnRow& row, int q) {
     Batch& batch = batches_[row.batch];
     Points* points = points_.data() + batch.first_point;
-    Real& impulse = q < 4    ? points[q].impulse[row.lane]
-                    : q == 4 ? batch.along[row.lane]
-                             : batch.across[row.lane];
-    const double holds = double(impulse);
-    impulse += Real(row.way[q]);
+    const Real given = Real(row.way[q]);
+    const int l = row.lane;
+    if (q == 4) batch.along[l] += given;
+    if (q == 5) batch.across[l] += given;
+    if (q > 3) return;
     // The one that ends the way lets go, whatever rounding leaves of it.
-    if (q < 4 && !(holds + row.way[q] > let_go * holds)) impulse = 0;
+    const double holds = double(points[q].impulse[l]);
+    points[q].impulse[l] = holds + row.way[q] > let_go * holds ? points[q].impulse[l] + given : Real(0);
   });
   for (std::size_t i = column.first_body; i < column.end_body; ++i) {
     BodyVelocity& u = bodies.velocity[column_bodies_[i]];
@@ -368,13 +390,14 @@ bool ContactSolver::bear_column(SolverBodies& bodies, const Column& column, doub
 void ContactSolver::forget_blows_on_columns() {
   for (const Column& column : columns_)
     for (std::size_t k = column.first; k < column.end; ++k) {
-      const ColumnRow& row = column_rows_[k];
+      ColumnRow& row = column_rows_[k];
       Batch& batch = batches_[row.batch];
       Points* points = points_.data() + batch.first_point;
       const int l = row.lane;
       double sum = 0;
       for (int p = 0; p < row.count; ++p) sum += double(points[p].impulse[l]);
-      if (sum <= blow_over_weight * column.weight) continue;
+      const double before = std::exchange(row.bore, sum);
+      if (sum <= blow_over_load * std::max(before, column.weight)) continue;
       for (int p = 0; p < row.count; ++p) points[p].impulse[l] = 0;
       batch.along[l] = batch.across[l] = batch.twist[l] = 0;
       set(batch.roll, l, Vec3::Zero());

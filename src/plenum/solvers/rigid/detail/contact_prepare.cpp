@@ -81,6 +81,7 @@ void ContactSolver::find_loads(std::span<const ContactInput> contacts, const Sol
 void ContactSolver::prepare(std::span<const ContactInput> contacts, const SolverBodies& bodies,
                             const ContactSettings& settings, std::span<const Index> groups) {
   settings_ = settings;
+  any_pass_ = false;
   const std::size_t n = contacts.size();
   // Colours, greedily. Contacts with what cannot move take the last ones, so that they have the last word.
   used_.assign(bodies.velocity.size(), 0);

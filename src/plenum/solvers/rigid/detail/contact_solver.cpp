@@ -65,7 +65,7 @@ void ContactSolver::forget_blow(Batch& batch) {
 }
 
 void ContactSolver::warm_start(SolverBodies& bodies) {
-  forget_blows_on_columns();
+  if (std::exchange(any_pass_, true)) forget_blows_on_columns();
   each_batch([&](std::size_t b) {
     Batch& batch = batches_[b];
     Points* points = points_.data() + batch.first_point;
@@ -378,6 +378,7 @@ void ContactSolver::given(std::span<ContactGift> out) const {
 }
 
 void ContactSolver::store(std::span<ContactInput> contacts) {
+  forget_blows_on_columns();
   const Real unit = settings_.impulse_time / settings_.h;
   parallel_for(batches_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {

@@ -255,6 +255,7 @@ class ContactSolver {
     double left[6], given[6];                ///< [m/s] to be stopped, and what `way` gives
     double sum[6], way[6];                   ///< [N s] so far, and of the step
     double limit;                            ///< [N s] of friction
+    double bore;                             ///< [N s] in the sub-step before
     Eigen::Vector3d own_v, own_a, own_b;     ///< what the points alone give the bodies
   };
   struct Column {
@@ -275,6 +276,7 @@ class ContactSolver {
   void join_columns(std::span<const ContactInput> contacts, const SolverBodies& bodies, Real ratio);
   void add_column(std::span<const ContactInput> contacts, const SolverBodies& bodies,
                   std::span<const Joined> rows);
+  bool stand_on_faces(std::span<const ContactInput> contacts, std::span<const Joined> rows) const;
   void find_columns(std::span<const ContactInput> contacts, const SolverBodies& bodies,
                     std::span<const Index> groups);
   template <bool with_bias>
@@ -377,6 +379,7 @@ class ContactSolver {
   std::vector<Index> order_;  ///< contacts by colour and number of points
   bool any_restitution_ = false, any_rolling_ = false, any_chained_ = false;
   bool any_joint_strained_ = false;
+  bool any_pass_ = false;                 ///< whether a sub-step has begun
   int rounds_ = 1;                        ///< most of any batch
   std::atomic<bool> any_pushed_ = false;  ///< whether any batch is in the last pass with bias
   std::atomic<bool> any_near_ = false;    ///< likewise
