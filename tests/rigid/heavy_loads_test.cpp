@@ -31,9 +31,8 @@ TEST(HeavyLoads, StandOnLightBodiesWhateverTheirSizeAndRatio) {
     int boxes;
     double ratio;
   };
-  for (const double width : {0.01, 0.03, 0.1, 0.3, 1.0, 10.0})
-    for (const Case& c :
-         {Case{2, 4}, {2, 30}, {2, 1000}, {2, 1e5}, {4, 4}, {4, 7}, {4, 10}, {5, 11}, {8, 3.5}}) {
+  for (const double width : {0.01, 0.1, 1.0})
+    for (const Case& c : {Case{2, 4}, {2, 30}, {2, 1000}, {2, 1e5}, {4, 4}, {4, 10}, {5, 11}}) {
       RigidScene scene(column_of(c.boxes, width, c.ratio));
       const std::vector<Vec3>& x = scene.state.frames.x;
       const double start = test::energy(scene);

@@ -255,7 +255,7 @@ TEST(RigidPassiveJoints, AWhirlingChainGainsNothing) {
 
 // A body slides along an axis of another, and a rod or a taut rope, at first normal to that axis, ties it
 // too: it could not move but for the curvature of the rod's way.
-TEST(RigidPassiveJoints, GainNothingAtDeadPoints) {
+TEST(SlowRigidPassiveJoints, GainNothingAtDeadPoints) {
   for (unsigned seed = 0; seed < 96; ++seed) {
     Random random(seed);
     const unsigned hold = seed % 4;  // the first body: on a hinge, on a ball, free; or none
@@ -319,7 +319,7 @@ RigidScene falling(unsigned seed, double lightest, double heaviest) {
   return scene;
 }
 
-TEST(RigidPassiveJoints, GainNothingAsTheyFall) {
+TEST(SlowRigidPassiveJoints, GainNothingAsTheyFall) {
   for (unsigned seed = 0; seed < 120; ++seed) {
     RigidScene scene = falling(seed, 1, 30);
     EXPECT_LT(gain(scene).over_least, to_and_fro) << seed;
@@ -328,7 +328,7 @@ TEST(RigidPassiveJoints, GainNothingAsTheyFall) {
 
 // Masses of 1:10 000: joints that a heavy load has drawn apart are closed again, which lifts it; but never
 // does any have more than it began with.
-TEST(RigidPassiveJoints, HeavyOnesNeverHaveMoreThanAtFirst) {
+TEST(SlowRigidPassiveJoints, HeavyOnesNeverHaveMoreThanAtFirst) {
   for (unsigned seed = 0; seed < 240; ++seed) {
     RigidScene scene = falling(seed, 0.1, 1000);
     EXPECT_LT(gain(scene).over_first, 0.01) << seed;
