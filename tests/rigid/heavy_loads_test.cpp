@@ -71,6 +71,47 @@ TEST(HeavyLoads, BearWhatLiesOnThem) {
     }
 }
 
+// Many bodies load a light plate that none of them would alone, and so does what lies on these.
+TEST(HeavyLoads, LieOnPlates) {
+  struct Case {
+    int across, high;
+    double lighter;  ///< than a cube's material
+  };
+  for (const double width : {0.1, 1.0})
+    for (const Case& c : {Case{3, 1, 2.2}, {4, 1, 10}, {5, 1, 4}, {5, 1, 10}, {4, 3, 3}}) {
+      Rigid::Spec spec{.bodies = {validation::floor_box()}};
+      const double half = 0.5 * width * c.across;
+      spec.bodies.push_back(
+          validation::box(Vec3(Real(half), Real(0.1 * width), Real(half)), Vec3(0, Real(0.1 * width), 0)));
+      spec.bodies.back().density = Real(1000 / c.lighter);
+      double mass = 0;
+      for (int i = 0; i < c.across * c.across * c.high; ++i) {
+        const auto place = [&](int k) { return (k - 0.5 * (c.across - 1)) * width; };
+        spec.bodies.push_back(validation::box(Vec3::Constant(Real(0.45 * width)),
+                                              Vec3(Real(place(i % c.across)),
+                                                   Real((0.65 + 0.9 * (i / (c.across * c.across))) *
+                                                        width),  // NOLINT(bugprone-integer-division)
+                                                   Real(place(i / c.across % c.across)))));
+        mass += 729 * width * width * width;
+      }
+      RigidScene scene(spec);
+      scene.params.sleeping = false;
+      const std::vector<Vec3> at = scene.state.frames.x;
+      const double start = test::energy(scene);
+      double gain = 0, moved = 0;
+      for (int k = 0; k < 900; ++k) {
+        scene.step();
+        gain = std::max(gain, (test::energy(scene) - start) / (mass * 9.81 * width));
+      }
+      for (std::size_t i = 1; i < at.size(); ++i)
+        moved = std::max(moved, double((scene.state.frames.x[i] - at[i]).norm()) / width);
+      const auto which = testing::Message()
+                         << c.across << " x " << c.high << " of " << width << " m, 1:" << c.lighter;
+      EXPECT_LT(gain, 1e-5) << which;
+      EXPECT_LT(moved, 0.01) << which;
+    }
+}
+
 // Nothing is thrown by what lands: a slab of a thousand times their mass falls onto four feet.
 TEST(HeavyLoads, LandOnFeet) {
   for (const double height : {0.01, 0.1, 0.5}) {

@@ -71,7 +71,8 @@ TEST(SlowRigidSize, WhatIsTallStandsAwake) {
   };
   stands(RigidScene(stack_of(40, 1)), "forty of 1 m, step ");
   stands(RigidScene(stack_of(40, 0.5)), "forty of 0.5 m, step ");
-  stands(RigidScene(stack_of(30, 0.1)), "thirty of 0.1 m, step ");
+  stands(RigidScene(stack_of(40, 0.1)), "forty of 0.1 m, step ");
+  stands(RigidScene(stack_of(40, 0.05)), "forty of 0.05 m, step ");
   stands(RigidScene(validation::pyramid(12)), "pyramid, step ");
   Rigid::Spec wall{.bodies = {validation::floor_box()}};
   for (int row = 0; row < 20; ++row)

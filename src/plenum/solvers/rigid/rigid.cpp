@@ -299,6 +299,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     settings.damping_ratio = params.contact_damping;
     settings.restitution_threshold = params.restitution_threshold;
     settings.gravity = params.gravity.norm();
+    settings.up = -params.gravity.normalized();  // zero of zero
     if (softly) {
       w.joints.start(scene, w.bodies);
       w.solver.prepare(w.contacts, w.bodies, settings, w.joints.groups().of);

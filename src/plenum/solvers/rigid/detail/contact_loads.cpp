@@ -23,11 +23,11 @@ namespace {
 /// too many contacts, and at last more.
 constexpr Real heavy_loads[] = {3, 10, 100};
 /// Contacts of a column, and of all: so much is solved in a millisecond or two.
-constexpr std::size_t most_rows = 128, most_rows_of_all = 512;
+constexpr std::size_t most_rows = 512, most_rows_of_all = 1024;
 /// A column's contacts are so firm that its weight overlaps none of them by more than this part of its size
 /// before they carry it: M g = m omega^2 x. That is thirty times what keeps it from tilting over
 /// (m omega^2 s^2/12 > M g s/2). Solved one by one so firm springs would dance.
-constexpr Real overlap = Real(1) / 200, most_firm = 4096;
+constexpr Real overlap = Real(1) / 200, most_firm_of_columns = 4096;
 
 /// Steps of a pass, and the part of what is to be stopped [J] at which they end, or of what the least body's
 /// weight gives it in a sub-step: a hundredth of the speed of that.
@@ -40,11 +40,10 @@ constexpr double sticks = 0.9;
 /// Times what a contact bore in the sub-step before, and its column's weight, from which on what it gives was
 /// a blow: the next sub-step does not begin with it, which would throw up what has been stopped.
 constexpr double blow_over_load = 4;
-/// Times that a blow is gone on with without the points that have let go, which is worth it where four times
-/// what weight gives in a sub-step is left to be stopped (in parts of `negligible`); part of an impulse that
-/// counts as none.
-constexpr int most_goes = 6;
-constexpr double blow = 16 / negligible, let_go = 1e-6;
+/// Times that it is gone on with without the points that have let go, as long as more is left to be stopped
+/// (in parts of `negligible`) than what weight gives in a sub-step; part of an impulse that counts as none.
+constexpr int most_goes = 20;
+constexpr double blow = 1 / negligible, let_go = 1e-6;
 
 using D3 = Eigen::Vector3d;
 
@@ -69,8 +68,8 @@ void leave_what_bodies_can(Row& row, const D3& normal, const D3& tangent) {
 
 }  // namespace
 
-/// Columns: bodies that something `ratio` times heavier presses and that touch something else, with all their
-/// contacts and what these lead to of the same kind.
+/// Columns: bodies that something `ratio` times heavier presses, or much that lies on them, and that touch
+/// something else, with all their contacts and what these lead to of the same kind.
 void ContactSolver::join_columns(std::span<const ContactInput> contacts, const SolverBodies& bodies,
                                  Real ratio) {
   constexpr std::uint8_t laden = 1, once = 2, twice = 4;
@@ -84,6 +83,8 @@ void ContactSolver::join_columns(std::span<const ContactInput> contacts, const S
     if (kb > 0 && ka > ratio * kb) squeezed_[c.body_a] |= laden;
     if (ka > 0 && kb > ratio * ka) squeezed_[c.body_b] |= laden;
   }
+  for (std::size_t i = 0; i < squeezed_.size(); ++i)
+    if (laid_on_[i] > ratio) squeezed_[i] |= laden;
   const auto takes_part = [&](std::size_t k) {
     const auto is_squeezed = [&](Index i) { return (squeezed_[i] & (laden | twice)) == (laden | twice); };
     return may_join_[k] && (is_squeezed(contacts[k].body_a) || is_squeezed(contacts[k].body_b));
@@ -115,18 +116,15 @@ void ContactSolver::join_columns(std::span<const ContactInput> contacts, const S
 
 /// Whether all are contacts of faces, one of each pair. What rolls or stands on corners and edges, and feet
 /// of one body, let go and press again from round to round, which takes the passes.
-bool ContactSolver::stand_on_faces(std::span<const ContactInput> contacts,
-                                   std::span<const Joined> rows) const {
-  const auto of = [&](const Joined& row) -> const ContactInput& {
-    return contacts[batches_[row.batch].contact[row.lane]];
-  };
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const ContactInput& c = of(rows[i]);
+bool ContactSolver::stand_on_faces(std::span<const ContactInput> contacts, std::span<const Joined> rows) {
+  pairs_.clear();
+  for (const Joined& row : rows) {
+    const ContactInput& c = contacts[batches_[row.batch].contact[row.lane]];
     if (c.count < 3) return false;
-    for (std::size_t j = 0; j < i; ++j)
-      if (of(rows[j]).body_a == c.body_a && of(rows[j]).body_b == c.body_b) return false;
+    pairs_.emplace_back(c.body_a, c.body_b);
   }
-  return true;
+  std::sort(pairs_.begin(), pairs_.end());
+  return std::adjacent_find(pairs_.begin(), pairs_.end()) == pairs_.end();
 }
 
 void ContactSolver::find_columns(std::span<const ContactInput> contacts, const SolverBodies& bodies,
@@ -141,6 +139,7 @@ void ContactSolver::find_columns(std::span<const ContactInput> contacts, const S
     may_join_[k] = 1;
     const Real ka = bodies.inertia[c.body_a].inverse_mass, kb = bodies.inertia[c.body_b].inverse_mass;
     if (ka > 0 && kb > 0) largest = std::max(largest, std::max(ka, kb) / std::min(ka, kb));
+    largest = std::max({largest, laid_on_[c.body_a], laid_on_[c.body_b]});
   }
   // What is joined to too large a column is left to heavier loads, and in the end to the passes.
   for (const Real ratio : heavy_loads) {
@@ -194,8 +193,8 @@ void ContactSolver::add_column(std::span<const ContactInput> contacts, const Sol
     const Index contact = batches_[column_rows_[k].batch].contact[column_rows_[k].lane];
     const ContactInput& c = contacts[contact];
     const Real most = std::max(bodies.inertia[c.body_a].inverse_mass, bodies.inertia[c.body_b].inverse_mass);
-    firm_of_column_[contact] =
-        std::clamp(mass * most * settings_.gravity / (overlap * c.size * omega * omega), Real(1), most_firm);
+    firm_of_column_[contact] = std::clamp(
+        mass * most * settings_.gravity / (overlap * c.size * omega * omega), Real(1), most_firm_of_columns);
   }
   columns_.push_back(column);
 }

@@ -11,19 +11,18 @@ namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
 /// Where no column is made of them (contact_loads.cpp):
-/// contacts of a light body under one of more than `heavy` times its mass bear a weight that their springs,
-/// of a frequency with the light one, are too soft for, and pass on in each round a part of about the ratio
-/// of the masses. They are this much firmer, as far as the rounds that they take still bring to rest (a
-/// thousand times the mass sinks 28 mm with neither, 22 mm with the rounds alone, 7 mm with both, and dances
-/// if 10 times as firm: `validate rigid/mass-ratio`).
-constexpr Real heavy = 10, most_firm = 4;
+/// contacts of a light body under one of more than `heavy` times its mass, or under as much of many, bear a
+/// weight that their springs, of a frequency with the light one, are too soft for, and pass on in each round
+/// a part of about the ratio of the masses. They are this much firmer, as far as the rounds that they take
+/// still bring to rest (a thousand times the mass sinks 28 mm with neither, 22 mm with the rounds alone, 7 mm
+/// with both, and dances if 10 times as firm: `validate rigid/mass-ratio`).
+constexpr Real heavy = 10, many = 3, most_firm = 4;
 constexpr int strained_rounds = 4;
-/// Towers: a column of cubes of side s whose contacts are springs of frequency omega for their tilting,
-/// of m s^2/12 omega^2 [N m], buckles by its own weight from N^3 = 0.65 omega^2 s/g cubes on (Greenhill 1881:
-/// q L^3/EI = 7.84). So contacts of faces that bear r times a body's weight, where r g h^2/s is above this,
-/// are as many times firmer and gone over as often as firm ones need to come to rest.
-constexpr Real tall = Real(6e-4), most_firm_of_towers = 8;
-/// Rounds of a pass bring springs of as many times this stiffness to rest.
+/// All that lies on a body (its contact's normal rises so much) loads it like one body of this part of its
+/// mass: a plate under twenty-five cubes passes on no more of each of them, and one under five does so well.
+/// A cube in a pyramid bears four.
+constexpr Real like_one = Real(2) / 3, upright = Real(0.5);
+/// Rounds of a pass bring springs of as many times this stiffness to rest (contact_towers.cpp).
 constexpr Real firm_of_round = Real(1.3);
 /// The same of bodies in joints, which between the rounds take from them what they do not allow.
 constexpr int joint_rounds = 8;
@@ -38,22 +37,12 @@ constexpr Real hard_slop = Real(0.1);  ///< part of the size
 /// Part of the size over which a contact is followed that slides. What slides farther in a step leaves it.
 constexpr Real slide_followed = Real(0.25);
 
-/// Times as firm as others a contact of faces is to be that bears what lies above it, in sub-steps of h [s].
-Real firm_of_tower(const ContactInput& c, const SolverBodies& bodies, const ContactSettings& settings) {
-  if (c.count < 3) return 1;
-  const Real ka = bodies.inertia[c.body_a].inverse_mass, kb = bodies.inertia[c.body_b].inverse_mass;
-  const Real k = ka > 0 && kb > 0 ? std::min(ka, kb) : std::max(ka, kb);  // a heavy load is no tower
-  Real carries = 0;
-  for (int p = 0; p < c.count; ++p) carries += c.points[p].carried;
-  const Real high = k * carries / settings.impulse_time * settings.h * settings.h / c.size;  // r g h^2/s
-  return std::clamp(1 + most_firm_of_towers * (high / tall - 1), Real(1), most_firm_of_towers);
-}
-
 }  // namespace
 
 void ContactSolver::find_loads(std::span<const ContactInput> contacts, const SolverBodies& bodies,
                                std::span<const Index> groups) {
   load_.assign(bodies.velocity.size(), Real(1));
+  laid_on_.assign(bodies.velocity.size(), Real(0));
   strained_groups_.assign(bodies.velocity.size(), 0);
   any_joint_strained_ = false;
   const auto group_of = [&](Index i) { return std::size_t(i) < groups.size() ? groups[i] : Index(-1); };
@@ -61,6 +50,9 @@ void ContactSolver::find_loads(std::span<const ContactInput> contacts, const Sol
     const Real ka = bodies.inertia[c.body_a].inverse_mass, kb = bodies.inertia[c.body_b].inverse_mass;
     if (kb > 0 && ka > heavy * kb) load_[c.body_a] = std::max(load_[c.body_a], ka / kb);
     if (ka > 0 && kb > heavy * ka) load_[c.body_b] = std::max(load_[c.body_b], kb / ka);
+    const Real rises = c.normal.dot(settings_.up);  // from a to b
+    if (ka > 0 && kb > 0 && rises > upright) laid_on_[c.body_a] += like_one * ka / kb;
+    if (ka > 0 && kb > 0 && rises < -upright) laid_on_[c.body_b] += like_one * kb / ka;
     if (group_of(c.body_a) < 0 && group_of(c.body_b) < 0) continue;
     // What joints hang on a body is seen by what presses it. A blow does, too: it is gone over as often, but
     // firm is only what has borne the load for long.
@@ -76,6 +68,8 @@ void ContactSolver::find_loads(std::span<const ContactInput> contacts, const Sol
       any_joint_strained_ = true;
     }
   }
+  for (std::size_t i = 0; i < load_.size(); ++i)
+    if (laid_on_[i] > many) load_[i] = std::max(load_[i], laid_on_[i]);
 }
 
 void ContactSolver::prepare(std::span<const ContactInput> contacts, const SolverBodies& bodies,
@@ -91,6 +85,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
   for (std::size_t i = 0; i < groups.size(); ++i) meets_[i] = groups[i] >= 0 ? 1 : 0;
   const auto group_of = [&](Index i) { return std::size_t(i) < groups.size() ? groups[i] : Index(-1); };
   find_loads(contacts, bodies, groups);
+  find_towers(contacts, bodies);
   colour_of_.resize(n);
   // By the number of points; those that turn come after the others.
   constexpr int kinds = 9;
@@ -169,8 +164,10 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
                                                 : load_[body] > 1 ? strained_rounds
                                                                   : 1);
         }
-        const Real rounds_of_tower = std::ceil(firm_of_tower(contacts[i], bodies, settings) / firm_of_round);
-        batch.rounds = std::max(batch.rounds, std::min(strained_rounds, static_cast<int>(rounds_of_tower)));
+        if (!firm_of_tower_.empty()) {
+          const int rounds = static_cast<int>(std::ceil(firm_of_tower_[i] / firm_of_round));
+          batch.rounds = std::max(batch.rounds, std::min(strained_rounds, rounds));
+        }
         rounds_ = std::max(rounds_, batch.rounds);
         ++first;
       }
@@ -243,7 +240,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         const Vec3 tangent = c.friction_axis, other = c.friction_ratio * c.normal.cross(tangent);
         set(batch.normal, l, c.normal);
         set(batch.tangent, l, tangent);
-        const Real load = std::max({firm_of_tower(c, bodies, settings),
+        const Real load = std::max({firm_of_tower_.empty() ? Real(1) : firm_of_tower_[i],
                                     std::min(most_firm, std::max(load_[c.body_a], load_[c.body_b])),
                                     firm_of_column_.empty() ? Real(1) : firm_of_column_[i]}),
                    firm = mass / impulse * load;

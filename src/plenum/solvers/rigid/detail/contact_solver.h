@@ -21,9 +21,11 @@
 #include <compare>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "plenum/geometry/collide/manifold.h"
+#include "plenum/solvers/rigid/detail/islands.h"
 #include "plenum/solvers/rigid/detail/solver_bodies.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
@@ -90,6 +92,7 @@ struct ContactSettings {
   Real push_speed = 4;                   ///< [1/s] most sizes a second that overlap is pushed apart at
   Real restitution_threshold = Real(1);  ///< [m/s] approach below which nothing bounces
   Real gravity = Real(9.81);             ///< [m/s^2]
+  Vec3 up = Vec3::UnitY();               ///< against it, or none
   Real strike = Real(0.3);               ///< [m/s] approach above which absorb() sees a blow
 };
 
@@ -276,7 +279,7 @@ class ContactSolver {
   void join_columns(std::span<const ContactInput> contacts, const SolverBodies& bodies, Real ratio);
   void add_column(std::span<const ContactInput> contacts, const SolverBodies& bodies,
                   std::span<const Joined> rows);
-  bool stand_on_faces(std::span<const ContactInput> contacts, std::span<const Joined> rows) const;
+  bool stand_on_faces(std::span<const ContactInput> contacts, std::span<const Joined> rows);
   void find_columns(std::span<const ContactInput> contacts, const SolverBodies& bodies,
                     std::span<const Index> groups);
   template <bool with_bias>
@@ -340,6 +343,7 @@ class ContactSolver {
   void book_blows(const SolverBodies& bodies);
   void measure_batch(const SolverBodies& bodies, std::size_t b);
   void work_of_batch(const SolverBodies& bodies, std::size_t b);
+  void find_towers(std::span<const ContactInput> contacts, const SolverBodies& bodies);
   void find_loads(std::span<const ContactInput> contacts, const SolverBodies& bodies,
                   std::span<const Index> groups);
   template <bool with_bias>
@@ -365,7 +369,11 @@ class ContactSolver {
   std::vector<Index> visited_, groups_met_;  ///< by behind()
   std::vector<Colour> colours_;
   std::vector<std::uint64_t> used_;  ///< [N + 1] colours of each body
-  std::vector<Real> load_;  ///< [N + 1] what presses a body, over its own weight, by masses or impulses
+  std::vector<Real> load_;     ///< [N + 1] what presses a body, over its own weight, by masses or impulses
+  std::vector<Real> laid_on_;  ///< [N + 1] mass of all that lies on a body, as of one, over its own
+  std::vector<Real> firm_of_tower_;  ///< [C] times as firm as others, or none if no tower is slender
+  Islands towers_;
+  std::vector<Real> slenderness_;              ///< [N + 1] of the towers, by their least bodies
   std::vector<std::uint8_t> strained_groups_;  ///< [N + 1] see strained_groups()
   std::vector<std::uint8_t> meets_;            ///< [N + 1] whether a body touches one that moves as well
   std::vector<std::uint8_t> colour_of_;        ///< [C]
@@ -375,6 +383,7 @@ class ContactSolver {
   std::vector<Index> column_bodies_, column_of_, place_;
   std::vector<std::uint8_t> squeezed_, may_join_;
   std::vector<Joined> joined_;
+  std::vector<std::pair<Index, Index>> pairs_;
   std::vector<Real> firm_of_column_;
   std::vector<Index> order_;  ///< contacts by colour and number of points
   bool any_restitution_ = false, any_rolling_ = false, any_chained_ = false;

@@ -15,7 +15,7 @@ constexpr Real froude = Real(1.155 * 0.5 * 2.4 / (20 * 20 * 20));
 /// are not.
 constexpr Real part_of_weight = Real(0.1);
 
-/// Of a tower, whose contacts grow firmer with what they bear, up to eight times (contact_prepare.cpp): from
+/// Of a tower, whose contacts grow firmer with what they bear, up to ten times (contact_towers.cpp): from
 /// this many times a body's weight on that is not enough, and the sub-steps' number grows with the load, at
 /// most to twice.
 constexpr Real tall = 28, most_of_tower = 4;
