@@ -1,6 +1,8 @@
 // Strains along warp and weft, areas, cloth of any mesh and its tethers.
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
+
 #include <algorithm>
 #include <cmath>
 
@@ -103,6 +105,75 @@ TEST(PbdStrain, JointProjectionsPushNothing) {
   }
   EXPECT_GT(std::abs(double(places[1].x[0])), 1e-3);
   EXPECT_LT(push.norm(), 1e-6);
+}
+
+// Where two axes have come to lie along each other, one projection moves no point by more than the axes are
+// long; |f_a| |f_b| cos(phi), what sin(phi) is by an angle, would move it by that over cos(phi).
+TEST(PbdStrain, AxesAlongEachOtherAreNotThrownApart) {
+  using Pack = detail::TetrahedronStrainPack;
+  for (const double angle : {0.5, 1e-2, 1e-4, 1e-6})
+    for (const double sign : {1.0, -1.0}) {
+      detail::Batch<Pack> batch;
+      batch.lay_out(std::vector<Index>{0, 1, 2, 3}, std::vector<std::uint8_t>(4, 0), {},
+                    [](Pack& pack, int l, std::size_t) {
+                      for (int c = 0; c < 9; ++c) pack.rest[c][l] = Real(c % 4 == 0);
+                      for (int c = 0; c < 6; ++c) pack.compliance[c][l] = c == 5 ? 0 : -1;
+                    });
+      std::vector<detail::Place> places = {{{0, 0, 0}, 1},
+                                           {{1, 0, 0}, 1},
+                                           {{Real(sign * std::cos(angle)), Real(std::sin(angle)), 0}, 1},
+                                           {{0, 0, 1}, 1}};
+      batch.begin(places.data());
+      for (detail::Place& p : places) p.x[0] = p.x[1] = p.x[2] = 0;
+      batch.sweep(places.data(), {});
+      for (const detail::Place& p : places) EXPECT_LT(Vec3(p.x[0], p.x[1], p.x[2]).norm(), 1) << angle;
+      EXPECT_LT(places[1].x[1] * sign, -0.01);  // they part
+    }
+}
+
+// Strains say the same of an element and of its mirror image; what has been turned inside out comes back all
+// the same, with every solver and at any step, and then lies still: what it moves by in itself, besides what
+// it turns and goes as a whole, is less than a thousandth of its length in a step.
+TEST(PbdStrain, SolidsInsideOutComeBackAndRest) {
+  for (const auto solver : {Pbd::Solver::gauss_seidel, Pbd::Solver::jacobi, Pbd::Solver::chebyshev})
+    for (const Real stiffness : {Real(0), Real(1e6)})  // 0: without compliance
+      for (const Real dt : {Real(1e-3), Real(5e-3), Real(0.01), Real(0.016), Real(0.033), Real(0.05)}) {
+        if (stiffness > 0 && dt < Real(0.01)) continue;  // it rings on
+        PbdPart bar{.type = PbdPart::Type::bar};
+        bar.cells_x = 5, bar.cells_y = bar.cells_z = 2;
+        bar.material = PbdPart::Material::strain;
+        bar.volume_compliance = stiffness > 0 ? 1 / stiffness : Real(0);
+        bar.axis_stiffness = bar.axis_shear_stiffness = Vec3::Constant(stiffness > 0 ? stiffness : Real(1e9));
+        Cloth c(bar);
+        c.params.solver = solver, c.params.gravity.setZero();
+        if (solver != Pbd::Solver::gauss_seidel) c.params.substeps = 2, c.params.iterations = 15;
+        for (Vec3& x : c.state.particles.x) x = -x;
+        c.run(200, dt);
+        const Particles& p = c.state.particles;
+        int mirrored = 0;
+        for (const Real volume : tetrahedron_volumes(p.x, c.model.tetrahedra)) mirrored += volume < 0;
+        EXPECT_EQ(mirrored, 0) << int(solver) << ' ' << stiffness << ' ' << dt;
+        using D3 = Vector3<double>;
+        D3 middle = D3::Zero(), speed = D3::Zero(), turning = D3::Zero();
+        Matrix3<double> inertia = Matrix3<double>::Zero();
+        double mass = 0;
+        for (std::size_t i = 0; i < p.size(); ++i) {
+          const double m = c.model.mass[i];
+          mass += m, middle += m * c.x(i), speed += m * p.v[i].cast<double>();
+        }
+        middle /= mass, speed /= mass;
+        for (std::size_t i = 0; i < p.size(); ++i) {
+          const double m = c.model.mass[i];
+          const D3 r = c.x(i) - middle;
+          turning += m * r.cross(p.v[i].cast<double>() - speed);
+          inertia += m * (r.squaredNorm() * Matrix3<double>::Identity() - r * r.transpose());
+        }
+        const D3 w = inertia.inverse() * turning;
+        for (std::size_t i = 0; i < p.size(); ++i) {
+          const D3 own = p.v[i].cast<double>() - speed - w.cross(c.x(i) - middle);
+          ASSERT_LT(double(dt) * own.norm(), 1e-3) << int(solver) << ' ' << stiffness << ' ' << dt;
+        }
+      }
 }
 
 TEST(PbdStrain, AreasResistTheirChange) {

@@ -34,15 +34,20 @@ struct TriangleStretchConstraint {
   }
 };
 
-/// The sine of the angle by which two images are no longer at right angles, C = f_a . f_b / (|f_a| |f_b|),
-/// and what it is by them.
+/// The angle phi by which two images are no longer at right angles, as C = 2 tan(phi/2), and what it is by
+/// them. sin(phi) = f_a . f_b / (|f_a| |f_b|), which the source takes, has a gradient that vanishes where the
+/// two come to lie along each other, and one projection would throw them any distance apart; that of C grows,
+/// and a projection turns them by sin(phi).
 template <class T>
 [[gnu::always_inline]] inline T sheared(const V3<T>& a, const V3<T>& b, V3<T>& by_a, V3<T>& by_b) {
   const T ia = inverse_or_nothing(root(dot(a, a))), ib = inverse_or_nothing(root(dot(b, b)));
   const V3<T> u = ia * a, v = ib * b;
-  const T c = dot(u, v);
-  by_a = ia * (v - c * u), by_b = ib * (u - c * v);
-  return c;
+  const T sine = dot(u, v), one = all_of<T>(1);
+  const V3<T> across_a = v - sine * u, across_b = u - sine * v;  // both cos(phi) long
+  const T cosine = root(dot(across_a, across_a));
+  const T scale = (one + one) / (one + cosine), turned = scale * inverse_or_nothing(cosine);
+  by_a = (ia * turned) * across_a, by_b = (ib * turned) * across_b;
+  return scale * sine;
 }
 
 /// Warp and weft stay at right angles.
@@ -77,6 +82,7 @@ struct TriangleAreaConstraint {
 template <int axis>
 struct TetrahedronStretchConstraint {
   static constexpr int points = 4, numbers = 9;
+  static constexpr bool is_solid = true;
   template <class T>
   [[gnu::always_inline]] static T value(const V3<T> (&x)[4], const T (&rest)[9], V3<T> (&gradient)[4]) {
     V3<T> f[3], by[3] = {};

@@ -11,6 +11,10 @@ namespace plenum::inline PLENUM_ABI { namespace detail {
 
 /// Constraints C... of the same points and rest state, each with a compliance of its own; a negative one: it
 /// does not hold.
+///
+/// Lengths and angles are those of an element's mirror image too: where a tetrahedron has turned inside out,
+/// strains hold it there, against its volume and its neighbours. While det F < 0 it is a neo-Hookean solid
+/// instead, which comes back from there (elements/position_constraints.h), as soft as the mean of its axes.
 template <class... C>
 struct alignas(64) JointPack {
   using First = std::tuple_element_t<0, std::tuple<C...>>;
@@ -19,7 +23,9 @@ struct alignas(64) JointPack {
   Index particle[points][wide];
   Wide3 from_first[points - 1];  ///< [m] from the first particle to the others when the step began
   Wide rest[numbers];
+  static constexpr bool is_solid = requires { First::is_solid; };
   Wide compliance[count], multiplier[count];
+  Wide solid_multiplier[is_solid ? 2 : 1];  ///< of what is inside out
   unsigned lanes;
   Real damping_time;
 
@@ -37,13 +43,25 @@ struct alignas(64) JointPack {
     WidePlace p[points];
     for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
     int k = 0;
-    Wide residual{};
+    Wide residual{}, upright = fill(1);
+    Wide3 back[points];
+    bool is_mirrored = false;
+    if constexpr (is_solid) {
+      if (how.is_first)
+        for (Wide& of : solid_multiplier) of = Wide{};
+      if (any_mirrored(p, upright)) [[unlikely]] {
+        is_mirrored = true;
+        turn_back(p, upright, how, back, residual);
+      }
+    }
     if constexpr (at_once) {
       PlaceSums<points> sums(particle, how);
+      if (is_mirrored) [[unlikely]]
+        for (int i = 0; i < points; ++i) sums.sum[i].x += back[i];
       const auto one = [&]<class One>(std::type_identity<One>) {
         Wide3 g[points];
         const Wide before = given_before(multiplier[k], how);
-        const Wide given = change<One, damped>(p, k, before, g, how, residual);
+        const Wide given = change<One, damped>(p, k, before, upright, g, how, residual);
         const Wide whole =
             accelerated(before, Wide(fill(how.relaxation) * given), previous->of[k], sums.omega, how);
         note_given(multiplier[k++], Wide(before + whole), how);
@@ -52,10 +70,12 @@ struct alignas(64) JointPack {
       (one(std::type_identity<C>{}), ...);
       for (int i = 0; i < points; ++i) put_place(how.sums, particle[i], lanes, sums.sum[i]);
     } else {
+      if (is_mirrored) [[unlikely]]
+        for (int i = 0; i < points; ++i) p[i].x += back[i];
       const auto one = [&]<class One>(std::type_identity<One>) {
         Wide3 g[points];
         const Wide before = given_before(multiplier[k], how);
-        const Wide given = change<One, damped>(p, k, before, g, how, residual);
+        const Wide given = change<One, damped>(p, k, before, upright, g, how, residual);
         note_given(multiplier[k++], Wide(before + given), how);
         for (int i = 0; i < points; ++i) p[i].x += (p[i].inverse_mass * given) * g[i];
       };
@@ -66,13 +86,52 @@ struct alignas(64) JointPack {
   }
 
  private:
+  [[gnu::always_inline]] void from_the_first(const WidePlace (&p)[points], Wide3 (&x)[points]) const {
+    x[0] = Wide3{};
+    for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
+  }
+  /// Whether some are inside out; `upright`: 1 of those that are not, 0 of those that are.
+  [[gnu::always_inline]] bool any_mirrored(const WidePlace (&p)[points], Wide& upright) const {
+    Wide3 x[points], f[3];
+    from_the_first(p, x);
+    deformation(x, rest, f);
+    const auto mirrored = dot(f[0], cross(f[1], f[2])) < Wide{};
+    upright = mirrored ? Wide{} : fill(1);
+    return any(mirrored);
+  }
+  /// The ways by which those that are inside out go back, and none of the others.
+  [[gnu::noinline]] void turn_back(const WidePlace (&p)[points], const Wide& upright, const Projection& how,
+                                   Wide3 (&way)[points], Wide& residual) {
+    Wide3 x[points], g[points], h[points];
+    from_the_first(p, x);
+    const Wide shape = DeviatoricConstraint::value(x, rest, g),
+               volume = HydrostaticConstraint::value(x, rest, h);
+    Wide sum{}, held{};
+    for (const Wide& of : compliance) {
+      sum += of >= Wide{} ? of : Wide{};
+      held += of >= Wide{} ? fill(1) : Wide{};
+    }
+    const Wide soft = fill(how.compliance_scale) * sum * inverse_or_nothing(held);
+    PairResponse response(p, g, h);
+    response.soften(soft, soft);
+    Wide d0, d1;
+    const Wide e0 = shape + soft * solid_multiplier[0], e1 = volume + soft * solid_multiplier[1];
+    response.answer(fill(how.part) * e0, fill(how.part) * e1, d0, d1);
+    const auto stays = (upright > Wide{}) | (held == Wide{});
+    d0 = stays ? Wide{} : d0, d1 = stays ? Wide{} : d1;
+    residual -= e0 * d0 + e1 * d1;
+    const Wide part = fill(how.sums != nullptr ? how.relaxation : Real(1));
+    d0 = part * d0, d1 = part * d1;
+    solid_multiplier[0] += d0, solid_multiplier[1] += d1;
+    for (int i = 0; i < points; ++i) way[i] = p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
+  }
   /// dlambda of one of the constraints and its gradients, as of ScalarPack.
   template <class One, bool damped>
   [[gnu::always_inline]] Wide change(const WidePlace (&p)[points], int k, const Wide& before,
-                                     Wide3 (&g)[points], const Projection& how, Wide& residual) const {
+                                     const Wide& upright, Wide3 (&g)[points], const Projection& how,
+                                     Wide& residual) const {
     Wide3 x[points];
-    x[0] = Wide3{};
-    for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
+    from_the_first(p, x);
     Wide error = One::value(x, rest, g), response{};
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
     const Wide is_off = error, answer = response;
@@ -87,7 +146,7 @@ struct alignas(64) JointPack {
     const Wide given =
         limited<One>(Wide(fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft)),
                      is_off, answer, rest, how);
-    const Wide held = (response > Wide{}) & (compliance[k] >= Wide{}) ? given : Wide{};
+    const Wide held = (response > Wide{}) & (compliance[k] >= Wide{}) & (upright > Wide{}) ? given : Wide{};
     residual += (response + soft) * held * held;
     return held;
   }

@@ -208,6 +208,30 @@ struct alignas(64) ScalarPack {
   }
 };
 
+/// The response of two constraints on the same particles, [a b; b c].
+struct PairResponse {
+  Wide a{}, b{}, c{};
+  template <int points>
+  PairResponse(const WidePlace (&p)[points], const Wide3 (&g)[points], const Wide3 (&h)[points]) {
+    for (int i = 0; i < points; ++i) {
+      a += p[i].inverse_mass * dot(g[i], g[i]);
+      b += p[i].inverse_mass * dot(g[i], h[i]);
+      c += p[i].inverse_mass * dot(h[i], h[i]);
+    }
+  }
+  /// Adds compliances. Of a neo-Hookean body that has grown alike in all directions the two say the same, and
+  /// share it: the response would be singular without compliances.
+  void soften(const Wide& soft0, const Wide& soft1) {
+    const Wide shared = fill(1 + Real(0.01));
+    a = shared * a + soft0, c = shared * c + soft1;
+  }
+  /// The changes of the multipliers that take the errors e0 and e1 away.
+  void answer(const Wide& e0, const Wide& e1, Wide& d0, Wide& d1) const {
+    const Wide determinant = inverse_or_nothing(a * c - b * b);
+    d0 = determinant * (b * e1 - c * e0), d1 = determinant * (b * e0 - a * e1);
+  }
+};
+
 /// Neo-Hookean tetrahedra: the deviatoric and the hydrostatic constraint together, by the inverse of their
 /// 2x2 response.
 struct alignas(64) SolidPack {
@@ -239,12 +263,7 @@ struct alignas(64) SolidPack {
     Wide shape = DeviatoricConstraint::value(x, rest, g), volume = HydrostaticConstraint::value(x, rest, h);
     const Wide soft0 = fill(how.compliance_scale) * compliance[0],
                soft1 = fill(how.compliance_scale) * compliance[1];
-    Wide a{}, b{}, c{};
-    for (int i = 0; i < points; ++i) {
-      a += p[i].inverse_mass * dot(g[i], g[i]);
-      b += p[i].inverse_mass * dot(g[i], h[i]);
-      c += p[i].inverse_mass * dot(h[i], h[i]);
-    }
+    PairResponse response(p, g, h);
     if constexpr (damped) {
       Wide3 were[points];
       places_before<points>(how.before, particle, from_first, x);
@@ -255,19 +274,17 @@ struct alignas(64) SolidPack {
       for (int i = 0; i < points; ++i) along += dot(g[i], were[i]);
       shape += fill(gamma) * (shape - (along < Wide{} ? -was : was));
       volume += fill(gamma) * (volume - HydrostaticConstraint::value(x, rest, were));
-      for (Wide* const response : {&a, &b, &c}) *response = fill(1 + gamma) * *response;
+      for (Wide* const of : {&response.a, &response.b, &response.c}) *of = fill(1 + gamma) * *of;
     }
-    // Where the body has grown alike in all directions the two say the same, and share it: the response would
-    // be singular without compliances.
-    const Wide shared = fill(1 + Real(0.01));
-    a = shared * a + soft0, c = shared * c + soft1;
+    response.soften(soft0, soft1);
     const Wide before0 = given_before(multiplier[0], how), before1 = given_before(multiplier[1], how);
     const Wide e0 = fill(how.part) * (shape + soft0 * before0),
                e1 = fill(how.part) * (volume + soft1 * before1);
-    const Wide determinant = inverse_or_nothing(a * c - b * b);
-    Wide d0 = determinant * (b * e1 - c * e0), d1 = determinant * (b * e0 - a * e1), residual{};
+    Wide d0, d1, residual{};
+    response.answer(e0, e1, d0, d1);
     if constexpr (at_once) {
       PlaceSums<points> sums(particle, how);
+      const auto& [a, b, c] = response;
       residual = d0 * (a * d0 + b * d1) + d1 * (b * d0 + c * d1);
       const Wide relaxation = fill(how.relaxation);
       d0 = accelerated(before0, Wide(relaxation * d0), previous->of[0], sums.omega, how);
