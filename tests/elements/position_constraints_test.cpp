@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "plenum/elements/linear_constraints.h"
 #include "plenum/elements/strain_constraints.h"
 
 namespace plenum { namespace {
@@ -111,6 +112,52 @@ TYPED_TEST(PositionConstraints, AreFiniteWhereTheyDegenerate) {
   describe_rest(rest);
   EXPECT_TRUE(std::isfinite(TypeParam::value(x, rest, g)));
   for (const V3<double>& u : g) EXPECT_EQ(dot(u, u), 0);
+}
+
+/// Rods, cells of plates and isometric hinges: a vector C = sum k_i x_i, moved by dx_i = w_i k_i lambda with
+/// lambda along C.
+template <std::size_t n>
+void expect_of_a_weighted_sum(const LinearConstraint<int(n)>& of) {
+  std::mt19937 random(11);
+  const auto& k = of.weights;
+  for (int trial = 0; trial < 100; ++trial) {
+    Vector3<double> x[n];
+    for (Vector3<double>& p : x) {
+      const V3<double> u = random_point(random);
+      p = {u.x, u.y, u.z};
+    }
+    const auto sum_of = [&] {
+      Vector3<double> sum = Vector3<double>::Zero();
+      for (std::size_t i = 0; i < n; ++i) sum += k[i] * x[i];
+      return sum;
+    };
+    const auto energy = [&] { return sum_of().squaredNorm() / (2 * of.compliance); };
+    const Vector3<double> sum = sum_of();
+    Vector3<double> push = Vector3<double>::Zero(), turn = push;
+    double size = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const Vector3<double> force = k[i] / of.compliance * sum;
+      push += force, turn += x[i].cross(force), size += force.norm();
+      for (int c = 0; c < 3; ++c) {
+        const double at = x[i][c], step = 1e-6;
+        x[i][c] = at + step;
+        const double after = energy();
+        x[i][c] = at - step;
+        const double before = energy();
+        x[i][c] = at;
+        EXPECT_NEAR((after - before) / (2 * step), force[c], 1e-7 * (size + energy()));
+      }
+    }
+    EXPECT_LT(push.norm(), 1e-13 * size);
+    EXPECT_LT(turn.norm(), 1e-13 * size);
+  }
+}
+TEST(LinearConstraints, AreGradientsOfTheirEnergyAndPushAndTurnNothing) {
+  using P = Vector3<double>;
+  expect_of_a_weighted_sum<3>(rod_bending(0.3, 0.2, 2));
+  expect_of_a_weighted_sum<4>(cell_twist(0.3, 0.2, 2));
+  expect_of_a_weighted_sum<4>(
+      isometric_bending(P(0, 0, 0), P(1, 0.1, 0), P(0.4, 0.8, 0), P(0.3, -0.7, 0), 2.0));
 }
 
 TEST(AngleOf, IsThatOfTheUnitVector) {
