@@ -19,6 +19,7 @@ template <class... C>
 struct alignas(64) JointPack {
   using First = std::tuple_element_t<0, std::tuple<C...>>;
   static constexpr int points = First::points, numbers = First::numbers, count = sizeof...(C);
+  static constexpr bool in_pairs = false;
   static_assert(((C::points == points && C::numbers == numbers) && ...));
   Index particle[points][wide];
   Wide3 from_first[points - 1];  ///< [m] from the first particle to the others when the step began
@@ -38,10 +39,8 @@ struct alignas(64) JointPack {
   };
   /// All at once, they are so among themselves too.
   template <bool damped, bool at_once>
-  [[gnu::always_inline]] Wide project_as(Place* places, const Projection& how,
-                                         [[maybe_unused]] Multipliers* previous) {
-    WidePlace p[points];
-    for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
+  [[gnu::always_inline]] Wide move(WidePlace (&p)[points], [[maybe_unused]] PlaceSums<points>* sums,
+                                   const Projection& how, [[maybe_unused]] Multipliers* previous) {
     int k = 0;
     Wide residual{}, upright = fill(1);
     Wide3 back[points];
@@ -55,20 +54,18 @@ struct alignas(64) JointPack {
       }
     }
     if constexpr (at_once) {
-      PlaceSums<points> sums(particle, how);
       if (is_mirrored) [[unlikely]]
-        for (int i = 0; i < points; ++i) sums.sum[i].x += back[i];
+        for (int i = 0; i < points; ++i) sums->sum[i].x += back[i];
       const auto one = [&]<class One>(std::type_identity<One>) {
         Wide3 g[points];
         const Wide before = given_before(multiplier[k], how);
         const Wide given = change<One, damped>(p, k, before, upright, g, how, residual);
         const Wide whole =
-            accelerated(before, Wide(fill(how.relaxation) * given), previous->of[k], sums.omega, how);
+            accelerated(before, Wide(fill(how.relaxation) * given), previous->of[k], sums->omega, how);
         note_given(multiplier[k++], Wide(before + whole), how);
-        for (int i = 0; i < points; ++i) sums.sum[i].x += (p[i].inverse_mass * whole) * g[i];
+        for (int i = 0; i < points; ++i) sums->sum[i].x += (p[i].inverse_mass * whole) * g[i];
       };
       (one(std::type_identity<C>{}), ...);
-      for (int i = 0; i < points; ++i) put_place(how.sums, particle[i], lanes, sums.sum[i]);
     } else {
       if (is_mirrored) [[unlikely]]
         for (int i = 0; i < points; ++i) p[i].x += back[i];
@@ -80,7 +77,6 @@ struct alignas(64) JointPack {
         for (int i = 0; i < points; ++i) p[i].x += (p[i].inverse_mass * given) * g[i];
       };
       (one(std::type_identity<C>{}), ...);
-      for (int i = 0; i < points; ++i) put_place(places, particle[i], lanes, p[i]);
     }
     return residual;
   }

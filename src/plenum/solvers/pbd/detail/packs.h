@@ -105,6 +105,47 @@ struct PlaceSums {
   }
 };
 
+// A pack's `move<damped, at_once>(p, sums, how, previous)` projects its constraints: it moves the particles
+// p, or, all at once, adds their ways to the sums. It returns by how much constraints failed to hold.
+template <class Pack>
+[[gnu::always_inline]] inline void gather_points(const Pack& pack, const Place* places,
+                                                 WidePlace (&p)[Pack::points]) {
+  for (int i = 0; i < Pack::points; ++i) p[i] = gather_place(places, pack.particle[i]);
+}
+template <class Pack>
+[[gnu::always_inline]] inline void put_points(const Pack& pack, Place* places,
+                                              const WidePlace (&p)[Pack::points]) {
+  for (int i = 0; i < Pack::points; ++i) put_place(places, pack.particle[i], pack.lanes, p[i]);
+}
+template <bool damped, class Pack>
+[[gnu::always_inline]] inline void project_one(Pack& pack, Place* places, const Projection& how) {
+  WidePlace p[Pack::points];
+  gather_points(pack, places, p);
+  pack.template move<damped, false>(p, nullptr, how, nullptr);
+  put_points(pack, places, p);
+}
+/// Two packs of a colour, which share no particle. What one waits for, from its loads over a root and two
+/// divisions to its stores, is as long as a processor looks ahead; two at a time keep it busy, if what they
+/// are in the middle of fits its registers: packs say so (`in_pairs`).
+template <class Pack>
+[[gnu::always_inline]] inline void project_two(Pack& a, Pack& b, Place* places, const Projection& how) {
+  WidePlace p[Pack::points], q[Pack::points];
+  gather_points(a, places, p), gather_points(b, places, q);
+  a.template move<false, false>(p, nullptr, how, nullptr);
+  b.template move<false, false>(q, nullptr, how, nullptr);
+  put_points(a, places, p), put_points(b, places, q);
+}
+template <bool damped, class Pack>
+[[gnu::always_inline]] inline Wide project_at_once(Pack& pack, const Place* places, const Projection& how,
+                                                   typename Pack::Multipliers& previous) {
+  WidePlace p[Pack::points];
+  gather_points(pack, places, p);
+  PlaceSums<Pack::points> sums(pack.particle, how);
+  const Wide residual = pack.template move<damped, true>(p, &sums, how, &previous);
+  put_points(pack, how.sums, sums.sum);
+  return residual;
+}
+
 // Damping as part of a constraint: with a damping of tau over stiffness [s], which packs share, the force is
 // -(C + tau dC/dt) / alpha along the gradients. With gamma = tau / h and the change D of C in the substep, a
 // projection is dlambda = -(C + alpha~ lambda + gamma D) / ((1 + gamma) sum w |g|^2 + alpha~). Source:
@@ -150,6 +191,7 @@ template <class C, class T, int n>
 template <class C>
 struct alignas(64) ScalarPack {
   static constexpr int points = C::points;
+  static constexpr bool in_pairs = true;
   Index particle[points][wide];
   Wide3 from_first[points - 1];  ///< [m] from the first particle to the others when the step began
   Wide rest[C::numbers];
@@ -168,11 +210,9 @@ struct alignas(64) ScalarPack {
   /// One projection of XPBD: dlambda = -(C + alpha~ lambda) / (sum_i w_i |g_i|^2 + alpha~), dx_i = w_i g_i
   /// dlambda, alpha~ = alpha / h^2. Source: Macklin, Mueller & Chentanez 2016, eqs. 17 and 18.
   template <bool damped, bool at_once>
-  [[gnu::always_inline]] Wide project_as(Place* places, const Projection& how,
-                                         [[maybe_unused]] Multipliers* previous) {
-    WidePlace p[points];
+  [[gnu::always_inline]] Wide move(WidePlace (&p)[points], [[maybe_unused]] PlaceSums<points>* sums,
+                                   const Projection& how, [[maybe_unused]] Multipliers* previous) {
     Wide3 x[points], g[points];
-    for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
     x[0] = Wide3{};
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
     Wide error = C::value(x, rest, g), response{};
@@ -190,18 +230,11 @@ struct alignas(64) ScalarPack {
     const Wide change = fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft);
     Wide given = limited<C>(Wide(response > Wide{} ? change : Wide{}), is_off, answer, rest, how), residual{};
     if constexpr (at_once) {
-      PlaceSums<points> sums(particle, how);
       residual = (response + soft) * given * given;
-      given = accelerated(before, Wide(fill(how.relaxation) * given), *previous, sums.omega, how);
-      for (int i = 0; i < points; ++i) {
-        sums.sum[i].x += (p[i].inverse_mass * given) * g[i];
-        put_place(how.sums, particle[i], lanes, sums.sum[i]);
-      }
+      given = accelerated(before, Wide(fill(how.relaxation) * given), *previous, sums->omega, how);
+      for (int i = 0; i < points; ++i) sums->sum[i].x += (p[i].inverse_mass * given) * g[i];
     } else {
-      for (int i = 0; i < points; ++i) {
-        p[i].x += (p[i].inverse_mass * given) * g[i];
-        put_place(places, particle[i], lanes, p[i]);
-      }
+      for (int i = 0; i < points; ++i) p[i].x += (p[i].inverse_mass * given) * g[i];
     }
     note_given(multiplier, Wide(before + given), how);
     return residual;
@@ -236,6 +269,7 @@ struct PairResponse {
 /// 2x2 response.
 struct alignas(64) SolidPack {
   static constexpr int points = 4;
+  static constexpr bool in_pairs = false;
   Index particle[points][wide];
   Wide3 from_first[points - 1];
   Wide rest[9];
@@ -253,11 +287,9 @@ struct alignas(64) SolidPack {
   };
   static constexpr int count = 1;
   template <bool damped, bool at_once>
-  [[gnu::always_inline]] Wide project_as(Place* places, const Projection& how,
-                                         [[maybe_unused]] Multipliers* previous) {
-    WidePlace p[points];
+  [[gnu::always_inline]] Wide move(WidePlace (&p)[points], [[maybe_unused]] PlaceSums<points>* sums,
+                                   const Projection& how, [[maybe_unused]] Multipliers* previous) {
     Wide3 x[points], g[points], h[points];
-    for (int i = 0; i < points; ++i) p[i] = gather_place(places, particle[i]);
     x[0] = Wide3{};
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
     Wide shape = DeviatoricConstraint::value(x, rest, g), volume = HydrostaticConstraint::value(x, rest, h);
@@ -283,21 +315,14 @@ struct alignas(64) SolidPack {
     Wide d0, d1, residual{};
     response.answer(e0, e1, d0, d1);
     if constexpr (at_once) {
-      PlaceSums<points> sums(particle, how);
       const auto& [a, b, c] = response;
       residual = d0 * (a * d0 + b * d1) + d1 * (b * d0 + c * d1);
       const Wide relaxation = fill(how.relaxation);
-      d0 = accelerated(before0, Wide(relaxation * d0), previous->of[0], sums.omega, how);
-      d1 = accelerated(before1, Wide(relaxation * d1), previous->of[1], sums.omega, how);
-      for (int i = 0; i < points; ++i) {
-        sums.sum[i].x += p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
-        put_place(how.sums, particle[i], lanes, sums.sum[i]);
-      }
+      d0 = accelerated(before0, Wide(relaxation * d0), previous->of[0], sums->omega, how);
+      d1 = accelerated(before1, Wide(relaxation * d1), previous->of[1], sums->omega, how);
+      for (int i = 0; i < points; ++i) sums->sum[i].x += p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
     } else {
-      for (int i = 0; i < points; ++i) {
-        p[i].x += p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
-        put_place(places, particle[i], lanes, p[i]);
-      }
+      for (int i = 0; i < points; ++i) p[i].x += p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
     }
     note_given(multiplier[0], Wide(before0 + d0), how), note_given(multiplier[1], Wide(before1 + d1), how);
     return residual;
@@ -308,6 +333,7 @@ struct alignas(64) SolidPack {
 template <int n>
 struct alignas(64) LinearPack {
   static constexpr int points = n;
+  static constexpr bool in_pairs = true;
   Index particle[points][wide];
   Wide3 start;  ///< [m] the sum when the step began
   Wide weight[points];
@@ -325,13 +351,11 @@ struct alignas(64) LinearPack {
   using Multipliers = Wide3;
   static constexpr int count = 1;
   template <bool damped, bool at_once>
-  [[gnu::always_inline]] Wide project_as(Place* places, const Projection& how,
-                                         [[maybe_unused]] Multipliers* previous) {
-    WidePlace p[points];
+  [[gnu::always_inline]] Wide move(WidePlace (&p)[points], [[maybe_unused]] PlaceSums<points>* sums,
+                                   const Projection& how, [[maybe_unused]] Multipliers* previous) {
     Wide3 error = start;
     Wide response{};
     for (int i = 0; i < points; ++i) {
-      p[i] = gather_place(places, particle[i]);
       if (i > 0) error += weight[i] * (p[i].x - p[0].x);
       response += (weight[i] * weight[i]) * p[i].inverse_mass;
     }
@@ -353,18 +377,11 @@ struct alignas(64) LinearPack {
     Wide3 given = scale * (error + soft * before);
     Wide residual{};
     if constexpr (at_once) {
-      PlaceSums<points> sums(particle, how);
       residual = (response + soft) * dot(given, given);
-      given = accelerated(before, fill(how.relaxation) * given, *previous, sums.omega, how);
-      for (int i = 0; i < points; ++i) {
-        sums.sum[i].x += (p[i].inverse_mass * weight[i]) * given;
-        put_place(how.sums, particle[i], lanes, sums.sum[i]);
-      }
+      given = accelerated(before, fill(how.relaxation) * given, *previous, sums->omega, how);
+      for (int i = 0; i < points; ++i) sums->sum[i].x += (p[i].inverse_mass * weight[i]) * given;
     } else {
-      for (int i = 0; i < points; ++i) {
-        p[i].x += (p[i].inverse_mass * weight[i]) * given;
-        put_place(places, particle[i], lanes, p[i]);
-      }
+      for (int i = 0; i < points; ++i) p[i].x += (p[i].inverse_mass * weight[i]) * given;
     }
     note_given(multiplier, before + given, how);
     return residual;
@@ -376,6 +393,7 @@ struct alignas(64) LinearPack {
 /// games", section 3.
 struct alignas(64) TetherPack {
   static constexpr int points = 2;
+  static constexpr bool in_pairs = false;
   Index particle[points][wide];  ///< and its anchor, which stays as it is
   Wide3 from_first;              ///< [m] to the anchor when the step began
   Wide length;                   ///< [m]
@@ -386,19 +404,18 @@ struct alignas(64) TetherPack {
     from_first = gather_place(places, particle[1]).x - gather_place(places, particle[0]).x;
   }
   struct Multipliers {};
-  template <bool damped, bool at_once>
-  [[gnu::always_inline]] Wide project_as(Place* places, const Projection& how, Multipliers*) {
-    static_assert(!at_once);
+  [[gnu::always_inline]] void project(Place* places, const Projection& how) const {
     WidePlace p = gather_place(places, particle[0]);
     const WidePlace anchor = gather_place(places, particle[1]);
     const Wide3 d = from_first + (anchor.x - p.x);
-    const Wide far = sqrt(dot(d, d));
+    const Wide square = dot(d, d);
     // Those of pins that have let go do not hold.
-    const auto pulls = (far > length) & (anchor.inverse_mass == Wide{}) & (p.inverse_mass > Wide{});
-    if (!any(pulls)) return Wide{};
-    p.x += (pulls ? fill(how.part) * (far - length) * inverse_or_nothing(far) : Wide{}) * d;
+    const auto pulls =
+        (square > length * length) & (anchor.inverse_mass == Wide{}) & (p.inverse_mass > Wide{});
+    if (!any(pulls)) return;
+    const Wide far = sqrt(square);
+    p.x += (pulls ? fill(how.part) * max(far - length, Wide{}) * inverse_or_nothing(far) : Wide{}) * d;
     scatter_place(places, particle[0], lanes, p);
-    return Wide{};
   }
 };
 
@@ -457,7 +474,15 @@ class Batch {
     for (std::size_t c = 0; c + 1 < starts_.size(); ++c) {
       const std::size_t first = starts_[c];
       parallel_for(starts_[c + 1] - first, packs_per_block, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t k = begin; k < end; ++k) project(packs_[first + k], places, how);
+        for (std::size_t k = first + begin; k < first + end; ++k) {
+          Pack& pack = packs_[k];
+          if constexpr (Pack::in_pairs)
+            if (k + 1 < first + end && !is_damped(pack, how) && !is_damped(packs_[k + 1], how)) {
+              project_two(pack, packs_[++k], places, how);
+              continue;
+            }
+          project(pack, places, how);
+        }
       });
     }
   }
@@ -473,10 +498,10 @@ class Batch {
           ordered_sum(starts_[c + 1] - first, packs_per_block, [&](std::size_t begin, std::size_t end) {
             Wide sum{};
             for (std::size_t k = first + begin; k < first + end; ++k)
-              if (packs_[k].damping_time * how.damping_scale > 0)
-                sum += packs_[k].template project_as<true, true>(places, how, &previous_[k]);
+              if (is_damped(packs_[k], how))
+                sum += project_at_once<true>(packs_[k], places, how, previous_[k]);
               else
-                sum += packs_[k].template project_as<false, true>(places, how, &previous_[k]);
+                sum += project_at_once<false>(packs_[k], places, how, previous_[k]);
             double of_lanes = 0;
             for (int l = 0; l < wide; ++l) of_lanes += static_cast<double>(sum[l]);
             return of_lanes;
@@ -493,15 +518,20 @@ class Batch {
   }
 
  private:
+  static bool is_damped(const Pack& pack, const Projection& how) {
+    return pack.damping_time * how.damping_scale > 0;
+  }
   [[gnu::always_inline]] static void project(Pack& pack, Place* places, const Projection& how) {
-    if (pack.damping_time * how.damping_scale > 0) [[unlikely]]
+    if constexpr (requires { &Pack::project; })
+      pack.project(places, how);
+    else if (is_damped(pack, how)) [[unlikely]]
       project_damped(pack, places, how);
     else
-      pack.template project_as<false, false>(places, how, nullptr);
+      project_one<false>(pack, places, how);
   }
   // Apart, so that what is not damped is as fast as if nothing were.
   [[gnu::noinline]] static void project_damped(Pack& pack, Place* places, const Projection& how) {
-    pack.template project_as<true, false>(places, how, nullptr);
+    project_one<true>(pack, places, how);
   }
 
   static constexpr std::size_t packs_per_block = 16;
