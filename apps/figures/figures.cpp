@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "constraints.h"
 #include "nets.h"
 #include "study.h"
 #include "style.h"
@@ -316,8 +317,10 @@ std::string draw_convergence() {
 
 const std::vector<Figure>& all_figures() {
   static const std::vector<Figure> figures = {
-      {"stability.svg", draw_stability}, {"oscillator.svg", draw_oscillator},   {"energy.svg", draw_energy},
-      {"phase.svg", draw_phase},         {"convergence.svg", draw_convergence}, {"nets.svg", draw_nets}};
+      {"stability.svg", draw_stability},     {"oscillator.svg", draw_oscillator},
+      {"energy.svg", draw_energy},           {"phase.svg", draw_phase},
+      {"convergence.svg", draw_convergence}, {"nets.svg", draw_nets},
+      {"constraints.svg", draw_constraints}};
   return figures;
 }
 
