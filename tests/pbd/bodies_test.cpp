@@ -422,4 +422,31 @@ TEST(PbdBodies, StayOnLightClothThatIsHeld) {
   }
 }
 
+// Cloth that gives is tethered as far as its limit of strain allows: along warp and weft that is held at the
+// rim, 1.2 times 0.5 m from there, so that its middle hangs sqrt(0.6^2 - 0.5^2) m low, and no ball lies lower
+// than its radius above that.
+TEST(PbdBodies, StayOnLightClothThatGivesToItsLimit) {
+  for (const Real compliance : {Real(1e-5), Real(1e-4), Real(1e-3)})
+    for (const double density : {500, 5000}) {
+      PbdPart cloth;
+      cloth.cells_x = cloth.cells_z = 20, cloth.areal_density = Real(0.2);
+      cloth.stretch_compliance = cloth.shear_compliance = compliance;
+      using Where = ParticlePin::Where;
+      for (const Where where : {Where::left, Where::right, Where::front, Where::back})
+        cloth.pins.push_back({.where = where});
+      PbdBody ball;
+      ball.shape = Form::sphere, ball.radius = Real(0.1), ball.density = Real(density);
+      ball.position = Vec3(0, Real(0.6), 0);
+      plenum_test::Built b(PbdSpec{.parts = {cloth}, .bodies = {ball}});
+      b.params.strain_limit = Real(0.2);
+      double lowest = 1;
+      for (int k = 0; k < 240; ++k) {
+        b.step();
+        lowest = std::min(lowest, double(b.state.frames.x[0].y()));
+      }
+      EXPECT_GT(lowest, 0.1 - std::sqrt(0.36 - 0.25) - 0.02) << compliance << ' ' << density;
+      EXPECT_LT(lowest, 0) << compliance << ' ' << density;
+    }
+}
+
 }}  // namespace plenum

@@ -64,7 +64,8 @@ void PbdBodies::begin_step(const Pbd::Model& model, const Pbd::State& state, con
   }
   begin_carriers(model, dt);
   if (std::exchange(holds_revision_, model.revision) != model.revision)
-    find_leashes(model), find_bundles(model), sort_tethers(model);
+    sort_tethers(model), find_leashes(model), find_bundles(model);
+  strain_limit_ = params.strain_limit;
   given_impulse_.assign(model.guests.size(), D3::Zero());
   given_moment_.assign(model.guests.size(), D3::Zero());
   find_pairs(model, state, params, dt);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plenum/solvers/pbd/detail/bodies.h"
+#include "plenum/solvers/pbd/detail/tethers.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -147,7 +148,7 @@ void PbdBodies::find_leashes(const Pbd::Model& model) {
   for (std::size_t k = 0; k < model.tethers.size(); ++k) {
     const Index i = model.tethers[k][0], j = model.tethers[k][1];
     const Anchor a = end(i), b = end(j);
-    if (a.body == b.body) continue;
+    if (a.body == b.body || gives_[k]) continue;
     const bool is_heavy =
         b.body >= 0 && part_mass[std::size_t(j)] * bodies_[std::size_t(b.body)].inverse_mass <= 1;
     if (a.body >= 0 || is_heavy) leashes_.push_back({a, b, model.tether_length[k], 0});
@@ -156,6 +157,7 @@ void PbdBodies::find_leashes(const Pbd::Model& model) {
 
 /// Tethers of each particle.
 void PbdBodies::sort_tethers(const Pbd::Model& model) {
+  gives_ = detail::tethers_that_give(model);
   tethers_.offsets.assign(model.mass.size() + 1, 0), tethers_.items.resize(model.tethers.size());
   for (const Index2& t : model.tethers) ++tethers_.offsets[std::size_t(t[0]) + 1];
   for (std::size_t i = 1; i < tethers_.offsets.size(); ++i) tethers_.offsets[i] += tethers_.offsets[i - 1];
@@ -177,7 +179,9 @@ void PbdBodies::hold_by_tethers(const Pbd::Model& model, Index particle, Index o
     const Anchor at{particle, -1, Vec3::Zero()}, pin{model.tethers[std::size_t(k)][1], -1, Vec3::Zero()};
     if (p.places[std::size_t(pin.particle)].inverse_mass > 0) continue;
     const D3 held = place_of(pin, p), apart = place_of(at, p) - held;
-    const double far = apart.norm(), beyond = far - double(model.tether_length[std::size_t(k)]);
+    const double far = apart.norm(),
+                 beyond = far - double(detail::tether_reach(model.tether_length[std::size_t(k)],
+                                                            gives_[std::size_t(k)], strain_limit_));
     if (!(beyond > 0)) continue;
     const double along = n.dot(apart) / far;
     if (!(along > least_along)) continue;

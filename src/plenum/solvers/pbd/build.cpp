@@ -47,8 +47,8 @@ void PbdBuilder::run() {
   Refusals refusals;
   for (std::size_t p = 0; p < part_.pins.size(); ++p) refusals.keep([&] { pin(p); });
   refusals.refuse();
-  if (part_.tethers && part_.stretch_compliance == 0 && part_.stretching == PbdPart::Stretching::distances)
-    tethers();
+  made_.gives = part_.stretch_compliance > 0 || part_.stretching != PbdPart::Stretching::distances;
+  if (part_.tethers) tethers();
   m_.parts.push_back(made_);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "plenum/base/parallel.h"
+#include "plenum/solvers/pbd/detail/tethers.h"
 #include "plenum/solvers/pbd/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -96,8 +97,17 @@ PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model) {
   });
   std::vector<std::uint8_t> anchors(n, 0);
   for (const Index2& t : model.tethers) anchors[std::size_t(t[1])] = 1;
-  w.tethers.lay_out(flat(model.tethers), anchors, {},
-                    [&](auto& pack, int l, std::size_t t) { pack.length[l] = model.tether_length[t]; });
+  const std::vector<std::uint8_t> gives = detail::tethers_that_give(model);
+  std::vector<Index2> ties[2];
+  std::vector<Real> lengths[2];
+  for (std::size_t t = 0; t < model.tethers.size(); ++t) {
+    ties[gives[t]].push_back(model.tethers[t]);
+    lengths[gives[t]].push_back(model.tether_length[t]);
+  }
+  for (const int k : {0, 1})
+    (k == 0 ? w.tethers : w.giving_tethers)
+        .lay_out(flat(ties[k]), anchors, {},
+                 [&](auto& pack, int l, std::size_t t) { pack.length[l] = lengths[k][t]; });
   w.angles.lay_out(flat(model.hinges), still, bending_damping, [&](auto& pack, int l, std::size_t h) {
     pack.rest[0][l] = model.rest_angle[h];
     pack.compliance[l] = model.angle_compliance[h];
@@ -182,6 +192,12 @@ void predict(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& para
   });
 }
 
+void hold_by_tethers(PbdWorkspace& w, detail::Projection how) {
+  if (how.strain_limit > 0) w.giving_tethers.sweep(w.places.data(), how);
+  how.strain_limit = 0;
+  w.tethers.sweep(w.places.data(), how);
+}
+
 /// One sweep over all constraints.
 void sweep(PbdWorkspace& w, const detail::Projection& how) {
   Place* const places = w.places.data();
@@ -194,7 +210,7 @@ void sweep(PbdWorkspace& w, const detail::Projection& how) {
   w.solid_strains.sweep(places, how);
   w.areas.sweep(places, how);
   w.strains.sweep(places, how);
-  w.tethers.sweep(places, how);
+  hold_by_tethers(w, how);
   w.distances.sweep(places, how);
 }
 
@@ -226,7 +242,7 @@ double sweep_at_once(PbdWorkspace& w, detail::Projection how) {
     }
   });
   w.shapes.project(w.places, w.x0, how);
-  w.tethers.sweep(w.places.data(), how);
+  hold_by_tethers(w, how);
   return residual;
 }
 
@@ -285,6 +301,7 @@ void begin(const Pbd::State& state, PbdWorkspace& w) {
   const Place* const places = w.places.data();
   w.plates.begin(places), w.angles.begin(places), w.rods.begin(places), w.volumes.begin(places);
   w.solids.begin(places), w.distances.begin(places), w.tethers.begin(places);
+  w.giving_tethers.begin(places);
   w.strains.begin(places), w.solid_strains.begin(places), w.areas.begin(places);
   w.enclosures.begin(w.x0), w.shapes.begin(w.x0);
 }
@@ -493,7 +510,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     report.measure("contact_pairs", double(counts.pairs));
     report.measure("contact_searches", double(counts.searches));
     std::size_t left = num_crossing;
-    if (!is_conservative)
+    if (!is_conservative || !model.torn_from.empty())
       left = w.crossings.find(state.particles.x, model.surface_edges, model.surface).size();
     report.measure("crossings", double(left));
     if (is_conservative) report.measure("contact_zones", double(counts.zones + counts.frozen));

@@ -187,7 +187,8 @@ void PbdPart::describe(Describer& d) {
   if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope) ||
       (d.when("type", "mesh_cloth", mesh_cloth) && d.when("inflated", "false", !inflated)))
     d("tethers", tethers,
-      {.doc = "of distances without compliance: nothing gets farther from pins than it is at rest"});
+      {.doc = "nothing gets farther from pins than it is at rest, without compliance, or than strain_limit "
+              "allows"});
   d("palette", palette,
     {.min = -1, .max = 1000, .doc = "which of the palette's colours; -1: one that no other part has"});
   d("position", position, {.unit = "m", .min = -far, .max = far, .doc = "of the part's origin"});

@@ -254,7 +254,9 @@ class PbdBodies {
   std::vector<std::size_t> bundles_;      ///< where each bundle ends in bundled_
   std::vector<Pbd::Hold> leashes_;        ///< tethers of what hangs on bodies that yield
   Rows tethers_;                          ///< of each particle
-  std::vector<D3> carrier_w_;             ///< [rad/s] of carriers, as they have gone by themselves
+  std::vector<std::uint8_t> gives_;       ///< of each tether
+  Real strain_limit_ = 0;
+  std::vector<D3> carrier_w_;  ///< [rad/s] of carriers, as they have gone by themselves
   /// Part of a body's response that is added to those of particles on it, of which some may be pinned.
   static constexpr double least_response = 1e-9;
   double h_ = 0;  ///< [s] of the substep

@@ -410,11 +410,11 @@ struct alignas(64) TetherPack {
     const Wide3 d = from_first + (anchor.x - p.x);
     const Wide square = dot(d, d);
     // Those of pins that have let go do not hold.
-    const auto pulls =
-        (square > length * length) & (anchor.inverse_mass == Wide{}) & (p.inverse_mass > Wide{});
+    const Wide reach = fill(1 + how.strain_limit) * length;
+    const auto pulls = (square > reach * reach) & (anchor.inverse_mass == Wide{}) & (p.inverse_mass > Wide{});
     if (!any(pulls)) return;
     const Wide far = sqrt(square);
-    p.x += (pulls ? fill(how.part) * max(far - length, Wide{}) * inverse_or_nothing(far) : Wide{}) * d;
+    p.x += (pulls ? fill(how.part) * max(far - reach, Wide{}) * inverse_or_nothing(far) : Wide{}) * d;
     scatter_place(places, particle[0], lanes, p);
   }
 };

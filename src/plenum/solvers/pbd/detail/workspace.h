@@ -29,7 +29,7 @@ struct PbdWorkspace {
   detail::TriangleStrainBatch strains;
   detail::TetrahedronStrainBatch solid_strains;
   detail::AreaBatch areas;
-  detail::TetherBatch tethers;
+  detail::TetherBatch tethers, giving_tethers;
   PbdShapes shapes;
   AlignedVector<detail::Place> places;  ///< [N]
   AlignedVector<detail::Place> before;  ///< [N] where the substep began, if anything is damped
