@@ -43,7 +43,7 @@ struct Pbd {
     Index first_visual_triangle = 0, num_visual_triangles = 0;
     Real line_radius = 0;  ///< [m] of the threads drawn for ropes
     int palette = -1;
-    bool gives = false;  ///< its tethers hold it under a limit of strain only
+    bool gives = false;                               ///< its tethers hold it under a limit of strain only
     Real damping_time = 0, bending_damping_time = 0;  ///< [s] >= 0 of its constraints, and of bending
   };
 
