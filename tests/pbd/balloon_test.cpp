@@ -119,4 +119,36 @@ TEST(Balloons, AreRefusedIfTheyDoNotClose) {
   EXPECT_THROW(Pbd::build({.parts = {open}}, model, state), Error);
 }
 
+// A slab of a hundred times its mass falls on a balloon. In few substeps that presses some of its volume out,
+// which is told of; in many less than a quarter of that.
+TEST(Balloons, TellOfBodiesThatPressTheirVolumeOut) {
+  double before = 0;
+  for (const int substeps : {5, 80}) {
+    PbdPart part = balloon();
+    part.stretch_compliance = Real(1e-4), part.areal_density = Real(0.3);
+    PbdBody slab;
+    slab.shape = PbdBody::Form::box, slab.half_extents = Vec3(Real(0.4), Real(0.05), Real(0.4));
+    slab.density = 500, slab.position = Vec3(0, Real(0.6), 0);
+    PbdBody floor = slab;
+    floor.motion = PbdBody::Motion::led, floor.position.y() = Real(-0.4);
+    Balloon b(PbdSpec{.parts = {part}, .bodies = {slab, floor}});
+    b.params.substeps = substeps;
+    double worst = 0;
+    bool told = false;
+    for (int k = 0; k < 60; ++k) {
+      const Report& report = b.step();
+      worst = std::max(worst, report.value("max_enclosed_error"));
+      for (const auto& warning : report.warnings())
+        told |= std::string_view(warning.text).find("max_enclosed_error") != std::string_view::npos;
+    }
+    EXPECT_EQ(told, worst > 0.01) << substeps << ' ' << worst;
+    if (substeps == 5) {
+      EXPECT_TRUE(told);
+      before = worst;
+    } else {
+      EXPECT_LT(worst, before / 4);
+    }
+  }
+}
+
 }}  // namespace plenum

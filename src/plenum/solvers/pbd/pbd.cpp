@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t particles_per_block = 1024;
 constexpr double warned_error = 0.01;  ///< of an enclosed volume
+constexpr Real coarsest = Real(0.05);  ///< rounding of a position, of the distance that surfaces keep
 
 template <class V>
 std::span<const Index> flat(const std::vector<V>& of) {
@@ -393,6 +394,19 @@ void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params
                  }));
 }
 
+/// [m] Of any particle.
+Real largest_coordinate(const Pbd::State& state) {
+  const std::vector<Vec3>& x = state.particles.x;
+  return ordered_reduce(
+      x.size(), particles_per_block, Real(0),
+      [&](std::size_t begin, std::size_t end) {
+        Real most = 0;
+        for (std::size_t i = begin; i < end; ++i) most = std::max(most, x[i].cwiseAbs().maxCoeff());
+        return most;
+      },
+      [](Real a, Real b) { return std::max(a, b); });
+}
+
 /// How much crosses as the step begins, and where the middle of it is.
 void report_crossings(const Pbd::Model& model, const Pbd::State& state, std::span<const Index2> crossing,
                       Report& report) {
@@ -519,6 +533,10 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       report.warn(
           "bodies go so far in a substep that there is no room for all that they might touch on the way, and "
           "are slowed down; take more substeps, or shorter steps");
+    if (largest_coordinate(state) * std::numeric_limits<Real>::epsilon() > coarsest * touch.distance)
+      report.warn(
+          "bodies are so far from the origin that numbers there are too coarse for their thickness, and may "
+          "stand still or sink into each other: put the scene nearer to its origin, or make them thicker");
     if (counts.forced > 0)
       report.warn("held particles go through what cannot give way, and cross it; lead them round it");
     if (counts.let_go > 0)
