@@ -1,6 +1,7 @@
 // What pictures show of a liquid: a closed surface, within the box and without gaps beside solids.
 #include <gtest/gtest.h>
 
+#include "../../validation/liquid_cups.h"
 #include "plenum/base/hash.h"
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/measures.h"
@@ -144,6 +145,51 @@ TEST(LiquidSurface, GoesOnIntoBodies) {
     EXPECT_LT(solid.signed_distance(body.pose.to_local(x)).distance, -side / 2);
   }
   EXPECT_GE(inner, 4 * 11);
+}
+
+TEST(LiquidSurface, StaysOnItsSideOfThinWalls) {
+  // Full vessels with walls of a twentieth and a third of a cell, as solids and as bodies: none of the
+  // surface is outside of them, to the rounding of where a way meets a wall.
+  for (const double wall : {0.05, 0.3})
+    for (const bool is_body : {false, true}) {
+      const int n = 24;
+      const validation::Vessel vessel{
+          .radius = 0.3, .height = 0.6, .wall = wall / n, .segments = 48, .has_lid = true};
+      const Pose pose{Vec3(0, Real(0.2), 0), rotation_from_degrees(Vec3(0, 0, 10))};
+      Liquid::Spec spec = validation::content_of(vessel, pose.position, Vec3(0, 0, 10), 0.5, n, false);
+      GridSolid solid;
+      solid.shape = GridSolid::Kind::mesh;
+      solid.surface = vessel.mesh();
+      solid.position = pose.position, solid.rotation = Vec3(0, 0, 10);
+      if (!is_body) spec.solids = {solid};
+      Liquid::Model model;
+      Liquid::State state;
+      Liquid::build(spec, model, state);
+      const Shape shape = solid.solid();
+      SolidBody body;
+      body.shape = &shape;
+      body.pose0 = body.pose = pose;
+      Liquid::Workspace step;
+      for (int k = 0; k < 30; ++k) {
+        if (is_body) Liquid::meet(step, {&body, 1});
+        Liquid::step(model, state, {}, step, Real(1) / 60);
+      }
+      Liquid::SurfaceWorkspace work;
+      SurfaceMesh mesh;
+      Liquid::surface(model, state, work, mesh, step.immersed.seen);
+      if (plenum_test::can_count_allocations) {
+        EXPECT_EQ(plenum_test::count_allocations(
+                      [&] { Liquid::surface(model, state, work, mesh, step.immersed.seen); }),
+                  0);
+      }
+      Real farthest = 0;
+      for (const Vec3& x : mesh.x) {
+        const Vec3 at = pose.to_local(x);
+        if (!vessel.holds(at)) farthest = std::max(farthest, shape.exact_distance(at).distance);
+      }
+      EXPECT_GT(mesh.x.size(), 500u);
+      EXPECT_LT(farthest, Real(1e-5)) << wall << " " << is_body;
+    }
 }
 
 TEST(LiquidSurface, IsDrawnWithoutATraceInTheState) {

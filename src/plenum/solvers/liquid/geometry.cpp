@@ -1,6 +1,9 @@
 // What pictures of a liquid are made of.
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
+#include "plenum/base/parallel.h"
 #include "plenum/solvers/liquid/liquid.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -49,6 +52,72 @@ void mirror_in_solids(const Liquid::Model& m, std::span<const Vec3> x, Real reac
   for (const GridWall& body : bodies) mirror(body.shape, body.pose);
 }
 
+/// w.first, w.order: w.beside by the cells of the box that they are in, as all of them are.
+void sort_beside(const Liquid::Model& m, Liquid::SurfaceWorkspace& w) {
+  const auto cell_of = [&](const Vec3& x) {
+    std::array<Index, 3> cell;
+    for (int c = 0; c < 3; ++c) {
+      const auto a = static_cast<std::size_t>(c);
+      cell[a] = std::min(static_cast<Index>((x[c] - m.low[c]) / m.h), m.shape.cells[a] - 1);
+    }
+    return m.shape.index(cell[0], cell[1], cell[2]);
+  };
+  w.first.assign(m.shape.size() + 1, 0);
+  w.order.resize(w.beside.size());
+  for (const Vec3& x : w.beside) ++w.first[cell_of(x)];
+  Index sum = 0;
+  for (Index& first : w.first) first = std::exchange(sum, sum + first);
+  for (std::size_t p = 0; p < w.beside.size(); ++p)
+    w.order[static_cast<std::size_t>(w.first[cell_of(w.beside[p])]++)] = static_cast<Index>(p);
+  std::copy_backward(w.first.begin(), w.first.end() - 1, w.first.end());
+  w.first[0] = 0;
+}
+
+/// Draws back what of the surface has gone through a wall into its middle. The field between cell centres
+/// does not see walls thinner than cells, and a liquid on one side of such a wall would come out of the
+/// other. No place of a surface is farther than 0.45 reach from its particles (particle_surface.h); one that
+/// sees none so near, but a wall before the nearest, is that wall's.
+void keep_to_sides(const Liquid::Model& m, std::span<const GridWall> walls, Real reach,
+                   Liquid::SurfaceWorkspace& w, SurfaceMesh& out) {
+  w.depth.resize(out.x.size());
+  const auto around = static_cast<Index>(std::ceil(reach / m.h));
+  for (const GridWall& wall : walls) {
+    wall.shape.signed_distances(wall.pose, out.x, w.depth);
+    parallel_for(out.x.size(), 256, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t v = begin; v < end; ++v) {
+        Vec3& x = out.x[v];
+        if (!(w.depth[v] > 0 && w.depth[v] < reach / 2)) continue;
+        std::array<Index, 3> low, high;
+        for (int c = 0; c < 3; ++c) {
+          const auto a = static_cast<std::size_t>(c);
+          const auto cell = static_cast<Index>(std::floor((x[c] - m.low[c]) / m.h));
+          low[a] = std::max(cell - around, Index{0});
+          high[a] = std::min(cell + around, m.shape.cells[a] - 1);
+        }
+        bool is_seen = false;
+        Real nearest = reach * reach;
+        const Vec3* from = nullptr;
+        for (Index k = low[2]; k <= high[2] && !is_seen; ++k)
+          for (Index j = low[1]; j <= high[1] && !is_seen; ++j) {
+            if (low[0] > high[0]) break;
+            const auto first = static_cast<std::size_t>(w.first[m.shape.index(low[0], j, k)]),
+                       last = static_cast<std::size_t>(w.first[m.shape.index(high[0], j, k) + 1]);
+            for (std::size_t q = first; q < last && !is_seen; ++q) {
+              const Vec3& p = w.beside[static_cast<std::size_t>(w.order[q])];
+              const Real squared = (p - x).squaredNorm();
+              is_seen = squared < reach * reach / 4 && !wall.blocks(p, x);
+              if (squared < nearest) nearest = squared, from = &p;
+            }
+          }
+        if (is_seen || from == nullptr) continue;
+        const auto in = wall.shape.intersect(wall.pose, Ray{*from, x - *from, 0, 1});
+        const auto back = wall.shape.intersect(wall.pose, Ray{x, *from - x, 0, 1});
+        if (in && back) x = *from + (in->t + 1 - back->t) / 2 * (x - *from);
+      }
+    });
+  }
+}
+
 }  // namespace
 
 void Liquid::surface(const Model& m, const State& s, SurfaceWorkspace& w, SurfaceMesh& out,
@@ -60,6 +129,12 @@ void Liquid::surface(const Model& m, const State& s, SurfaceWorkspace& w, Surfac
     x = w.x;
   }
   liquid_mesh(m.shape, m.low, m.h, x, reach, true, smoothing, w.mesh, out);
+  const bool has_thin = std::any_of(bodies.begin(), bodies.end(),
+                                    [&](const GridWall& body) { return may_be_thin(body.shape, m.h); });
+  if (m.walls.empty() && !has_thin) return;
+  sort_beside(m, w);
+  keep_to_sides(m, m.walls, reach, w, out);
+  keep_to_sides(m, bodies, reach, w, out);
 }
 
 namespace {

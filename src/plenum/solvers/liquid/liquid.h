@@ -244,11 +244,12 @@ struct Liquid {
     std::vector<Vec3> x;                      ///< [m] particles, then their images in solids
     std::vector<Vec3> beside, normal, image;  ///< particles near solids, and their images in one of these
     std::vector<Real> distance, depth;        ///< [m] of particles and of images
+    std::vector<Index> first, order;          ///< of particles near solids in cells, and their numbers
     LiquidMeshWorkspace mesh;
   };
   /// The closed surface of a liquid in three dimensions (geometry/liquid_mesh.h). It meets sides of the box
   /// squarely and ends there; it goes on into solids and bodies as in a mirror, so that no gap is seen beside
-  /// them. Allocates only to grow.
+  /// them, but not out of the far sides of those thinner than two cells. Allocates only to grow.
   static void surface(const Model& model, const State& state, SurfaceWorkspace& workspace, SurfaceMesh& out,
                       std::span<const GridWall> bodies = {});
 };
