@@ -85,6 +85,44 @@ TEST(LiquidBodies, WhatFluidAndBodyGainIsWhatWallsGive) {
   }
 }
 
+TEST(LiquidBodies, WhatIsHeldMovesNoWater) {
+  // A light box that something stops in every step after the liquid has begun to move it, under water at
+  // rest: no water is gone, none moves, and the push is the weight of what it displaces.
+  for (const int nz : {1, 24}) {
+    const int n = 24;
+    Water water(tub(n, nz, 0.75));
+    const Shape box = BoxShape{Vec3::Constant(Real(0.15))};
+    const double displaced = 0.09 * (nz == 1 ? 1 : 0.3);
+    SolidBody body =
+        body_of(box, Vec3(Real(0.5), Real(0.375), nz == 1 ? Real(0.5) / n : Real(0.5)), 200, displaced);
+    body.pose0.rotation = body.pose.rotation = Quat::Identity();
+    double start = 0, push = 0, still = 0;
+    for (int k = 0; k < 240; ++k) {
+      Liquid::meet(water.workspace, {&body, 1});
+      water.step(1.0 / 60);
+      if (k == 0) start = Liquid::volume(water.model, water.state);
+      if (k < 180) continue;
+      push += static_cast<double>(Liquid::pushes(water.workspace)[0].impulse.y());
+      still = std::max(still, Liquid::kinetic_energy(water.model, water.state, 1000));
+    }
+    EXPECT_NEAR(push, 1000 * 9.81 * displaced, 0.03 * 1000 * 9.81 * displaced) << nz;
+    // What a box that is led and stands leaves of the jitter's energy.
+    Water led(tub(n, nz, 0.75));
+    SolidBody stands = body;
+    stands.inverse_mass = 0, stands.inverse_inertia.setZero(), stands.acceleration.setZero();
+    double rest = 0;
+    for (int k = 0; k < 240; ++k) {
+      Liquid::meet(led.workspace, {&stands, 1});
+      led.step(1.0 / 60);
+      if (k >= 180) rest = std::max(rest, Liquid::kinetic_energy(led.model, led.state, 1000));
+    }
+    EXPECT_LT(still, 4 * rest) << nz;
+    // To what is asked of the volume without bodies.
+    EXPECT_NEAR(Liquid::volume(water.model, water.state), Liquid::volume(led.model, led.state), 0.01 * start)
+        << nz;
+  }
+}
+
 TEST(LiquidBodies, LedgerBooksWhatBodiesGain) {
   World world({.fps = 60});
   validation::RigidScene rigid({.bodies = {validation::box(Vec3(Real(0.15), Real(0.1), Real(0.15)),

@@ -242,6 +242,45 @@ TEST(LiquidWalls, NothingLeaksFromAClosedVesselThatIsJerked) {
   }
 }
 
+TEST(LiquidWalls, NothingLeaksFromAClosedVesselThatGoesAnotherWay) {
+  // A free vessel falls, is stopped and turned by what the liquid knows nothing of, and lies on the ground.
+  for (const bool flat : {true, false}) {
+    const Vessel vessel = vessel_of(true);
+    Pose pose{Vec3(0, Real(0.3), 0), Quat::Identity()};
+    Water water(content_of(vessel, pose.position, Vec3::Zero(), 0.2, cells, flat));
+    const Shape shape = MeshShape{std::make_shared<const SolidMesh>(vessel.mesh())};
+    Vec3 v = Vec3::Zero();
+    const Real dt = Real(1) / 60, mass = 20;
+    for (int step = 0; step < (flat ? 60 : 24); ++step) {
+      SolidBody body;
+      body.shape = &shape;
+      body.pose0 = body.pose = pose;
+      body.centre = pose.position;
+      body.velocity = v;
+      body.acceleration = Vec3(0, Real(-9.81), 0);
+      body.inverse_mass = 1 / mass;
+      body.inverse_inertia = Mat3::Identity();
+      Liquid::meet(water.workspace, {&body, 1});
+      water.step(1.0 / 60);
+      v += dt * body.acceleration;
+      for (const BodyImpulse& push : Liquid::pushes(water.workspace)) v += push.impulse / mass;
+      v.x() = Real(0.3) * std::sin(Real(step));
+      pose.position += dt * v;
+      pose.rotation = rotation_from_degrees(Vec3(0, 0, 4 * std::sin(Real(0.7) * static_cast<Real>(step))));
+      if (pose.position.y() < Real(0.1)) pose.position.y() = Real(0.1), v.y() = 0;
+      // What the step after it begins with.
+      SolidBody still;
+      still.shape = &shape;
+      still.pose0 = still.pose = pose;
+      Liquid::State next = water.state;
+      Liquid::Workspace scratch;
+      Liquid::meet(scratch, {&still, 1});
+      Liquid::step(water.model, next, water.params, scratch, Real(1e-4));
+      ASSERT_EQ(count_out(vessel, pose, next), 0u) << step << flat;
+    }
+  }
+}
+
 TEST(LiquidWalls, AMeshThatEnclosesNothingIsRefused) {
   Liquid::Spec spec = content_of(vessel_of(false), Vec3::Zero(), Vec3::Zero(), 0.2, 8, true);
   GridSolid solid;

@@ -106,7 +106,7 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
                                     return static_cast<double>(most);
                                   },
                                   [](double a, double b) { return std::max(a, b); }));
-  begin_bodies(m, w);
+  begin_bodies(m, s, w, dt);
   squares = std::max(squares, std::pow(fastest_body(w, dt), 2));
   // What gravity adds in the step counts too.
   const double speed = std::sqrt(squares) + static_cast<double>(params.gravity.norm() * dt);
@@ -120,7 +120,7 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
       step_part(m, s, params, w, speed, dt / static_cast<Real>(parts), part(k), part(k + 1), reseeded,
                 report);
   });
-  end_bodies(w);
+  end_bodies(s, w);
   report.measure("particles", static_cast<double>(s.x.size()));
   report.measure("cfl", ways / parts);
   report.measure("parts", parts);
@@ -213,6 +213,14 @@ void Liquid::fields(const Model& m, State& s, FieldVisitor& visit) {
   visit({"pressure", "Pa", Centring::global}, s.pressure);
   visit({"time", "s", Centring::global}, s.time);
   visit({"num_emitted", "", Centring::global}, s.num_emitted);
+  visit({"body", "", Centring::global}, s.body);
+  visit({"body_velocity", "m/s", Centring::global}, s.body_velocity);
+  visit({"body_turning", "rad/s", Centring::global}, s.body_turning);
+  visit({"body_held", "m/s", Centring::global}, s.body_held);
+  visit({"body_held_turn", "rad/s", Centring::global}, s.body_held_turn);
+  visit({"part", "", Centring::global}, s.part);
+  visit({"part_position", "m", Centring::global}, s.part_position);
+  visit({"part_rotation", "", Centring::global}, s.part_rotation);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
     out.resize(s.v.size());
     for (std::size_t p = 0; p < out.size(); ++p) out[p] = s.v[p].norm();

@@ -39,6 +39,10 @@ struct LiquidBodies {
     bool is_led = false;    ///< on a way that is given; else pushed
     Vec3 centre, velocity;  ///< [m], [m/s] of the centre of mass
     Vec3 angular_velocity, acceleration;
+    Vec3 angular_acceleration = Vec3::Zero();  ///< [rad/s^2]
+    /// [m/s], [rad/s] by which contacts and joints changed its velocities in the step before, as far as is
+    /// known, and what is reckoned with in this one.
+    Vec3 held = Vec3::Zero(), held_turn = Vec3::Zero(), reckoned = Vec3::Zero(), reckoned_turn = Vec3::Zero();
     Real inverse_mass = 0;            ///< [1/kg]
     Mat3 inverse_inertia;             ///< [1/(kg m^2)] in the world
     Vector3<double> impulse, couple;  ///< [N s], [N m s] that it was given in the step so far
@@ -76,6 +80,7 @@ struct LiquidBodies {
   };
   std::vector<Row> rows;
   std::vector<std::uint32_t> sunk;  ///< cells within bodies that border on liquid
+  std::vector<std::size_t> thin;    ///< parts that may be thin, by their numbers
   bool any() const { return !parts.empty(); }
 };
 
@@ -147,6 +152,15 @@ struct Liquid {
     std::vector<Real> pressure;     ///< [shape.size()] Pa: where the next projection starts
     double time = 0;                ///< [s]
     std::uint64_t num_emitted = 0;  ///< particles that began or were moved to a new place, ever
+    /// Of bodies that moved by themselves in the last step: their first numbers as told; the velocities
+    /// [m/s], [rad/s] that gravity and the liquid would have left them; and by how much contacts and joints
+    /// changed those of the step before.
+    std::vector<Index> body;
+    std::vector<Vec3> body_velocity, body_turning, body_held, body_held_turn;
+    /// Of thin parts: their numbers, and where particles were known to be on the right sides of them.
+    std::vector<Index> part;
+    std::vector<Vec3> part_position;
+    std::vector<Eigen::Matrix<Real, 4, 1>> part_rotation;  ///< x, y, z, w
   };
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);  ///< [m/s^2]

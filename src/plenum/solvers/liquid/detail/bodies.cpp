@@ -273,9 +273,37 @@ void restore(const Model& m, LiquidBodies& b) {
   b.changed.clear();
 }
 
+/// Of two changes the one that both go by: the smaller where they agree in sign, else none.
+Vec3 common(const Vec3& a, const Vec3& b) {
+  Vec3 out;
+  for (int c = 0; c < 3; ++c)
+    out[c] = a[c] * b[c] > 0 ? (std::abs(a[c]) < std::abs(b[c]) ? a[c] : b[c]) : Real(0);
+  return out;
+}
+
+/// What holds a body. The liquid moves bodies by gravity and its pressure alone; contacts and joints come
+/// after it, and would stop in every step what it had begun to move, while the water is gone where the body
+/// was to go. So what they did in the last two steps is reckoned with as a known force: of a body at rest
+/// that comes to be all that holds it, since an error of its velocity becomes smaller by m_a / (m + m_a) with
+/// the mass m_a of the water that goes along. A blow is in one step only, and is not taken for a force.
+void reckon_with_holds(const Liquid::State& s, Workspace& w, Real dt) {
+  for (Body& body : w.immersed.bodies) {
+    if (body.is_led) continue;
+    const auto at = std::lower_bound(s.body.begin(), s.body.end(), body.first);
+    if (at == s.body.end() || *at != body.first) continue;
+    const auto q = static_cast<std::size_t>(at - s.body.begin());
+    body.held = body.velocity - s.body_velocity[q];
+    body.held_turn = body.angular_velocity - s.body_turning[q];
+    body.reckoned = common(body.held, s.body_held[q]);
+    body.reckoned_turn = common(body.held_turn, s.body_held_turn[q]);
+    body.acceleration += body.reckoned / dt;
+    body.angular_acceleration += body.reckoned_turn / dt;
+  }
+}
+
 }  // namespace
 
-void begin_bodies(const Model& m, Workspace& w) {
+void begin_bodies(const Model& m, const Liquid::State& s, Workspace& w, Real dt) {
   LiquidBodies& b = w.immersed;
   b.bodies.clear();
   b.parts.clear();
@@ -316,7 +344,14 @@ void begin_bodies(const Model& m, Workspace& w) {
     part.body = body;
     part.pose = part.before = solid.pose0;
     part.is_thin = may_be_thin(*solid.shape, m.h);
+    // What its solver made of its way is not quite what the liquid took it for.
+    const auto at = std::lower_bound(s.part.begin(), s.part.end(), static_cast<Index>(t));
+    if (!part.is_thin || at == s.part.end() || *at != static_cast<Index>(t)) continue;
+    const auto q = static_cast<std::size_t>(at - s.part.begin());
+    part.before.position = s.part_position[q];
+    part.before.rotation.coeffs() = s.part_rotation[q];
   }
+  reckon_with_holds(s, w, dt);
   // Those of a body stand together; bodies come in the order of their first parts.
   std::sort(b.parts.begin(), b.parts.end(), [](const Part& p, const Part& q) {
     return std::pair(p.body, p.number) < std::pair(q.body, q.number);
@@ -580,7 +615,10 @@ void tie_bodies(const Model& m, const Liquid::Params& params, Workspace& w, Real
   LiquidBodies& b = w.immersed;
   const int dimensions = m.shape.dimensions();
   for (Body& body : b.bodies)
-    if (!body.is_led) body.velocity += dt * body.acceleration;
+    if (!body.is_led) {
+      body.velocity += dt * body.acceleration;
+      body.angular_velocity += dt * body.angular_acceleration;
+    }
   // Rows of all parts; their ties are counted, then written one behind the other.
   b.rows.clear();
   for (std::size_t p = 0; p < b.parts.size(); ++p) {
@@ -684,8 +722,29 @@ void move_bodies(Workspace& w, Real dt) {
     if (!body.is_led) body.centre += dt * body.velocity;
 }
 
-void end_bodies(Workspace& w) {
+void end_bodies(Liquid::State& s, Workspace& w) {
   LiquidBodies& b = w.immersed;
+  s.body.clear(), s.body_velocity.clear(), s.body_turning.clear();
+  s.body_held.clear(), s.body_held_turn.clear();
+  for (const Body& body : b.bodies) {  // in the order of their first parts
+    if (body.is_led) continue;
+    s.body.push_back(body.first);
+    s.body_velocity.push_back(body.velocity - body.reckoned);
+    s.body_turning.push_back(body.angular_velocity - body.reckoned_turn);
+    s.body_held.push_back(body.held);
+    s.body_held_turn.push_back(body.held_turn);
+  }
+  b.thin.clear();
+  for (std::size_t p = 0; p < b.parts.size(); ++p)
+    if (b.parts[p].is_thin) b.thin.push_back(p);
+  std::sort(b.thin.begin(), b.thin.end(),
+            [&](std::size_t p, std::size_t q) { return b.parts[p].number < b.parts[q].number; });
+  s.part.clear(), s.part_position.clear(), s.part_rotation.clear();
+  for (const std::size_t p : b.thin) {
+    s.part.push_back(static_cast<Index>(b.parts[p].number));
+    s.part_position.push_back(b.parts[p].before.position);
+    s.part_rotation.push_back(b.parts[p].before.rotation.coeffs());
+  }
   b.seen.clear();
   for (const Part& part : b.parts)
     if (!is_empty(part) && part.solid.shape->bounds().size().allFinite())

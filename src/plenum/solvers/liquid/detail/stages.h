@@ -9,7 +9,7 @@
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
 /// Takes up the bodies that the liquid was told of, for a step of dt [s].
-void begin_bodies(const Liquid::Model& m, Liquid::Workspace& w);
+void begin_bodies(const Liquid::Model& m, const Liquid::State& s, Liquid::Workspace& w, Real dt);
 /// [m/s] of their fastest point.
 double fastest_body(const Liquid::Workspace& w, Real dt);
 /// Puts bodies on given ways where they are at the part `s` of the step, moves those that are pushed on by
@@ -29,7 +29,7 @@ void push_bodies(const Liquid::Model& m, const Liquid::Params& params, Liquid::W
 /// Moves those that are pushed on.
 void move_bodies(Liquid::Workspace& w, Real dt);
 /// Makes `pushes`.
-void end_bodies(Liquid::Workspace& w);
+void end_bodies(Liquid::State& s, Liquid::Workspace& w);
 
 /// Puts bodies on given ways where they are at the part `s` of the step.
 void lead_bodies(Liquid::Workspace& w, Real s);
