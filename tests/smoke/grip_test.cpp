@@ -1,11 +1,15 @@
 // Gas that clings to bodies that move in it, and the friction that they feel.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
+#include "plenum/base/parallel.h"
 #include "plenum/geometry/shape.h"
 #include "plenum/solvers/smoke/smoke.h"
+#include "support/count_allocations.h"
 
 namespace plenum { namespace {
 
@@ -236,13 +240,58 @@ double unbalanced(int n, bool flat, Diffusion diffusion) {
   return (momentum() + given).norm() / most;
 }
 
-TEST(SmokeGrip, ProbeMomentum) {
+TEST(SmokeGrip, WhatTheyLoseTheGasGainsToTheErrorOfTheGrid) {
+  // Faces diffuse as wholes, of which the body cuts off parts: an error of the part of a layer that a cell
+  // is.
   for (const bool flat : {true, false})
-    for (const Diffusion diffusion : {Diffusion::implicit_euler, Diffusion::explicit_euler})
-      for (const int n : {16, 32, 64}) {
-        if (!flat && n > 32) continue;
-        std::printf("%d %d %d %g\n", flat, static_cast<int>(diffusion), n, unbalanced(n, flat, diffusion));
-      }
+    for (const Diffusion diffusion : {Diffusion::implicit_euler, Diffusion::explicit_euler}) {
+      const double coarse = unbalanced(16, flat, diffusion), fine = unbalanced(32, flat, diffusion);
+      EXPECT_LT(fine, 0.1) << flat;
+      EXPECT_GT(std::log2(coarse / fine), 0.8) << flat;  // first order
+    }
+}
+
+/// Of a gripping ball that swings in a small box: the k-th step.
+void swing(ClingingGas& gas, const Shape& ball, int k) {
+  const auto at = [](int q) {
+    const Real s = static_cast<Real>(q);
+    return Pose{Vec3(Real(0.5) + Real(0.05) * std::sin(Real(0.7) * s), Real(0.5), Real(0.5)),
+                rotation_from_degrees(Vec3(0, 10 * s, 0))};
+  };
+  SolidBody body;
+  body.shape = &ball;
+  body.pose0 = at(k), body.pose = at(k + 1);
+  gas.step(body, 1.0 / 30);
+}
+Smoke::Spec small_box() {
+  Smoke::Spec spec;
+  spec.cells_x = spec.cells_y = spec.cells_z = 24, spec.spacing = Real(1) / 24;
+  return spec;
+}
+
+TEST(SmokeGrip, SameBitsForEveryNumberOfThreads) {
+  const Shape ball = SphereShape{Real(0.2)};
+  for (const Diffusion diffusion : {Diffusion::implicit_euler, Diffusion::explicit_euler}) {
+    std::array<std::vector<Real>, 3> first;
+    for (const int threads : {1, 2, 3, 5, 8})
+      with_threads(threads, [&] {
+        ClingingGas gas(small_box(), 1e-3, diffusion);
+        for (int k = 0; k < 8; ++k) swing(gas, ball, k);
+        if (threads == 1) first = gas.state.velocity.along;
+        EXPECT_EQ(gas.state.velocity.along, first) << threads;
+      });
+  }
+}
+
+TEST(SmokeGrip, AllocatesNothingInSteadyState) {
+  if (!plenum_test::can_count_allocations) GTEST_SKIP() << "the sanitizer has a heap of its own";
+  const Shape ball = SphereShape{Real(0.2)};
+  ClingingGas gas(small_box(), 1e-3);
+  for (int k = 0; k < 20; ++k) swing(gas, ball, k);
+  EXPECT_EQ(plenum_test::count_allocations([&] {
+              for (int k = 20; k < 30; ++k) swing(gas, ball, k);
+            }),
+            0);
 }
 
 }}  // namespace plenum::(anonymous)

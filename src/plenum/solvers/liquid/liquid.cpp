@@ -213,11 +213,7 @@ void Liquid::fields(const Model& m, State& s, FieldVisitor& visit) {
   visit({"pressure", "Pa", Centring::global}, s.pressure);
   visit({"time", "s", Centring::global}, s.time);
   visit({"num_emitted", "", Centring::global}, s.num_emitted);
-  visit({"body", "", Centring::global}, s.body);
-  visit({"body_velocity", "m/s", Centring::global}, s.body_velocity);
-  visit({"body_turning", "rad/s", Centring::global}, s.body_turning);
-  visit({"body_held", "m/s", Centring::global}, s.body_held);
-  visit({"body_held_turn", "rad/s", Centring::global}, s.body_held_turn);
+  s.holds.fields(visit);
   visit({"part", "", Centring::global}, s.part);
   visit({"part_position", "m", Centring::global}, s.part_position);
   visit({"part_rotation", "", Centring::global}, s.part_rotation);

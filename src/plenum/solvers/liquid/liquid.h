@@ -6,6 +6,7 @@
 
 #include "plenum/geometry/liquid_mesh.h"
 #include "plenum/linear/pressure_solver.h"
+#include "plenum/state/body_holds.h"
 #include "plenum/state/grid.h"
 #include "plenum/state/grid_solid.h"
 #include "plenum/state/grid_walls.h"
@@ -40,9 +41,7 @@ struct LiquidBodies {
     Vec3 centre, velocity;  ///< [m], [m/s] of the centre of mass
     Vec3 angular_velocity, acceleration;
     Vec3 angular_acceleration = Vec3::Zero();  ///< [rad/s^2]
-    /// [m/s], [rad/s] by which contacts and joints changed its velocities in the step before, as far as is
-    /// known, and what is reckoned with in this one.
-    Vec3 held = Vec3::Zero(), held_turn = Vec3::Zero(), reckoned = Vec3::Zero(), reckoned_turn = Vec3::Zero();
+    BodyHold hold;
     Real inverse_mass = 0;            ///< [1/kg]
     Mat3 inverse_inertia;             ///< [1/(kg m^2)] in the world
     Vector3<double> impulse, couple;  ///< [N s], [N m s] that it was given in the step so far
@@ -152,11 +151,7 @@ struct Liquid {
     std::vector<Real> pressure;     ///< [shape.size()] Pa: where the next projection starts
     double time = 0;                ///< [s]
     std::uint64_t num_emitted = 0;  ///< particles that began or were moved to a new place, ever
-    /// Of bodies that moved by themselves in the last step: their first numbers as told; the velocities
-    /// [m/s], [rad/s] that gravity and the liquid would have left them; and by how much contacts and joints
-    /// changed those of the step before.
-    std::vector<Index> body;
-    std::vector<Vec3> body_velocity, body_turning, body_held, body_held_turn;
+    BodyHolds holds;                ///< of bodies that move by themselves
     /// Of thin parts: their numbers, and where particles were known to be on the right sides of them.
     std::vector<Index> part;
     std::vector<Vec3> part_position;

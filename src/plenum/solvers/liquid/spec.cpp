@@ -365,10 +365,7 @@ void Liquid::check(const Model& m, const State& s) {
   fits("gradient_of_u", s.du.size(), affine, "position");
   fits("gradient_of_v", s.dv.size(), affine, "position");
   fits("gradient_of_w", s.dw.size(), affine, "position");
-  fits("body_velocity", s.body_velocity.size(), s.body.size(), "body");
-  fits("body_turning", s.body_turning.size(), s.body.size(), "body");
-  fits("body_held", s.body_held.size(), s.body.size(), "body");
-  fits("body_held_turn", s.body_held_turn.size(), s.body.size(), "body");
+  s.holds.check(fits);
   fits("part_position", s.part_position.size(), s.part.size(), "part");
   fits("part_rotation", s.part_rotation.size(), s.part.size(), "part");
 }

@@ -258,7 +258,7 @@ void for_driven(const Model& m, const Part& part, const SmokeBodies& b, F&& f) {
 
 }  // namespace
 
-void begin_bodies(const Model& m, Workspace& w, Real dt) {
+void begin_bodies(const Model& m, const State& s, Workspace& w, Real dt) {
   SmokeBodies& b = w.immersed;
   b.bodies.clear();
   b.parts.clear();
@@ -292,6 +292,9 @@ void begin_bodies(const Model& m, Workspace& w, Real dt) {
         of.velocity = solid.velocity + solid.angular_velocity.cross(of.centre - solid.pose0.position) +
                       dt * solid.acceleration;
         of.angular_velocity = solid.angular_velocity;
+        of.hold = s.holds.of(of.first, of.velocity - dt * solid.acceleration, of.angular_velocity);
+        of.velocity += of.hold.reckoned;
+        of.angular_velocity += of.hold.reckoned_turn;
       }
     }
     Part& part = b.parts.emplace_back();
@@ -314,6 +317,12 @@ void begin_bodies(const Model& m, Workspace& w, Real dt) {
     b.stood[p] = {stands ? solid.shape : nullptr, solid.pose};
   }
   if (!b.still) b.grip_known = false;
+}
+
+void end_bodies(State& s, const Workspace& w) {
+  s.holds.clear();
+  for (const Body& body : w.immersed.bodies)  // in the order of their first parts
+    if (!body.is_led) s.holds.add(body.first, body.velocity, body.angular_velocity, body.hold);
 }
 
 void place_bodies(const Model& m, Workspace& w, bool at_end) {

@@ -93,6 +93,11 @@ void confine_vorticity(const Model& m, const FaceField& velocity, Real epsilon, 
   });
 }
 
+/// The most of its vorticity's velocity, h |w|, that confinement gives a cell in a step. It feeds the
+/// shortest waves by exp(epsilon dt) a step, while interpolation takes from them no more in a long step than
+/// in one of a cell: what gives them more than it takes grows without bound.
+constexpr Real most_confined = Real(0.1);
+
 /// The arrays that confine_vorticity left along axis c.
 std::vector<Real>& confinement(const GridShape& shape, Workspace& w, int c) {
   if (shape.is_flat()) return c == 0 ? w.scalar : w.vorticity[2];
@@ -105,7 +110,7 @@ void add_forces(const Model& m, const State& s, const Params& params, Workspace&
   const GridShape& shape = m.shape;
   const bool confines = params.vorticity_confinement > 0;
   if (confines) {
-    confine_vorticity(m, s.velocity, params.vorticity_confinement, w);
+    confine_vorticity(m, s.velocity, std::min(params.vorticity_confinement, most_confined / dt), w);
     for (int c = 0; c < shape.dimensions(); ++c) fill_cell_ghosts(shape, m.box, 0, confinement(shape, w, c));
   }
   for (int c = 0; c < shape.dimensions(); ++c) {
@@ -329,7 +334,7 @@ Report Smoke::step(const Model& m, State& s, const Params& params, Workspace& w,
       if (a.size() != shape.size()) a.assign(shape.size(), 0);
     }
   if (w.scalar.size() != shape.size()) w.scalar.assign(shape.size(), 0);
-  begin_bodies(m, w, dt);
+  begin_bodies(m, s, w, dt);
   const bool bodies = w.immersed.any();
   if (bodies) {
     const StageTimer timer(report.stages, "bodies");
@@ -349,6 +354,8 @@ Report Smoke::step(const Model& m, State& s, const Params& params, Workspace& w,
   {
     const StageTimer timer(report.stages, "forces");
     add_forces(m, s, params, w, dt);
+    if (params.vorticity_confinement * dt > most_confined)
+      report.warn("vorticity_confinement is held to a tenth over the step's length; shorten the step");
   }
   {
     const StageTimer timer(report.stages, "advection");
@@ -375,6 +382,7 @@ Report Smoke::step(const Model& m, State& s, const Params& params, Workspace& w,
     fill_solids(m, s.velocity);
     fill_velocity_ghosts(shape, m.box, s.velocity);
   }
+  end_bodies(s, w);
   s.time += static_cast<double>(dt);
   const auto is_dyed = [](const auto& from) { return from.colour != soot_albedo; };
   if (!m.coloured && (std::any_of(params.sources.begin(), params.sources.end(), is_dyed) ||
@@ -438,6 +446,7 @@ void Smoke::fields(const Model& m, State& s, FieldVisitor& visit) {
   visit({"pressure", "Pa", Centring::global}, s.pressure);
   visit({"time", "s", Centring::global}, s.time);
   visit({"brushed", "m", Centring::global}, s.brushed);
+  s.holds.fields(visit);
   visit.derived({"speed", "m/s", Centring::cell}, [&](std::vector<Real>& out) {
     out.clear();
     out.reserve(m.shape.num_cells());

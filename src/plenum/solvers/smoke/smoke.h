@@ -8,6 +8,7 @@
 #include "plenum/integrate/grid_advection.h"
 #include "plenum/linear/pressure_solver.h"
 #include "plenum/solvers/smoke/detail/bodies.h"
+#include "plenum/state/body_holds.h"
 #include "plenum/state/grid.h"
 #include "plenum/state/grid_solid.h"
 #include "plenum/state/solver.h"
@@ -111,7 +112,8 @@ struct Smoke {
     std::vector<Real> pressure;     ///< [shape.size()] Pa: where the next projection starts
     double time = 0;                ///< [s]
     std::vector<Vec3>
-        brushed;  ///< [brushes] m, where they were at the end of the step; none before the first
+        brushed;      ///< [brushes] m, where they were at the end of the step; none before the first
+    BodyHolds holds;  ///< of bodies that move by themselves
   };
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);  ///< [m/s^2]

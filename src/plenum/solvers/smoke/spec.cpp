@@ -254,6 +254,13 @@ void Smoke::check(const Model& m, const State& s) {
   for (const std::vector<Real>& channel : s.scattered) fits("scattered", channel.size(), m.coloured ? n : 0);
   fits("temperature", s.temperature.size(), n);
   fits("pressure", s.pressure.size(), n);
+  s.holds.check([&](const char* key, std::size_t size, std::size_t wanted, const char* of) {
+    if (size != wanted)
+      throw Error(Problem{.key = key,
+                          .what = fmt::format("has another number of items than {}", of),
+                          .value = fmt::format("{}", size),
+                          .allowed = fmt::format("{}", wanted)});
+  });
 }
 
 static_assert(Buildable<Smoke>);

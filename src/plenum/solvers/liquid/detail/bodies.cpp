@@ -273,34 +273,6 @@ void restore(const Model& m, LiquidBodies& b) {
   b.changed.clear();
 }
 
-/// Of two changes the one that both go by: the smaller where they agree in sign, else none.
-Vec3 common(const Vec3& a, const Vec3& b) {
-  Vec3 out;
-  for (int c = 0; c < 3; ++c)
-    out[c] = a[c] * b[c] > 0 ? (std::abs(a[c]) < std::abs(b[c]) ? a[c] : b[c]) : Real(0);
-  return out;
-}
-
-/// What holds a body. The liquid moves bodies by gravity and its pressure alone; contacts and joints come
-/// after it, and would stop in every step what it had begun to move, while the water is gone where the body
-/// was to go. So what they did in the last two steps is reckoned with as a known force: of a body at rest
-/// that comes to be all that holds it, since an error of its velocity becomes smaller by m_a / (m + m_a) with
-/// the mass m_a of the water that goes along. A blow is in one step only, and is not taken for a force.
-void reckon_with_holds(const Liquid::State& s, Workspace& w, Real dt) {
-  for (Body& body : w.immersed.bodies) {
-    if (body.is_led) continue;
-    const auto at = std::lower_bound(s.body.begin(), s.body.end(), body.first);
-    if (at == s.body.end() || *at != body.first) continue;
-    const auto q = static_cast<std::size_t>(at - s.body.begin());
-    body.held = body.velocity - s.body_velocity[q];
-    body.held_turn = body.angular_velocity - s.body_turning[q];
-    body.reckoned = common(body.held, s.body_held[q]);
-    body.reckoned_turn = common(body.held_turn, s.body_held_turn[q]);
-    body.acceleration += body.reckoned / dt;
-    body.angular_acceleration += body.reckoned_turn / dt;
-  }
-}
-
 }  // namespace
 
 void begin_bodies(const Model& m, const Liquid::State& s, Workspace& w, Real dt) {
@@ -351,7 +323,12 @@ void begin_bodies(const Model& m, const Liquid::State& s, Workspace& w, Real dt)
     part.before.position = s.part_position[q];
     part.before.rotation.coeffs() = s.part_rotation[q];
   }
-  reckon_with_holds(s, w, dt);
+  for (Body& body : b.bodies) {
+    if (body.is_led) continue;
+    body.hold = s.holds.of(body.first, body.velocity, body.angular_velocity);
+    body.acceleration += body.hold.reckoned / dt;
+    body.angular_acceleration += body.hold.reckoned_turn / dt;
+  }
   // Those of a body stand together; bodies come in the order of their first parts.
   std::sort(b.parts.begin(), b.parts.end(), [](const Part& p, const Part& q) {
     return std::pair(p.body, p.number) < std::pair(q.body, q.number);
@@ -724,16 +701,9 @@ void move_bodies(Workspace& w, Real dt) {
 
 void end_bodies(Liquid::State& s, Workspace& w) {
   LiquidBodies& b = w.immersed;
-  s.body.clear(), s.body_velocity.clear(), s.body_turning.clear();
-  s.body_held.clear(), s.body_held_turn.clear();
-  for (const Body& body : b.bodies) {  // in the order of their first parts
-    if (body.is_led) continue;
-    s.body.push_back(body.first);
-    s.body_velocity.push_back(body.velocity - body.reckoned);
-    s.body_turning.push_back(body.angular_velocity - body.reckoned_turn);
-    s.body_held.push_back(body.held);
-    s.body_held_turn.push_back(body.held_turn);
-  }
+  s.holds.clear();
+  for (const Body& body : b.bodies)  // in the order of their first parts
+    if (!body.is_led) s.holds.add(body.first, body.velocity, body.angular_velocity, body.hold);
   b.thin.clear();
   for (std::size_t p = 0; p < b.parts.size(); ++p)
     if (b.parts[p].is_thin) b.thin.push_back(p);

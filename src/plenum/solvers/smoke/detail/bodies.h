@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plenum/linear/pressure_solver.h"
+#include "plenum/state/body_holds.h"
 #include "plenum/state/boundary.h"
 #include "plenum/state/grid.h"
 
@@ -23,6 +24,7 @@ struct SmokeBodies {
     Six expected = Six::Zero();       ///< [m/s], [rad/s] that its friction was thought to change it by
     Six rubbed = Six::Zero();         ///< the same of its friction, were the body's velocity as it is
     Matrix6 yield = Matrix6::Zero();  ///< [kg, ...] how much less that is for a velocity that is larger
+    BodyHold hold;
 
     Vec3 velocity_at(const Vec3& x) const { return velocity + angular_velocity.cross(x - centre); }
   };

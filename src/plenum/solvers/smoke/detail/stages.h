@@ -38,7 +38,9 @@ void stir_gas(const Smoke::Model& m, Smoke::State& s, const Smoke::Params& param
               Real dt);
 
 /// Takes up the bodies that the gas was told of and that come near its box, for a step of dt [s].
-void begin_bodies(const Smoke::Model& m, Smoke::Workspace& w, Real dt);
+void begin_bodies(const Smoke::Model& m, const Smoke::State& s, Smoke::Workspace& w, Real dt);
+/// Keeps what the next step is to know of them.
+void end_bodies(Smoke::State& s, const Smoke::Workspace& w);
 /// Takes them out of the faces, where they are as the step begins or ends, and finds what lies in them: cells
 /// at the beginning, faces at the end.
 void place_bodies(const Smoke::Model& m, Smoke::Workspace& w, bool at_end);
