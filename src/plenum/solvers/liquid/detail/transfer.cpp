@@ -269,6 +269,7 @@ template <int D>
 void stop_run(const Model& m, const Workspace& w, std::size_t n, const std::array<RunOf<Real>, D>& x0,
               std::array<RunOf<Real>, D>& x1, std::array<RunOf<Real>, D>& v) {
   const bool moving = w.walls.size() > m.walls.size();
+  const Bounds<D> bounds(m);
   // [h] that x is from walls at least; negative: its cell is not near any.
   const auto clearance = [&](const Vec3& x) -> Real {
     std::array<Index, 3> cell{};
@@ -293,7 +294,20 @@ void stop_run(const Model& m, const Workspace& w, std::size_t n, const std::arra
     for (std::size_t c = 0; c < D; ++c)
       from[static_cast<Index>(c)] = x0[c][p], to[static_cast<Index>(c)] = x1[c][p];
     if (!moving && is_free(from, to)) continue;
-    const WallStop stop = stop_at_walls(w.walls, from, to, wall_gap * m.h, D == 2);
+    WallStop stop = stop_at_walls(w.walls, from, to, wall_gap * m.h, D == 2);
+    // Along a wall it may have slid out of the box: to its side then, or nowhere if a wall is between.
+    if (stop.num_met > 0) {
+      Vec3 in = stop.x;
+      for (std::size_t c = 0; c < D; ++c) {
+        Real& a = in[static_cast<Index>(c)];
+        a = std::min(std::max(a, bounds.stay_low[c]), bounds.stay_high[c]);
+      }
+      if (in != stop.x)
+        stop.x = std::any_of(w.walls.begin(), w.walls.end(),
+                             [&](const GridWall& wall) { return wall.blocks(from, in); })
+                     ? from
+                     : in;
+    }
     Vec3 u = Vec3::Zero();
     for (std::size_t c = 0; c < D; ++c) u[static_cast<Index>(c)] = v[c][p];
     for (int met = 0; met < stop.num_met; ++met) {
