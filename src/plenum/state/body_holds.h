@@ -1,11 +1,11 @@
 #pragma once
 // What holds bodies that a fluid flows around.
 //
-// A fluid moves bodies by gravity and its pressure alone. Contacts and joints come after it, in the bodies' own
-// solver, and would stop in every step what it had begun to move; fluid would be gone where a body was to go.
-// So what they changed in the last two steps is reckoned with as a known force. Of a body at rest that comes to
-// be all that holds it, since the error of its velocity shrinks by m_a / (m_a + m), with the mass m_a of the
-// fluid that goes along with it. A blow is in one step only, and is not taken for a force.
+// A fluid moves bodies by gravity and its pressure alone. Contacts and joints come after it, in the bodies'
+// own solver, and would stop in every step what it had begun to move; fluid would be gone where a body was to
+// go. So what they changed in the last two steps is reckoned with as a known force. Of a body at rest that
+// comes to be all that holds it, since the error of its velocity shrinks by m_a / (m_a + m), with the mass
+// m_a of the fluid that goes along with it. A blow is in one step only, and is not taken for a force.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -22,9 +22,9 @@ struct BodyHold {
 
 /// A part of a fluid's state, for bodies that move by themselves.
 struct BodyHolds {
-  std::vector<Index> body;                       ///< [B] increasing, the first numbers as they are told
-  std::vector<Vec3> velocity, turning;           ///< [B] as gravity and the fluid would have left them
-  std::vector<Vec3> seen, seen_turn;             ///< [B] as above, in the step before that
+  std::vector<Index> body;              ///< [B] increasing, the first numbers as they are told
+  std::vector<Vec3> velocity, turning;  ///< [B] as gravity and the fluid would have left them
+  std::vector<Vec3> seen, seen_turn;    ///< [B] as above, in the step before that
 
   /// What to reckon with for the body of that number, which has those velocities as the step begins.
   BodyHold of(Index number, const Vec3& now, const Vec3& turning_now) const {

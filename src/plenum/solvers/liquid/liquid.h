@@ -170,9 +170,29 @@ struct Liquid {
     PressureMethod pressure_solver = PressureMethod::automatic;
     Real pressure_tolerance = Real(1e-4);  ///< of the residual, relative
     int pressure_iterations = 100;
+    Real sphere_drag = Real(0.47);  ///< [1] of particles, over their section
+    Real plate_drag = Real(1.17);   ///< [1] of cloth across the flow, over its area
     bool measure = false;
     std::vector<LiquidSource> sources = {};
     void describe(Describer& d);
+  };
+  /// The liquid as what particles and cloth are in: it drags and lifts them, and they push it.
+  struct Drag final : Medium {
+    const Model* model = nullptr;
+    State* state = nullptr;
+    Vec3 gravity = Vec3::Zero();
+    Real density = 0, drag = 0, plate_drag = 0;  ///< as in Params
+    std::vector<std::vector<Vec3>> impulses;     ///< [owners][samples] N s, of the step to come
+    void probe(std::span<const Vec3> x, std::span<MediumProbe> out) const override;
+    void immerse(std::size_t owner, const Samples& samples, Real h) override;
+    void reaction(std::size_t owner, std::span<Vec3> out) const override;
+
+   private:
+    std::vector<std::array<Index, 2>> found;  ///< cells near samples and particles in them
+    std::vector<Index> first, near;           ///< [shape.size() + 1] where a cell's begin; particles
+    void gather(std::span<const Vec3> x);
+    template <class F>
+    void for_near(const Vec3& x, F&& f) const;
   };
   /// Arrays of the box are touched only where there is liquid.
   struct Workspace {
@@ -216,6 +236,7 @@ struct Liquid {
     /// What stops particles: the model's walls, then thin parts of bodies, by their numbers there.
     std::vector<GridWall> walls;
     std::vector<std::size_t> wall_parts;
+    Drag drag;
   };
 
   static std::size_t memory(const Spec& spec);
@@ -230,6 +251,9 @@ struct Liquid {
   /// taken out.
   static void meet(Workspace& workspace, std::span<const SolidBody> bodies);
   static std::span<const BodyImpulse> pushes(const Workspace& workspace);
+  /// What samples of others are immersed in. They are far apart and small beside a cell, or cloth: the liquid
+  /// flows through where they are.
+  static Medium* medium(const Model& model, State& state, const Params& params, Workspace& workspace);
   static void fields(const Model& model, State& state, FieldVisitor& visit);
   static void geometry(const Model& model, const State& state, DrawableSink& sink);
   /// The same with the bodies that the last step flowed around: the surface goes on into them.

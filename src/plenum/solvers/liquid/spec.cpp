@@ -67,6 +67,10 @@ void Liquid::Params::describe(Describer& d) {
   d("pressure_tolerance", pressure_tolerance,
     {.min = 1e-12, .max = 1, .doc = "residual of the projection, relative", .logarithmic = true});
   d("pressure_iterations", pressure_iterations, {.min = 1, .max = 100000, .doc = "of it at most"});
+  d("sphere_drag", sphere_drag,
+    {.min = 0, .max = 100, .doc = "coefficient of particles, over their section"});
+  d("plate_drag", plate_drag,
+    {.min = 0, .max = 100, .doc = "coefficient of cloth across the flow, over its area"});
   d("measure", measure, {.doc = "energy and volume in reports"});
   d("sources", sources, {.doc = "where liquid comes from", .max_count = 1000});
 }
@@ -90,7 +94,7 @@ std::size_t Liquid::memory(const Spec& spec) {
   std::size_t meshes = 0;
   for (const GridSolid& solid : spec.solids) meshes += solid.memory();
   for (const LiquidFill& fill : spec.fill) meshes += fill.memory();
-  return meshes + shape.size() * sizeof(Real) * (surface ? 35 : 30) +
+  return meshes + shape.size() * sizeof(Real) * (surface ? 36 : 31) +
          static_cast<std::size_t>(filled) * per_cell * ((surface ? 13 : 10) * sizeof(Vec3) + 12);
 }
 
