@@ -131,7 +131,7 @@ TEST(LiquidDrag, IsBookedInTheLedger) {
     ASSERT_NE(entry, world.ledger().end());
     EXPECT_LT((gained - entry->second.impulse).norm(), 1e-4 * 0.0007);
   }
-  EXPECT_LT(sand.v[0].norm(), 1);     // in water
+  EXPECT_LT(sand.v[0].norm(), 1);                      // in water
   EXPECT_GT(-sand.v[2].y(), 0.9 * g * 12 / 60 * 0.9);  // still in the air
 }
 

@@ -242,6 +242,27 @@ TEST(LiquidWalls, NothingLeaksFromAClosedVesselThatIsJerked) {
   }
 }
 
+TEST(LiquidWalls, NothingLeaksFromOneThatIsLargerThanTheBlocksItIsLookedForIn) {
+  // Forty cells across, of which only blocks of eight cells near its surface are looked at.
+  const int n = 72;
+  const Vessel vessel{.radius = 0.28, .height = 0.56, .wall = 0.2 / n, .segments = 48, .has_lid = true};
+  const auto at = [](int step) {
+    return Pose{Vec3(Real(0.06) * static_cast<Real>(step % 2), Real(0.2), 0),
+                rotation_from_degrees(Vec3(0, 0, static_cast<Real>(10 * (step % 2))))};
+  };
+  Water water(content_of(vessel, at(0).position, Vec3::Zero(), 0.2, n, false));
+  const Shape shape = MeshShape{std::make_shared<const SolidMesh>(vessel.mesh())};
+  ASSERT_GT(2 * vessel.radius * n, 32);
+  for (int step = 0; step < 4; ++step) {
+    SolidBody body;
+    body.shape = &shape;
+    body.pose0 = at(step), body.pose = at(step + 1);
+    Liquid::meet(water.workspace, {&body, 1});
+    water.step(1.0 / 60);
+    ASSERT_EQ(count_out(vessel, at(step + 1), water.state), 0u) << step;
+  }
+}
+
 TEST(LiquidWalls, NothingLeaksFromAClosedVesselThatGoesAnotherWay) {
   // A free vessel falls, is stopped and turned by what the liquid knows nothing of, and lies on the ground.
   for (const bool flat : {true, false}) {

@@ -219,6 +219,25 @@ double PressureSolver::apply_mic0(std::span<const Real> r, std::span<Real> z) {
   return sum;
 }
 
+namespace {
+
+bool is_zero(std::span<const double> x) {
+  const auto differs = [](std::span<const double> part) {
+    return std::any_of(part.begin(), part.end(), [](double v) { return v != 0; });
+  };
+  // What is warm-started mostly tells so early.
+  constexpr std::size_t block = 16384;
+  const std::size_t first = std::min(x.size(), block);
+  return !differs(x.first(first)) && ordered_reduce(
+                                         x.size() - first, block, 0,
+                                         [&](std::size_t begin, std::size_t end) {
+                                           return differs(x.subspan(first + begin, end - begin)) ? 1 : 0;
+                                         },
+                                         [](int p, int q) { return p | q; }) == 0;
+}
+
+}  // namespace
+
 SolveReport PressureSolver::solve(PressureMethod method, const SolveOptions& options) {
   method = method_for(method);
   // Neither sweeps nor transforms know what bodies add.
@@ -256,7 +275,15 @@ SolveReport PressureSolver::solve_by(PressureMethod method, const SolveOptions& 
     if (all <= tolerance || project_closed_regions(a, r_) == 0) return all;
     return norm(std::span<const Real>(r_));
   };
-  double left = measure(), believed = left;
+  // From nothing the residual is b, and need not be found.
+  double left;
+  if (is_zero(x)) {
+    std::copy(b.begin(), b.end(), r_.begin());
+    left = report.rhs_norm;
+  } else {
+    left = measure();
+  }
+  double believed = left;
   report.status = SolveStatus::out_of_iterations;
   const auto identity = [&](std::span<const Real> r, std::span<Real> z) {
     copy(r, z);

@@ -1,15 +1,15 @@
 // The liquid as a medium: it drags and lifts particles and cloth, and they push it.
 //
 // Drag of fast flow, F = 1/2 rho C A |w| w with the liquid's velocity w seen from the sample (Newton;
-// coefficients C of spheres and of plates across the flow: Hoerner 1965, "Fluid-dynamic drag", chapter 3), and
-// of spheres the weight of what they displace (Archimedes) with the inertia of half as much that goes along
-// with them (Lamb 1932, "Hydrodynamics", section 92), without which bubbles would be thrown up by hundreds of g.
-// A sample of mass m and the liquid around it, of mass M, share their momentum, and w falls as
+// coefficients C of spheres and of plates across the flow: Hoerner 1965, "Fluid-dynamic drag", chapter 3),
+// and of spheres the weight of what they displace (Archimedes) with the inertia of half as much that goes
+// along with them (Lamb 1932, "Hydrodynamics", section 92), without which bubbles would be thrown up by
+// hundreds of g. A sample of mass m and the liquid around it, of mass M, share their momentum, and w falls as
 //   dw/dt = -k |w| w,  k = 1/2 rho C A (1/m + 1/M),  so that  w(h) = w / (1 + k |w| h):
-// stable for any step, however light the one and however heavy the other is. Samples come one after the other,
-// each into the liquid that the ones before have left. Around a sample are the particles of the liquid that are
-// nearer than a cell along each axis, with the grid's own weights; how much of these there is, over that of a
-// full cell, says how deep it is immersed.
+// stable for any step, however light the one and however heavy the other is. Samples come one after the
+// other, each into the liquid that the ones before have left. Around a sample are the particles of the liquid
+// that are nearer than a cell along each axis, with the grid's own weights; how much of these there is, over
+// that of a full cell, says how deep it is immersed.
 #include <Eigen/Geometry>
 #include <cmath>
 #include <numbers>
@@ -100,8 +100,7 @@ void Liquid::Drag::gather(std::span<const Vec3> x) {
   Index sum = 0;
   for (Index& n : first) n = std::exchange(sum, sum + n);
   near.resize(found.size());
-  for (const auto& [at, p] : found)
-    near[static_cast<std::size_t>(first[static_cast<std::size_t>(at)]++)] = p;
+  for (const auto& [at, p] : found) near[static_cast<std::size_t>(first[static_cast<std::size_t>(at)]++)] = p;
   std::copy_backward(first.begin(), first.end() - 1, first.end());
   first[0] = 0;
 }
