@@ -1,5 +1,5 @@
-// What holds of every fluid on a grid, whatever its numbers: the solver of its pressure does not matter, nor the
-// number of threads, and no step and no force is too large.
+// What holds of every fluid on a grid, whatever its numbers: the solver of its pressure does not matter, nor
+// the number of threads, and no step and no force is too large.
 #include <cmath>
 #include <string>
 
@@ -130,8 +130,8 @@ void threads(Rows& rows) {
 }
 const Register thread_case("smoke/threads", Effort::quick, threads);
 
-/// Steps of a CFL number; the largest speed in them over `speed0` and what the force gives in the longest step,
-/// of which the splitting may leave a part: what is stable does not grow beyond.
+/// Steps of a CFL number; the largest speed in them over `speed0` and what the force gives in the longest
+/// step, of which the splitting may leave a part: what is stable does not grow beyond.
 template <class F>
 double largest_of(double cfl, int n, double force, double speed0, F&& step_and_speed) {
   double dt = 0.01, most = 0, longest = 0;
@@ -160,7 +160,8 @@ void stable(Rows& rows) {
         for (const Real q : plume.state.density) soot = std::max(soot, static_cast<double>(q));
         return plume.largest_speed();
       });
-      // A force that is the same everywhere moves nothing in a closed box; what does is heat and the confinement.
+      // A force that is the same everywhere moves nothing in a closed box; what does is heat and the
+      // confinement.
       rows.at_most("smoke: largest speed over that of free rise and of the force in a step" + label, fast, 10,
                    "1", "bounded");
       rows.at_most("smoke: largest density over its source's" + label, soot, 1.001, "1", "nothing is made");
@@ -173,8 +174,9 @@ void stable(Rows& rows) {
         return water.largest_speed();
       });
       // What falls through the box and runs up in its corner: some times sqrt(2 f L).
-      rows.at_most("liquid: largest speed over that of a fall across the box and of the force in a step" + label,
-                   splash, 10, "1", "bounded");
+      rows.at_most(
+          "liquid: largest speed over that of a fall across the box and of the force in a step" + label,
+          splash, 10, "1", "bounded");
       rows.near("liquid: particles left over those at the start" + label,
                 static_cast<double>(water.state.x.size()) / before, 1, 0, "1", "none is lost");
     }
