@@ -16,7 +16,7 @@ namespace {
 /// a part of about the ratio of the masses. They are this much firmer, as far as the rounds that they take
 /// still bring to rest (a thousand times the mass sinks 28 mm with neither, 22 mm with the rounds alone, 7 mm
 /// with both, and dances if 10 times as firm: `validate rigid/mass-ratio`).
-constexpr Real heavy = 10, many = 3, most_firm = 4;
+constexpr Real heavy = 10, most_firm = 4;
 constexpr int strained_rounds = 4;
 /// All that lies on a body (its contact's normal rises so much) loads it like one body of this part of its
 /// mass: a plate under twenty-five cubes passes on no more of each of them, and one under five does so well.
@@ -69,7 +69,7 @@ void ContactSolver::find_loads(std::span<const ContactInput> contacts, const Sol
     }
   }
   for (std::size_t i = 0; i < load_.size(); ++i)
-    if (laid_on_[i] > many) load_[i] = std::max(load_[i], laid_on_[i]);
+    if (laid_on_[i] > heavy) load_[i] = std::max(load_[i], laid_on_[i]);
 }
 
 void ContactSolver::prepare(std::span<const ContactInput> contacts, const SolverBodies& bodies,
