@@ -13,7 +13,7 @@ namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
 /// Slenderness from which on, and from twice of which on wholly, a tower's contacts are made firmer.
-constexpr Real slender = Real(0.25);
+constexpr Real slender = Real(0.4);
 /// Then those of faces that have borne r times a body's weight, where r g h^2/s is above this, are as many
 /// times firmer, and gone over as often as firm springs need to come to rest.
 constexpr Real tall_from = Real(6e-4), firmer = 8, most_firm_of_towers = 10;
