@@ -35,9 +35,6 @@ class Collector final : public DrawableSink {
     Points& points = set_of(view.x, [&](const Vec3& p) { return view.place(p); });
     points.triangles.insert(points.triangles.end(), view.triangles.begin(), view.triangles.end());
   }
-  std::vector<VolumeView> volumes;  ///< where they are; their density only while they are shown
-
-  void volume(const VolumeView& view) override { volumes.push_back(view); }
   void spheres(const SphereView& view) override { set_of(view.x); }
   void lines(const LineView& view) override {
     Points& points = set_of(view.x);
@@ -180,13 +177,16 @@ class ParticleFields final : public FieldVisitor {
   std::size_t next_rider_ = 0;
 };
 
-/// The stored fields of a system that have an item for each of a grid, those on faces as they stand on the
-/// lower one of each cell.
-std::vector<NamedArray> grid_fields(System& system, const GridShape& shape) {
+/// Those of a system's cells; else its stored fields that have an item for each of the grid, those on faces
+/// as they stand on the lower one of each cell.
+std::vector<NamedArray> arrays_of(System& system, const CellFields& cells) {
   std::vector<NamedArray> arrays;
+  for (const CellFields::Scalars& a : cells.scalars) arrays.push_back(named_array(a.name, a.values));
+  for (const CellFields::Vectors& a : cells.vectors) arrays.push_back(named_array(a.name, a.values));
+  if (!arrays.empty()) return arrays;
   for_each_stored([&](FieldVisitor& visit) { system.stored_fields(visit); },
                   [&](const FieldRef& f) {
-                    if (f.resizable && f.count == shape.size())
+                    if (f.resizable && f.count == cells.shape.size())
                       arrays.push_back({f.info.name, f.type, f.components, f.count, f.data});
                   });
   return arrays;
@@ -251,22 +251,21 @@ void Exporter::add(World& world) {
       files_.push_back({world.time(), file});
     }
     if (grid_format_.empty()) continue;
-    for (std::size_t k = 0; k < collector.volumes.size(); ++k) {
-      const VolumeView& grid = collector.volumes[k];
-      const std::string file = fmt::format("{}_{:05d}.{}", name_of(world, s, collector.sets.size() + k),
-                                           world.frame(), grid_format_);
-      const std::vector<NamedArray> fields = grid_fields(system, grid.shape);
-      const GridContent content = {.shape = grid.shape,
-                                   .low = grid.low,
-                                   .spacing = grid.spacing,
-                                   .cell_data = fields,
-                                   .time = world.time()};
-      if (grid_format_ == "vdb")
-        write_vdb(folder_ + "/" + file, content);
-      else
-        write_vti(folder_ + "/" + file, content);
-      files_.push_back({world.time(), file});
-    }
+    const std::optional<CellFields> cells = system.cells();
+    if (!cells) continue;
+    // A system has one grid at most, and no other file of its name and format.
+    const std::string file = fmt::format("{}_{:05d}.{}", system.name(), world.frame(), grid_format_);
+    const std::vector<NamedArray> arrays = arrays_of(system, *cells);
+    const GridContent content = {.shape = cells->shape,
+                                 .low = cells->low,
+                                 .spacing = cells->spacing,
+                                 .cell_data = arrays,
+                                 .time = world.time()};
+    if (grid_format_ == "vdb")
+      write_vdb(folder_ + "/" + file, content);
+    else
+      write_vti(folder_ + "/" + file, content);
+    files_.push_back({world.time(), file});
   }
 }
 

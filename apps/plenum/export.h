@@ -1,6 +1,6 @@
 #pragma once
 // Geometry and fields of each frame as OBJ, PLY or VTU files, one for each set of points that a system shows;
-// its rigid bodies are one set. Grids of three dimensions as VTI beside VTU, or as VDB beside PLY.
+// its rigid bodies are one set. Grids as VTI beside VTU, or as VDB beside PLY.
 #include <map>
 #include <set>
 #include <string>
@@ -16,7 +16,7 @@ class Exporter {
   /// format: obj, ply, vtu or vdb.
   Exporter(std::string folder, std::string format);
   /// Files FOLDER/SYSTEM_FRAME.FORMAT (SYSTEM-2_FRAME.FORMAT for its second set of points, and so
-  /// on, leaving out names of other systems).
+  /// on, leaving out names of other systems), and of its grid FOLDER/SYSTEM_FRAME.vti or .vdb.
   void add(World& world);
   /// Writes the ParaView collection of VTU files; returns a line that says what was written.
   std::string finish();

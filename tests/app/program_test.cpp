@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "plenum/io/grid_writer.h"
+#include "support/vti_text.h"
 
 namespace {
 
@@ -311,6 +312,59 @@ TEST_F(Program, ExportsOfSmokeHoldItsGrid) {
   for (const auto& entry : fs::directory_iterator(folder / "vdb"))
     files.insert(entry.path().filename().string());
   EXPECT_EQ(files, (std::set<std::string>{"r_00000.ply", "r_00001.ply", "s_00000.vdb", "s_00001.vdb"}));
+}
+
+TEST_F(Program, ExportsOfFlatSmokeAndOfLiquidsHoldTheirCells) {
+  using Real = plenum::Real;
+  const std::string smoke = quoted(write("flat.json", R"({"gravity": [0, 0, 0], "systems": [{"type": "smoke",
+    "name": "s", "model": {"cells_x": 8, "cells_y": 6, "cells_z": 1, "spacing": 0.25, "low": [-1, 0, 0]},
+    "params": {"sources": [{"shape": "box", "half_extents": [1, 3, 1], "position": [-1, 0, 0], "density": 0.5,
+      "rate": 1e6}]}}]})"));
+  ASSERT_EQ(run("run " + smoke + " --frames 1 --quiet --export vtu " + out("s")).status, 0);
+  const std::string air = read(folder / "s" / "s_00001.vti");
+  EXPECT_EQ(plenum::value_of(air, "ImageData", "WholeExtent"), "0 8 0 6 0 1");
+  EXPECT_EQ(plenum::value_of(air, "ImageData", "Origin"), "-1 0 0");
+  const std::vector<Real> density = plenum::array_of<Real>(air, "density");
+  ASSERT_EQ(density.size(), 48u);
+  for (std::size_t c = 0; c < density.size(); ++c)
+    EXPECT_NEAR(density[c], c % 8 < 4 ? Real(0.5) : Real(0), 1e-5) << c;
+
+  // Beside the particles, or what else is shown of them.
+  for (const std::string show : {"particles", "surface", "nothing"})
+    for (const int depth : {1, 4}) {
+      const std::string water = quoted(write("water.json",
+                                             R"({"systems": [{"type": "liquid", "name": "w", "model":
+    {"cells_x": 8, "cells_y": 6, "cells_z": )" + std::to_string(depth) +
+                                                 R"(, "spacing": 0.25, "low": [-1, 0, 0.5], "show": ")" +
+                                                 show + R"(", "jitter": 0, "fill": [{"shape": "box",
+     "half_extents": [1, 1, 9], "position": [-1, 0, 0], "velocity": [1, 2, 0]}]}}]})"));
+      const std::string name = show + std::to_string(depth);
+      ASSERT_EQ(run("run " + water + " --frames 1 --quiet --export vtu " + out(name)).status, 0);
+      EXPECT_TRUE(fs::exists(folder / name / "w_00001.vtu"));
+      const std::string collection = read(folder / name / "frames.pvd");
+      for (const char* file : {"file=\"w_00001.vti\"", "file=\"w_00001.vtu\""})
+        EXPECT_NE(collection.find(file), std::string::npos) << file;
+      const std::string cells = read(folder / name / "w_00000.vti");
+      EXPECT_EQ(plenum::value_of(cells, "ImageData", "WholeExtent"), "0 8 0 6 0 " + std::to_string(depth));
+      EXPECT_EQ(plenum::value_of(cells, "ImageData", "Origin"), "-1 0 0.5");
+      const std::vector<Real> full = plenum::array_of<Real>(cells, "fullness"),
+                              velocity = plenum::array_of<Real>(cells, "velocity");
+      ASSERT_EQ(full.size(), 48u * std::size_t(depth));
+      ASSERT_EQ(velocity.size(), 3 * full.size());
+      // Full are the first four columns, and as many rows.
+      for (std::size_t c = 0; c < full.size(); ++c) {
+        const std::size_t i = c % 8, j = c / 8 % 6;
+        if (i < 3 && j < 3) {
+          EXPECT_NEAR(full[c], 1, 1e-5) << c;
+        } else if (i > 4 || j > 4) {
+          EXPECT_EQ(full[c], 0) << c;
+        }
+        if (i < 4 && j < 4) {
+          EXPECT_NEAR(velocity[3 * c], 1, 1e-5) << c;
+          EXPECT_NEAR(velocity[3 * c + 1], 2, 1e-5) << c;
+        }
+      }
+    }
 }
 
 TEST_F(Program, ExportsOfRigidBodiesAreOneFileAFrameWithTheirVelocities) {

@@ -7,6 +7,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/measures.h"
+#include "plenum/state/cell_fields.h"
 #include "plenum/state/solver.h"
 #include "plenum/state/tetrahedra.h"
 
@@ -42,6 +43,7 @@ class System {
     static_cast<void>(wanted), static_cast<void>(sink);
   }
   virtual TetrahedraView tetrahedra() const { return {}; }
+  virtual std::optional<CellFields> cells() const { return {}; }  ///< of those that have a grid
   virtual void params(Describer&) = 0;
   virtual void place() {}  ///< puts what parameters place where they say, without motion
   /// Throws Error, with the field as key, if stored fields were restored that do not fit together or the
@@ -124,6 +126,12 @@ class SystemOf final : public System, private Boundary {
   TetrahedraView tetrahedra() const override {
     if constexpr (requires { S::tetrahedra(model); })
       return S::tetrahedra(model);
+    else
+      return {};
+  }
+  std::optional<CellFields> cells() const override {
+    if constexpr (requires { S::cells(model, state); })
+      return S::cells(model, state);
     else
       return {};
   }

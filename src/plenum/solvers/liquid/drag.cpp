@@ -25,18 +25,6 @@ namespace {
 
 using Three = std::array<Index, 3>;
 
-/// The cell of a place in the box.
-bool find_cell(const Liquid::Model& m, const Vec3& x, Three& cell) {
-  cell = {0, 0, 0};
-  for (int c = 0; c < m.shape.dimensions(); ++c) {
-    const auto a = static_cast<std::size_t>(c);
-    const Real g = (x[c] - m.low[c]) / m.h;
-    if (!(g >= 0 && g < static_cast<Real>(m.shape.cells[a]))) return false;
-    cell[a] = static_cast<Index>(g);
-  }
-  return true;
-}
-
 /// f(number of the first and last + 1 cell in a row) for the rows of cells around one.
 template <class F>
 void for_rows_around(const Liquid::Model& m, const Three& cell, F&& f) {

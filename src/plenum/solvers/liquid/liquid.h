@@ -7,6 +7,7 @@
 #include "plenum/geometry/liquid_mesh.h"
 #include "plenum/linear/pressure_solver.h"
 #include "plenum/state/body_holds.h"
+#include "plenum/state/cell_fields.h"
 #include "plenum/state/grid.h"
 #include "plenum/state/grid_solid.h"
 #include "plenum/state/grid_walls.h"
@@ -261,6 +262,9 @@ struct Liquid {
                        DrawableSink& sink);
   static void debug(const Model& model, const State& state, const Params& params, const DebugDraw& wanted,
                     DrawableSink& sink);
+  /// At cell centres of the box, or of a large one only around the liquid: `fullness`, `velocity` [m/s] and
+  /// `pressure` [Pa] of the last projection.
+  static CellFields cells(const Model& model, const State& state);
 
   /// [J] of the particles, each a full cell's part, a flat grid a metre deep; without their spin.
   static double kinetic_energy(const Model& model, const State& state, Real density);

@@ -9,6 +9,7 @@
 #include "plenum/linear/pressure_solver.h"
 #include "plenum/solvers/smoke/detail/bodies.h"
 #include "plenum/state/body_holds.h"
+#include "plenum/state/cell_fields.h"
 #include "plenum/state/grid.h"
 #include "plenum/state/grid_solid.h"
 #include "plenum/state/solver.h"
@@ -183,6 +184,9 @@ struct Smoke {
   static void geometry(const Model& model, const State& state, DrawableSink& sink);
   static void debug(const Model& model, const State& state, const Params& params, const DebugDraw& wanted,
                     DrawableSink& sink);
+  static CellFields cells(const Model& model, const State&) {
+    return {.shape = model.shape, .low = model.low, .spacing = model.h, .scalars = {}, .vectors = {}};
+  }
 
   /// [J] of the whole box, a flat one a metre deep: each face's velocity counts for the volume around it.
   static double kinetic_energy(const Model& model, const State& state, Real air_density);

@@ -38,6 +38,18 @@ void sweep_thin_bodies(const Liquid::Model& m, Liquid::State& s, Liquid::Workspa
 /// Thin parts where they stand, behind the model's walls: w.walls, w.wall_parts.
 void find_wall_parts(const Liquid::Model& m, Liquid::Workspace& w);
 
+/// The cell that x is in; false if it is in none of the box.
+inline bool find_cell(const Liquid::Model& m, const Vec3& x, std::array<Index, 3>& cell) {
+  cell = {0, 0, 0};
+  for (int c = 0; c < m.shape.dimensions(); ++c) {
+    const auto a = static_cast<std::size_t>(c);
+    const Real g = (x[c] - m.low[c]) / m.h;
+    if (!(g >= 0 && g < static_cast<Real>(m.shape.cells[a]))) return false;
+    cell[a] = static_cast<Index>(g);
+  }
+  return true;
+}
+
 /// Particles are kept off walls by this part of a cell, and of solids' surfaces.
 inline constexpr Real wall_gap = Real(1e-3);
 
