@@ -32,6 +32,8 @@ constexpr Real overlap = Real(1) / 200, most_firm_of_columns = 4096;
 /// Steps of a pass, and the part of what is to be stopped [J] at which they end, or of what the least body's
 /// weight gives it in a sub-step: a hundredth of the speed of that.
 constexpr int most_steps = 64;
+/// Steps times contacts of all columns in a pass, about 0.1 us each: what is left over takes the passes.
+constexpr std::size_t most_work = 20000;
 constexpr double solved = 1e-12, negligible = 1e-4;
 
 /// Part of Coulomb's limit below which a contact counts as one that does not slide. (A twist is left to the
@@ -284,7 +286,8 @@ double ContactSolver::take_rows(const SolverBodies& bodies, const Column& column
 
 /// Whether it went less far than asked, because a point let go or began to slide.
 template <bool with_bias>
-bool ContactSolver::bear_column(SolverBodies& bodies, const Column& column, double enough) {
+bool ContactSolver::bear_column(SolverBodies& bodies, const Column& column, double enough,
+                                std::size_t& work_left) {
   const double start = take_rows<with_bias>(bodies, column);
   const double tiny = std::numeric_limits<double>::min();
   if (!(start > enough)) return false;
@@ -326,7 +329,8 @@ bool ContactSolver::bear_column(SolverBodies& bodies, const Column& column, doub
     });
     return work;
   };
-  for (int step = 0; step < most_steps; ++step) {
+  for (int step = 0; step < most_steps && work_left > 0; ++step) {
+    work_left -= std::min(work_left, column.end - column.first);
     const double work = gives();
     if (!(work > tiny)) break;
     const double by = zr / work;
@@ -404,11 +408,12 @@ void ContactSolver::forget_blows_on_columns() {
 }
 
 void ContactSolver::bear_columns(SolverBodies& bodies, bool with_bias) {
+  std::size_t work_left = most_work;
   for (const Column& column : columns_)
     for (int go = 0; go < most_goes; ++go) {
       const double enough = go == 0 ? column.negligible : blow * column.negligible;
-      if (!(with_bias ? bear_column<true>(bodies, column, enough)
-                      : bear_column<false>(bodies, column, enough)))
+      if (!(with_bias ? bear_column<true>(bodies, column, enough, work_left)
+                      : bear_column<false>(bodies, column, enough, work_left)))
         break;
     }
 }

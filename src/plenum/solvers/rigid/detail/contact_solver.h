@@ -285,7 +285,7 @@ class ContactSolver {
   template <bool with_bias>
   double take_rows(const SolverBodies& bodies, const Column& column);
   template <bool with_bias>
-  bool bear_column(SolverBodies& bodies, const Column& column, double enough);
+  bool bear_column(SolverBodies& bodies, const Column& column, double enough, std::size_t& work_left);
   void forget_blows_on_columns();
   void bear_columns(SolverBodies& bodies, bool with_bias);
   struct Colour {
