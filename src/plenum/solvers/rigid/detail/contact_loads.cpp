@@ -22,7 +22,7 @@ namespace {
 /// Times the mass of a body from which on what it carries takes passes too many; of columns that would have
 /// too many contacts, and at last more.
 constexpr Real heavy_loads[] = {3, 10, 100};
-/// Contacts of a column, and of all: so much is solved in a millisecond or two.
+/// Contacts of a column, and of all. What their solution costs is bounded by `most_work`.
 constexpr std::size_t most_rows = 512, most_rows_of_all = 1024;
 /// A column's contacts are so firm that its weight overlaps none of them by more than this part of its size
 /// before they carry it: M g = m omega^2 x. That is thirty times what keeps it from tilting over
@@ -410,7 +410,7 @@ void ContactSolver::forget_blows_on_columns() {
 void ContactSolver::bear_columns(SolverBodies& bodies, bool with_bias) {
   std::size_t work_left = most_work;
   for (const Column& column : columns_)
-    for (int go = 0; go < most_goes; ++go) {
+    for (int go = 0; go < most_goes && work_left > 0; ++go) {
       const double enough = go == 0 ? column.negligible : blow * column.negligible;
       if (!(with_bias ? bear_column<true>(bodies, column, enough, work_left)
                       : bear_column<false>(bodies, column, enough, work_left)))
