@@ -18,7 +18,8 @@ constexpr Real slender = Real(0.4);
 /// times firmer, and gone over as often as firm springs need to come to rest.
 constexpr Real tall_from = Real(6e-4), firmer = 8, most_firm_of_towers = 10;
 /// Times what a contact has borne that counts of what it bears now: a blow makes no tower, but a small one
-/// falls before it has long been borne.
+/// falls before it has long been borne. Firmness grows with that part, over a second: springs that became
+/// firm at once in the middle of a tower's sag would throw it up.
 constexpr Real at_once = 4;
 
 }  // namespace
@@ -41,11 +42,14 @@ void ContactSolver::find_towers(std::span<const ContactInput> contacts, const So
   const auto falls = [&](const ContactInput& c) {  // g h^2/s
     return settings_.gravity * settings_.h * settings_.h / c.size;
   };
+  const auto presses = [](const ContactInput& c) {
+    Real sum = 0;
+    for (int p = 0; p < c.count; ++p) sum += c.points[p].impulse;
+    return sum;
+  };
   const auto slenderness = [&](const ContactInput& c) {
     if (!is_face(c)) return Real(0);
-    Real presses = 0;
-    for (int p = 0; p < c.count; ++p) presses += c.points[p].impulse;
-    const Real r = weights(c, std::min(presses, at_once * carries(c)));
+    const Real r = weights(c, std::min(presses(c), at_once * carries(c)));
     return r * r * r * falls(c);
   };
   const auto is_slender = [&](const ContactInput& c) { return slenderness(c) > slender; };
@@ -68,7 +72,9 @@ void ContactSolver::find_towers(std::span<const ContactInput> contacts, const So
   for (std::size_t k = 0; k < contacts.size(); ++k) {
     const ContactInput& c = contacts[k];
     if (!is_face(c)) continue;
-    const Real part = std::clamp(slenderness_[tower(c)] / slender - 1, Real(0), Real(1));
+    const Real bears = presses(c), known = at_once * carries(c);
+    const Real part = std::clamp(slenderness_[tower(c)] / slender - 1, Real(0), Real(1)) *
+                      (known < bears ? known / bears : Real(1));
     const Real firm = 1 + firmer * (weights(c, carries(c)) * falls(c) / tall_from - 1);
     firm_of_tower_[k] = 1 + part * (std::clamp(firm, Real(1), most_firm_of_towers) - 1);
   }
