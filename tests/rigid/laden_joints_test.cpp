@@ -111,8 +111,11 @@ TEST(RigidLadenJoints, BearAHeavyLoad) {
 }
 
 TEST(RigidLadenJoints, StandOnLightFeet) {
+  // At the last heights it comes down aslant, and one corner of some feet bore nothing for seconds: they sank
+  // in by 12 cm.
   for (const double top : {20.0, 100.0, 1000.0})
-    for (const double drop : {0.0, 1.5}) {
+    for (const double drop : {0.0, 1.5, 1.337, 1.4519}) {
+      if (top < 1000 && drop > 0 && drop != 1.5) continue;
       Rigid::Spec spec = table(top, 0, drop);
       std::swap(spec.bodies[1], spec.bodies.back());
       rests(spec, 1, drop > 0, std::to_string(top) + " kg from " + std::to_string(drop) + " m");

@@ -201,7 +201,8 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       Batch& batch = batches_[b];
       Points* points = points_.data() + batch.first_point;
       const Wide zero{};
-      batch.writes_a = batch.writes_b = batch.bounced = batch.pushed = batch.chained = batch.struck = 0;
+      batch.writes_a = batch.writes_b = batch.bounced = batch.pushed = batch.chained = batch.struck =
+          batch.strained = 0;
       batch.near = false;
       batch.strikes = batch.came = batch.comes = {};
       batch.bounces = false;
@@ -237,6 +238,8 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         batch.writes_a |= unsigned(moves_a) << l;
         batch.writes_b |= unsigned(moves_b) << l;
         batch.chained |= unsigned(meets_[c.body_a] | meets_[c.body_b]) << l;
+        for (const Index body : {c.body_a, c.body_b})
+          if (group_of(body) >= 0 && strained_groups_[group_of(body)]) batch.strained |= 1U << l;
         const Vec3 tangent = c.friction_axis, other = c.friction_ratio * c.normal.cross(tangent);
         set(batch.normal, l, c.normal);
         set(batch.tangent, l, tangent);

@@ -28,7 +28,9 @@ constexpr Real pushed_hard = Real(0.5);
 /// then, to keep them from tilting does. A tilt that was carried too would be answered late, by the seconds
 /// that carrying takes, which drives towers and walls to sway. The tenth that overlap holds decides how
 /// bodies that press each other in more ways than weight asks for come to rest; without it what they carry
-/// wanders until they let go of each other and rattle.
+/// wanders until they let go of each other and rattle. What strained joints hold is kept from tilting by
+/// these: there each point carries what is its own, for a heavy table that comes down aslant would sink on
+/// the feet of which one corner bears nothing.
 constexpr Real carry_rate = Real(0.005), carry_part = Real(0.9);
 
 /// Times what a contact bore that a blow gives at least.
@@ -393,7 +395,7 @@ void ContactSolver::store(std::span<ContactInput> contacts) {
           c.points[p].impulse = unit * points[p].impulse[l];
           least = std::min(least, c.points[p].impulse);
         }
-        const bool on_a_face = c.count > 2;
+        const bool on_a_face = c.count > 2 && !(batch.strained >> l & 1);
         for (int p = 0; p < c.count; ++p) {
           const Real load = on_a_face ? least : c.points[p].impulse;
           c.points[p].carried += carry_rate * (carry_part * load - c.points[p].carried);

@@ -179,6 +179,7 @@ class ContactSolver {
     unsigned bounced;             ///< bits of the lanes that have, in this step
     unsigned chained;             ///< bits of the lanes that a blow may go on from
     unsigned struck;              ///< bits of the lanes that the last blow reached
+    unsigned strained;            ///< bits of the lanes of bodies in strained joints
     bool near;                    ///< whether a lane has come fast in the sub-step
     /// Bits of the lanes whose points have: struck in the sub-step; come fast at its start, or borne nothing
     /// in the last step; come fast at its end.
@@ -385,6 +386,7 @@ class ContactSolver {
   std::vector<Joined> joined_;
   std::vector<std::pair<Index, Index>> pairs_;
   std::vector<Real> firm_of_column_;
+  std::size_t column_work_left_ = 0;  ///< in this step
   std::vector<Index> order_;  ///< contacts by colour and number of points
   bool any_restitution_ = false, any_rolling_ = false, any_chained_ = false;
   bool any_joint_strained_ = false;
