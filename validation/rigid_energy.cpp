@@ -86,6 +86,9 @@ void energy(Rows& rows) {
   watch(rows, "A, pyramid", RigidScene(pyramid()), true);
   watch(rows, "D, stack", RigidScene(stack()), true);
   watch(rows, "D, stack of 40", RigidScene(stack(40)), true);
+  watch(rows, "60 slabs 6 cm thick", RigidScene(slabs(60, 0.06)), true);
+  watch(rows, "8 crates of four flush boxes", RigidScene(crates_of_four(8, 0.1)), true);
+  watch(rows, "pallet with feet under crates 12 times as heavy", RigidScene(laden_pallet(0.1, 12)), true);
   watch(rows, "E1, chain hanging", chain_scene(false));
   watch(rows, "E2, chain let go level", chain_scene(true));
   watch(rows, "falling hinges", RigidScene(falling_hinges()));

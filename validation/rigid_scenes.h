@@ -81,6 +81,51 @@ inline rigid::BodySpec unit_box(double x, double y, double z) {
   return box(Vec3::Constant(Real(0.5)), Vec3(Real(x), Real(y), Real(z)));
 }
 
+/// A box of whole extents `size` [m] as a compound of four, flush beside each other.
+inline rigid::BodySpec box_of_four(const Vec3& size, const Vec3& at) {
+  rigid::BodySpec body;
+  body.position = at;
+  body.shapes.resize(4);
+  for (std::size_t k = 0; k < 4; ++k) {
+    body.shapes[k].half_extents = Vec3(size.x() / 4, size.y() / 2, size.z() / 4);
+    body.shapes[k].position = Vec3((k & 1 ? 1 : -1) * size.x() / 4, 0, (k & 2 ? 1 : -1) * size.z() / 4);
+  }
+  return body;
+}
+/// A tower of cubes of four boxes each.
+inline Rigid::Spec crates_of_four(int count, double width) {
+  Rigid::Spec spec{.bodies = {floor_box()}};
+  for (int i = 0; i < count; ++i)
+    spec.bodies.push_back(box_of_four(Vec3::Constant(Real(width)), Vec3(0, Real((i + 0.5) * width), 0)));
+  return spec;
+}
+/// Four crates of `ratio` times the density of a pallet of this width [m] that is one body, with four feet.
+inline Rigid::Spec laden_pallet(double width, double ratio) {
+  const auto at = [&](double x, double y, double z) {
+    return Vec3(Real(x * width), Real(y * width), Real(z * width));
+  };
+  Rigid::Spec spec{.bodies = {floor_box(), box(at(0.5, 0.1, 0.5), at(0, 0.2, 0))}};
+  rigid::BodySpec& pallet = spec.bodies.back();
+  pallet.shapes[0].position = at(0, 0.1, 0);
+  pallet.density = Real(1000 / ratio);
+  for (int k = 0; k < 4; ++k) {
+    pallet.shapes.push_back(pallet.shapes[0]);
+    pallet.shapes.back().half_extents = at(0.08, 0.1, 0.08);
+    pallet.shapes.back().position = at(k & 1 ? 0.4 : -0.4, -0.1, k & 2 ? 0.4 : -0.4);
+  }
+  for (int k = 0; k < 4; ++k)
+    spec.bodies.push_back(box(at(0.23, 0.5, 0.23), at(k & 1 ? 0.25 : -0.25, 0.9, k & 2 ? 0.25 : -0.25)));
+  return spec;
+}
+/// Slabs of a square metre, `height` [m] each, exactly on each other.
+inline Rigid::Spec slabs(int count, double height) {
+  Rigid::Spec spec{.bodies = {floor_box()}};
+  for (int i = 0; i < count; ++i)
+    spec.bodies.push_back(
+        box(Vec3(Real(0.5), Real(height / 2), Real(0.5)), Vec3(0, Real((i + 0.5) * height), 0)));
+  return spec;
+}
+
 /// A: a wall of `rows` rows of unit boxes, row i of rows - i boxes `spacing` [m] apart, on a floor that
 /// reaches beyond it.
 inline Rigid::Spec pyramid(int rows = 20, double spacing = 1.1) {

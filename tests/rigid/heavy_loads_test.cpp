@@ -112,6 +112,60 @@ TEST(HeavyLoads, LieOnPlates) {
     }
 }
 
+// Bodies of several shapes stand on all of these as on one face: crates of flush boxes, pallets with feet.
+TEST(HeavyLoads, StandOnSeveralShapesAsOnOne) {
+  for (const double width : {0.1, 1.0})
+    for (const double ratio : {0.0, 12.0, 24.0}) {  // 0: a stack of crates; else their load over the pallet's
+      const Rigid::Spec spec =
+          ratio == 0 ? validation::crates_of_four(8, width) : validation::laden_pallet(width, ratio);
+      RigidScene scene(spec);
+      const std::vector<Vec3> before = scene.state.frames.x;
+      const double start = test::energy(scene);
+      double gain = 0, moved = 0, fastest = 0;
+      for (int k = 0; k < 600; ++k) {
+        scene.step();
+        gain = std::max(gain, test::energy(scene) - start);
+        for (std::size_t i = 1; i < before.size(); ++i) {
+          moved = std::max(moved, double((scene.state.frames.x[i] - before[i]).norm()) / width);
+          if (k >= 300) fastest = std::max(fastest, double(scene.state.frames.v[i].norm()));
+        }
+      }
+      const auto which = testing::Message() << width << " m, " << ratio;
+      EXPECT_LE(gain, 1e-6 * std::abs(start)) << which;
+      EXPECT_LT(moved, 0.01) << which;
+      EXPECT_LT(fastest, double(scene.params.sleep_speed) * std::sqrt(0.866 * width)) << which;
+    }
+}
+
+// A crate of several boxes slides as far as one of one box does: v^2 / (2 mu g).
+TEST(HeavyLoads, SlideOnSeveralShapesAsOnOne) {
+  Rigid::Spec spec{.bodies = {validation::floor_box(),
+                              validation::box_of_four(Vec3(1, Real(0.5), 1), Vec3(0, Real(0.25), 0))}};
+  spec.bodies[1].velocity = Vec3(3, 0, 1);
+  RigidScene scene(spec);
+  for (int k = 0; k < 120; ++k) scene.step();
+  const Vec3& x = scene.state.frames.x[1];
+  // Velocities are taken at the ends of sub-steps of 1/240 s, so the way may differ by half of one.
+  const double speed = std::sqrt(10.0), way = speed * speed / (2 * 0.5 * 9.81);
+  EXPECT_NEAR(std::hypot(x.x(), x.z()), way, speed / 480);
+  EXPECT_NEAR(x.x() / x.z(), 3, 1e-3);
+  EXPECT_EQ(scene.state.touch.pairs.size(), 4u);
+}
+
+// Sixty thin slabs sag by more than one of them until they are firm, and are not thrown up by that.
+TEST(HeavyLoads, TowersOfSlabsGainNothingAsTheyGetFirm) {
+  for (const double height : {0.03, 0.06, 0.15}) {
+    RigidScene scene(validation::slabs(60, height));
+    const double start = test::energy(scene);
+    for (int k = 0; k < 300; ++k) {
+      scene.step();
+      ASSERT_LE(test::energy(scene) - start, 1e-6 * std::abs(start)) << height << " step " << k;
+    }
+    const Vec3& top = scene.state.frames.x[60];
+    EXPECT_LT(std::hypot(top.x(), top.z()), 0.01) << height;
+  }
+}
+
 // Nothing is thrown by what lands: a slab of a thousand times their mass falls onto four feet.
 TEST(HeavyLoads, LandOnFeet) {
   for (const double height : {0.01, 0.1, 0.5}) {

@@ -13,6 +13,7 @@
 #include "plenum/solvers/rigid/detail/body_names.h"
 #include "plenum/solvers/rigid/detail/broad.h"
 #include "plenum/solvers/rigid/detail/guests.h"
+#include "plenum/solvers/rigid/detail/joined_faces.h"
 #include "plenum/solvers/rigid/detail/locks.h"
 #include "plenum/solvers/rigid/detail/narrow.h"
 #include "plenum/solvers/rigid/detail/rest.h"
@@ -287,6 +288,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
   detail::make_contacts(model, state, dt, w);
   load_bodies(model, state, w);
   const bool softly = params.solver == Rigid::Method::soft_steps;
+  if (softly) detail::join_faces(model, state, w);
   const int substeps = softly ? detail::count_substeps(model, params, w, dt) : 1;
   const Real h = dt / static_cast<Real>(substeps);
   const detail::JointScene scene{model, state, w.bodies, w.q, w.stirs, static_cast<double>(h)};
@@ -348,7 +350,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
   }
   {
     const StageTimer timer(report.stages, "finish");
-    if (softly) w.solver.store(w.contacts);
+    if (softly) w.solver.store(w.contacts), detail::part_faces(w);
     w.gifts.resize(w.contacts.size());
     if (softly)
       w.solver.given(w.gifts);

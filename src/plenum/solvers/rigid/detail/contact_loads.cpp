@@ -137,7 +137,7 @@ void ContactSolver::find_columns(std::span<const ContactInput> contacts, const S
   Real largest = 0;
   for (std::size_t k = 0; k < contacts.size(); ++k) {
     const ContactInput& c = contacts[k];
-    if (c.hard || in_joints(c.body_a) || in_joints(c.body_b)) continue;
+    if (c.count == 0 || c.hard || in_joints(c.body_a) || in_joints(c.body_b)) continue;
     may_join_[k] = 1;
     const Real ka = bodies.inertia[c.body_a].inverse_mass, kb = bodies.inertia[c.body_b].inverse_mass;
     if (ka > 0 && kb > 0) largest = std::max(largest, std::max(ka, kb) / std::min(ka, kb));

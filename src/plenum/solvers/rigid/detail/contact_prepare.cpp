@@ -47,6 +47,7 @@ void ContactSolver::find_loads(std::span<const ContactInput> contacts, const Sol
   any_joint_strained_ = false;
   const auto group_of = [&](Index i) { return std::size_t(i) < groups.size() ? groups[i] : Index(-1); };
   for (const ContactInput& c : contacts) {
+    if (c.count == 0) continue;
     const Real ka = bodies.inertia[c.body_a].inverse_mass, kb = bodies.inertia[c.body_b].inverse_mass;
     if (kb > 0 && ka > heavy * kb) load_[c.body_a] = std::max(load_[c.body_a], ka / kb);
     if (ka > 0 && kb > heavy * ka) load_[c.body_b] = std::max(load_[c.body_b], kb / ka);
@@ -96,6 +97,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
   bool any_booked = false;
   for (std::size_t i = 0; i < n; ++i) {
     const ContactInput& c = contacts[i];
+    if (c.count == 0) continue;  // one with another
     const bool moves_a = bodies.is_movable(c.body_a), moves_b = bodies.is_movable(c.body_b);
     const std::uint64_t taken = (moves_a ? used_[c.body_a] : 0) | (moves_b ? used_[c.body_b] : 0);
     const std::uint64_t free = all & ~taken;
@@ -120,9 +122,9 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
   std::size_t at = 0;
   for (int c = 0; c < num_colours; ++c)
     for (int k = 1; k < kinds; ++k) place[c][k] = at, at += histogram[c][k];
-  order_.resize(n);
+  order_.resize(at);
   for (std::size_t i = 0; i < n; ++i)
-    order_[place[colour_of_[i]][kind_of(contacts[i])]++] = static_cast<Index>(i);
+    if (contacts[i].count > 0) order_[place[colour_of_[i]][kind_of(contacts[i])]++] = static_cast<Index>(i);
 
   colours_.clear();
   std::size_t num_batches = 0, first = 0;
@@ -149,7 +151,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       bool turns = false;
       std::size_t size = 0;
       // The next contacts of this colour.
-      for (; size < lanes && first < n; ++size) {
+      for (; size < lanes && first < order_.size(); ++size) {
         const Index i = order_[first];
         if (size > 0 && colour_of_[i] != colour_of_[order_[first - 1]]) break;
         batch.contact[size] = i;

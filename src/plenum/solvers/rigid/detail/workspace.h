@@ -9,6 +9,7 @@
 #include "plenum/solvers/rigid/detail/contact_solver.h"
 #include "plenum/solvers/rigid/detail/flush.h"
 #include "plenum/solvers/rigid/detail/islands.h"
+#include "plenum/solvers/rigid/detail/joined_faces.h"
 #include "plenum/solvers/rigid/detail/joint_solver.h"
 #include "plenum/solvers/rigid/detail/whole_step.h"
 #include "plenum/solvers/rigid/rigid.h"
@@ -54,6 +55,7 @@ struct RigidWorkspace {
   std::vector<Index> deep;          ///< [N + 1] contacts of each body that are deep: see share_pushes()
   bool any_deep_in_joints = false;  ///< whether bodies that joints hold have such
   detail::FlushScratch flush;
+  detail::JoinedFaces joined_faces;
   std::vector<detail::ContactInput> contacts;  ///< [C]
   Rigid::Contacts next;                        ///< those that the step leaves, while it makes them
   std::vector<Index> near_starts;          ///< [K + 1] pairs near in the last step by their first collider
