@@ -163,14 +163,20 @@ std::span<const Vec3> PbdEnclosures::weigh(std::span<const Vec3> gone, const Pbd
   return impulse_;
 }
 
-void PbdEnclosures::project(std::span<detail::Place> places, Real inflation, const detail::Projection& how) {
+bool PbdEnclosures::project(std::span<detail::Place> places, Real inflation, const detail::Projection& how,
+                            double held) {
   for (Surface& s : surfaces_) s.settled = false;
+  bool moved = false;
   for (int k = 0; k < most_projections; ++k) {
     find_gradients(std::span<const detail::Place>(places));
     for (Surface& s : surfaces_) {
       if (s.settled) continue;
       s.change = change_of(s.enclosure, s.volume, s.response, s.multiplier, inflation, how);
-      s.multiplier += s.change;
+      if (k == 0 && !(std::abs(s.change * s.response) > held * std::abs(s.volume))) {
+        s.settled = true;
+        continue;
+      }
+      s.multiplier += s.change, moved = true;
     }
     parallel_blocks(blocks_.size(), [&](std::size_t b) {
       const Block& block = blocks_[b];
@@ -184,11 +190,13 @@ void PbdEnclosures::project(std::span<detail::Place> places, Real inflation, con
     });
     bool settled = true;
     for (Surface& s : surfaces_) {
-      s.settled |= how.part < 1 || !(std::abs(s.change * s.response) > large_change * std::abs(s.volume));
+      if (s.settled) continue;
+      s.settled = how.part < 1 || !(std::abs(s.change * s.response) > large_change * std::abs(s.volume));
       settled &= s.settled;
     }
-    if (settled) return;
+    if (settled) break;
   }
+  return moved;
 }
 
 double enclosed_volume(const Pbd::Model& model, const Enclosure& enclosure, std::span<const Vec3> x) {

@@ -21,6 +21,10 @@ Pbd::Workspace& Pbd::Workspace::operator=(Workspace&&) noexcept = default;
 namespace {
 
 constexpr std::size_t particles_per_block = 1024;
+/// Part of what is enclosed that bodies and solids may press it off what it is to be, and rounds of the two
+/// to that end. A balloon under 85 times its mass lost 2 % in forty substeps and 40 % in ten by one round.
+constexpr double held_volume = 1e-3;
+constexpr int most_volume_rounds = 16;
 constexpr double warned_error = 0.01;  ///< of an enclosed volume
 constexpr Real coarsest = Real(0.05);  ///< rounding of a position, of the distance that surfaces keep
 
@@ -490,9 +494,19 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
                       Real(s + 1) / Real(params.substeps), h);
         w.enclosures.project(w.places, params.inflation, how);
-        // What lies on particles is to know what these lie on.
-        if (bodies) hold_on_solids(s), w.bodies.sweep(model, params, body_view(state, w), how);
-        hold_on_solids(s);
+        const auto hold_on_others = [&] {
+          // What lies on particles is to know what these lie on.
+          if (bodies) hold_on_solids(s), w.bodies.sweep(model, params, body_view(state, w), how);
+          hold_on_solids(s);
+        };
+        hold_on_others();
+        // What a volume presses out, a heavy body presses in again, but for the ratio of their masses; in
+        // rounds of the two the body gets to be borne. Classic stiffness is by sweeps, and has none.
+        if (how.part == 1 && (bodies || !w.supports.empty()))
+          for (int round = 0;
+               round < most_volume_rounds && w.enclosures.hold(w.places, params.inflation, how, held_volume);
+               ++round)
+            hold_on_others();
       }
       if (touches)
         // What is pressed against solids would be pushed into them, and out again after the step, through

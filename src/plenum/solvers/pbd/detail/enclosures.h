@@ -32,7 +32,14 @@ class PbdEnclosures {
   std::span<const Vec3> weigh(std::span<const Vec3> gone, const Pbd::Params& params, Real h);
   /// One projection of each, in time linear in its particles: gradients and their sums by blocks whose bounds
   /// do not depend on threads, then the particles. What the volume's curvature leaves is projected again.
-  void project(std::span<detail::Place> places, Real inflation, const detail::Projection& how);
+  void project(std::span<detail::Place> places, Real inflation, const detail::Projection& how) {
+    project(places, inflation, how, -1);
+  }
+  /// The same once more, of those that something else has pressed off what they are to hold by more than the
+  /// part `held` of their volume. Whether there were any.
+  bool hold(std::span<detail::Place> places, Real inflation, const detail::Projection& how, double held) {
+    return project(places, inflation, how, held);
+  }
 
  private:
   struct Surface {
@@ -46,6 +53,7 @@ class PbdEnclosures {
     std::size_t surface, first, last;  ///< vertices of all surfaces
     double volume, response;           ///< of these vertices
   };
+  bool project(std::span<detail::Place> places, Real inflation, const detail::Projection& how, double held);
   template <class P>
   void find_gradients(std::span<const P> places);
   /// [m] from the first vertex of its surface when the step began.

@@ -1,0 +1,88 @@
+// Volumes of position-based balloons and soft bodies that are pressed.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plenum/geometry/shapes.h"
+#include "plenum/solvers/pbd/pbd.h"
+#include "validation.h"
+
+namespace plenum::validation { namespace {
+
+constexpr Real press_frame = Real(1) / 60;
+constexpr const char* same_volume = "what neither gives nor leaks keeps its volume";
+
+/// A floor, and a slab of mass [kg] above, kept level.
+struct Press {
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::Params params = {};
+  Pbd::Workspace workspace = {};
+
+  Press(const PbdPart& part, Real floor_at, Real slab_at, double mass) {
+    PbdBody slab;
+    slab.half_extents = Vec3(Real(0.4), Real(0.05), Real(0.4));
+    PbdBody floor = slab;
+    floor.motion = PbdBody::Motion::led, floor.position.y() = floor_at - slab.half_extents.y();
+    slab.position.y() = slab_at + slab.half_extents.y();
+    slab.density = static_cast<Real>(mass / (8 * double(slab.half_extents.prod())));
+    PbdSpec spec{.parts = {part}, .bodies = {floor}};
+    if (mass > 0) spec.bodies.push_back(slab);
+    Pbd::build(spec, model, state);
+    if (mass > 0) model.alignments.push_back({.a = 1, .b = -1});
+    Pbd::update(model);
+    params.air_density = 0;
+  }
+  /// The largest error(report) in frames from `first` to `last`.
+  template <class Error>
+  double largest(int first, int last, Error&& error) {
+    double most = 0;
+    for (int k = 0; k < last; ++k) {
+      const Report report = Pbd::step(model, state, params, workspace, press_frame);
+      if (k >= first) most = std::max(most, error(report));
+    }
+    return most;
+  }
+};
+
+void run_volumes(Rows& rows) {
+  PbdPart balloon{.type = PbdPart::Type::mesh_cloth};
+  balloon.mesh = icosphere_mesh(Real(0.3), 2);
+  balloon.inflated = true;
+  balloon.areal_density = Real(0.3);
+  const double mass = 0.3 * 4 * 3.14159265358979 * 0.3 * 0.3;
+  const auto enclosed = [](const Report& report) { return report.value("max_enclosed_error"); };
+  for (const double ratio : {0.0, 1.0, 100.0}) {
+    Press press(balloon, Real(-0.31), Real(0.31), ratio * mass);
+    press.params.substeps = ratio > 1 ? 40 : 10;
+    rows.at_most(fmt::format("balloon under {:g} times its mass, {} substeps: error of its volume", ratio,
+                             press.params.substeps),
+                 press.largest(0, 120, enclosed), 0.005, "1", same_volume);
+  }
+  PbdPart bar{.type = PbdPart::Type::bar};
+  bar.half_extents = Vec3(Real(0.2), Real(0.1), Real(0.2));
+  bar.cells_x = bar.cells_z = 6, bar.cells_y = 3;
+  bar.material = PbdPart::Material::distances, bar.stretch_compliance = Real(1e-4);
+  for (const double ratio : {0.0, 1.0, 10.0}) {
+    Press press(bar, Real(-0.11), Real(0.11), ratio * double(bar.density) * 8 * 0.2 * 0.1 * 0.2);
+    const auto error = [&](const Report&) {
+      double volume = 0, rest = 0;
+      for (std::size_t k = 0; k < press.model.tetrahedra.size(); ++k) {
+        const auto at = [&](int i) {
+          return press.state.particles.x[std::size_t(press.model.tetrahedra[k][i])].cast<double>().eval();
+        };
+        const Vector3<double> a = at(1) - at(0), b = at(2) - at(0), c = at(3) - at(0);
+        volume += a.dot(b.cross(c)) / 6, rest += double(press.model.rest_volume[k]);
+      }
+      return std::abs(volume / rest - 1);
+    };
+    press.params.substeps = ratio > 1 ? 40 : 20, press.params.damping = 5;
+    rows.at_most(fmt::format("soft body under {:g} times its mass, {} substeps, at rest: error of its volume",
+                             ratio, press.params.substeps),
+                 press.largest(120, 180, error), 0.005, "1", same_volume);
+  }
+}
+const Register register_volumes("pbd/volumes", Effort::quick, run_volumes);
+
+}}  // namespace plenum::validation
