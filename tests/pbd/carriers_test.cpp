@@ -511,4 +511,28 @@ TEST(PbdCarriers, SayWhatIsNamedWrongly) {
   EXPECT_THROW(scene.world.step_frame(), Error);
 }
 
+// Two systems of ropes in one world are told of where one may fall on the other, and not where they hang side
+// by side.
+TEST(PbdSystems, AreSaidToPassEachOtherWhereTheyCanMeet) {
+  for (const Real aside : {Real(0), Real(3)}) {
+    World world;
+    const char* const names[] = {"above", "below"};
+    for (const char* const name : names) {
+      const bool above = name == names[0];
+      Pbd::Model model;
+      Pbd::State state;
+      const Vec3 from = above ? Vec3(aside, 2, 0) : Vec3::Zero();
+      Pbd::build({.parts = {rope(from, from + Vec3(1, 0, 0))}}, model, state);
+      world.add<Pbd>(name, std::move(model), std::move(state), {});
+      if (above) EXPECT_TRUE(world.doubts().empty());
+    }
+    const std::vector<std::string> doubts = world.doubts();
+    ASSERT_EQ(doubts.size(), aside > 0 ? 0 : 1);
+    if (!doubts.empty())
+      EXPECT_EQ(doubts[0],
+                "cloth, ropes and soft bodies of above and below pass through each other, since they touch "
+                "those of their own system alone; put what is to touch into one system, with contact");
+  }
+}
+
 }}  // namespace plenum

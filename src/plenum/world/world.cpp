@@ -17,6 +17,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// Around samples that touch each other in their system's own step, with its bodies, if at all; else empty.
+Aabb box_of_own_contact(System& system) {
+  Aabb box;
+  const Boundary* const boundary = system.boundary();
+  if (!boundary || !boundary->meets_solids() || !boundary->takes_supports()) return box;
+  const Samples samples = boundary->samples();
+  for (const Vec3& x : samples.x) box.extend(x);
+  return samples.x.empty() ? box : box.grown(samples.radius);
+}
+/// Whether one may come to the other along one of the axes, as what falls does: the boxes meet, seen along
+/// it.
+bool lie_on_one_way(const Aabb& a, const Aabb& b) {
+  int apart = 0;
+  for (int c = 0; c < 3; ++c) apart += !(a.low[c] <= b.high[c] && b.low[c] <= a.high[c]);
+  return apart <= 1;
+}
+
 }  // namespace
 
 double interpolate(const Keyframes& keyframes, int components, int c, double t) {
@@ -151,6 +168,15 @@ std::vector<std::string> World::doubts() const {
                       first->name(), system->name()));
     else
       first = system.get();
+  }
+  for (std::size_t i = 0; i < systems_.size(); ++i) {
+    const Aabb box = box_of_own_contact(*systems_[i]);
+    for (std::size_t j = 0; j < i; ++j)
+      if (lie_on_one_way(box_of_own_contact(*systems_[j]), box))
+        doubts.push_back(
+            fmt::format("cloth, ropes and soft bodies of {} and {} pass through each other, since they touch "
+                        "those of their own system alone; put what is to touch into one system, with contact",
+                        systems_[j]->name(), systems_[i]->name()));
   }
   return doubts;
 }
