@@ -16,9 +16,14 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
+#include <Eigen/Geometry>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "geometry/reference.h"
 #include "pbd/built.h"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plenum/base/error.h"
+#include "plenum/geometry/aabb.h"
 #include "plenum/geometry/shape.h"
 #include "plenum/world/order.h"
 #include "plenum/world/parameters.h"
