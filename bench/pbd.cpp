@@ -123,12 +123,13 @@ void run_beside_bullet(Session& session, Bodies& bodies, int steps, int repeats,
 /// 1.05 s of a cloth that swings down. Bullet's links are those of its own patches: the sides of triangles
 /// whose diagonals alternate, and between neighbours of neighbours against bending.
 void run_cloth(Session& session, int n, double target_ms, int repeats,
-               Pbd::Contact contact = Pbd::Contact::none) {
+               Pbd::Contact contact = Pbd::Contact::none, int coarse_levels = 0) {
   const PbdPart part = pbd_cloth(n);
   Bodies bodies(part);
   bodies.params.contact = contact;
+  bodies.params.coarse_levels = coarse_levels;
   std::vector<Index2> links;
-  if (contact == Pbd::Contact::none)
+  if (contact == Pbd::Contact::none && coarse_levels == 0)
     links = with_bending_links(bodies.model.mass.size(),
                                unique_edges(grid_mesh(Vec2(part.size_x, part.size_z), part.cells_x,
                                                       part.cells_z, Diagonals::alternating)
@@ -137,6 +138,9 @@ void run_cloth(Session& session, int n, double target_ms, int repeats,
 }
 const Register register_cloth_100("pbd/cloth-100", [](Session& session) { run_cloth(session, 100, 4, 5); });
 const Register register_cloth_200("pbd/cloth-200", [](Session& session) { run_cloth(session, 200, 17, 2); });
+const Register register_cloth_100_coarse("pbd/cloth-100-coarse", [](Session& session) {
+  run_cloth(session, 100, 4, 5, Pbd::Contact::none, 3);
+});
 // Sixty frames of it in a second, on one core.
 const Register register_cloth_100_self("pbd/cloth-100-self", [](Session& session) {
   run_cloth(session, 100, 1e3 / 60, 3, Pbd::Contact::conservative);

@@ -47,6 +47,7 @@ void PbdBuilder::run() {
   Refusals refusals;
   for (std::size_t p = 0; p < part_.pins.size(); ++p) refusals.keep([&] { pin(p); });
   refusals.refuse();
+  if (part_.type == Type::cloth) made_.cells_x = Index(part_.cells_x), made_.cells_z = Index(part_.cells_z);
   made_.gives = part_.stretch_compliance > 0 || part_.stretching != PbdPart::Stretching::distances;
   if (part_.tethers) tethers();
   m_.parts.push_back(made_);

@@ -309,6 +309,7 @@ void begin(const Pbd::State& state, PbdWorkspace& w) {
   w.giving_tethers.begin(places);
   w.strains.begin(places), w.solid_strains.begin(places), w.areas.begin(places);
   w.enclosures.begin(w.x0), w.shapes.begin(w.x0);
+  if (!w.coarse.empty()) w.coarse.begin(w.places);
 }
 
 void keep(Pbd::State& state, PbdWorkspace& w, Real h) {
@@ -441,6 +442,14 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);
   w.supports.take(std::exchange(w.offered, {}));
+  if (w.coarse_revision != model.revision || w.coarse.levels() != params.coarse_levels) {
+    w.coarse.lay_out(model, params.coarse_levels);
+    w.coarse_revision = model.revision;
+  }
+  if (params.coarse_levels > 0 && w.coarse.empty())
+    report.warn(
+        "coarse_levels hold parts of the type cloth with `stretching` `distances`, of which there are none "
+        "of four cells or more that are whole: set coarse_levels to 0, or make cloth of that type");
   const Real h = dt / Real(params.substeps);
   const PbdContactSettings touch = contact_settings(model, params, h);
   const bool touches = params.contact != Contact::none && touch.distance > 0 && !model.surface.empty();
@@ -485,6 +494,9 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       ChebyshevFactors chebyshev(params.spectral_radius, params.iterations);
       for (int k = 0; k < params.iterations; ++k) {
         how.is_first = k == 0, how.is_last = k + 1 == params.iterations;
+        // What they move is not accelerated in the sweep that follows.
+        if (!w.coarse.empty() && (k == 0 || params.solver == Solver::gauss_seidel))
+          w.coarse.project(w.places, how);
         if (params.solver == Solver::gauss_seidel) {
           sweep(w, how);
         } else {

@@ -41,7 +41,8 @@ struct Pbd {
     Index first_triangle = 0, num_triangles = 0;
     Index first_visual = 0, num_visual = 0;  ///< vertices of its visual mesh
     Index first_visual_triangle = 0, num_visual_triangles = 0;
-    Real line_radius = 0;  ///< [m] of the threads drawn for ropes
+    Index cells_x = 0, cells_z = 0;  ///< of cloth on a grid, whose particles are row by row along x
+    Real line_radius = 0;            ///< [m] of the threads drawn for ropes
     int palette = -1;
     bool gives = false;                               ///< its tethers hold it under a limit of strain only
     Real damping_time = 0, bending_damping_time = 0;  ///< [s] >= 0 of its constraints, and of bending
@@ -214,6 +215,7 @@ struct Pbd {
     Contact contact = Contact::none;
     int substeps = 10;
     int iterations = 1;
+    int coarse_levels = 0;  ///< >= 0, of cloth on a grid
     Real stiffness = 1;
     Real inflation = 1;
     Real damping = 0;

@@ -220,6 +220,12 @@ void Pbd::Params::describe(Describer& d) {
      .doc = "of chebyshev: part of an error that jacobi leaves in a sweep at worst; too large is slower"});
   d("substeps", substeps, {.min = 1, .max = 1000, .doc = "of a step; many of one sweep converge fastest"});
   d("iterations", iterations, {.min = 1, .max = 10000, .doc = "sweeps over the constraints in each substep"});
+  d("coarse_levels", coarse_levels,
+    {.min = 0,
+     .max = 8,
+     .doc =
+         "of cloth on a grid: patches of 3, 9, 27, ... particles a side, kept within reach of each other, so "
+         "that it stretches less; 0: none"});
   d("stiffness", stiffness,
     {.min = 0, .max = 1, .doc = "of method pbd: part of each error that a sweep takes away"});
   d("inflation", inflation,

@@ -469,6 +469,14 @@ class Batch {
     });
   }
 
+  /// f(pack) of each, in parallel.
+  template <class F>
+  void each(F&& f) {
+    parallel_for(packs_.size(), 64, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k) f(packs_[k]);
+    });
+  }
+
   /// One sweep, colour by colour (Gauss-Seidel).
   void sweep(Place* places, const Projection& how) {
     for (std::size_t c = 0; c + 1 < starts_.size(); ++c) {

@@ -7,6 +7,7 @@
 #include "plenum/geometry/adjacency.h"
 #include "plenum/geometry/crossings.h"
 #include "plenum/solvers/pbd/detail/bodies.h"
+#include "plenum/solvers/pbd/detail/coarse.h"
 #include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/enclosures.h"
 #include "plenum/solvers/pbd/detail/grasps.h"
@@ -31,6 +32,8 @@ struct PbdWorkspace {
   detail::AreaBatch areas;
   detail::TetherBatch tethers, giving_tethers;
   PbdShapes shapes;
+  PbdCoarse coarse;
+  Index coarse_revision = -1;           ///< of the model that these were laid out for
   AlignedVector<detail::Place> places;  ///< [N]
   AlignedVector<detail::Place> before;  ///< [N] where the substep began, if anything is damped
   bool is_damped = false;
