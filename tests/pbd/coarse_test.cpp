@@ -136,6 +136,31 @@ TEST(PbdCoarse, KeepMomentum) {
   }
 }
 
+// Nor is energy gained: projections onto what holds only take of it, for any step and solver.
+TEST(PbdCoarse, GainNoEnergy) {
+  for (const auto solver : {Pbd::Solver::gauss_seidel, Pbd::Solver::jacobi, Pbd::Solver::chebyshev})
+    for (const double dt : {0.001, 0.01, 0.05}) {
+      Built b(sheet(30, 20));
+      b.params.gravity.setZero();
+      b.params.coarse_levels = 3, b.params.solver = solver;
+      for (std::size_t i = 0; i < b.state.particles.size(); ++i) {
+        const Real k = Real(i);
+        b.state.particles.v[i] = Vec3(std::sin(3 * k), std::sin(5 * k), std::sin(7 * k));
+      }
+      const auto energy = [&] {
+        double sum = 0;
+        for (std::size_t i = 0; i < b.state.particles.size(); ++i)
+          sum += double(b.model.mass[i]) * double(b.state.particles.v[i].squaredNorm()) / 2;
+        return sum;
+      };
+      const double before = energy();
+      for (int k = 0; k < 30; ++k) {
+        b.step(Real(dt));
+        ASSERT_LT(energy(), before) << names_of(solver)[std::size_t(solver)] << ", " << dt;
+      }
+    }
+}
+
 // Halves whose edges are gone do not pull each other.
 TEST(PbdCoarse, NothingPullsThroughATear) {
   Built b(sheet(41, 20));
