@@ -101,16 +101,7 @@ void archimedes_case(Rows& rows) {
       const double drawn = sum / count / box_height;
       const std::string source = "Archimedes: weight of the water displaced";
       const double asked = draft / box_height;
-      // The lightest goes on bobbing by most of its draft, and its mean is not where it would rest. In three
-      // dimensions jittered particles tell the surface, and the pressure with it, to half a cell
-      // (liquid/hydrostatic), which at this size is more than 3 %.
-      if (!flat)
-        rows.near("draft over height, " + label, drawn, asked, 0.5 / cells / box_height, "1",
-                  source + "; to half a cell");
-      else if (density > 200)
-        rows.near("draft over height, " + label, drawn, asked, 0.03 * asked, "1", source + "; to 3 %");
-      else
-        rows.report("draft over height, asked 0.2, " + label, drawn, "1", source);
+      rows.near("draft over height, " + label, drawn, asked, 0.03 * asked, "1", source + "; to 3 %");
       rows.report("largest speed in the last six seconds, " + label, speed, "m/s", "at rest: 0");
     }
 }

@@ -14,10 +14,11 @@ using namespace detail;
 namespace {
 
 /// Layers of faces around the liquid's that are given velocities: those that a particle can reach in a part
-/// of a step and one more, within bounds.
+/// of a step and two more, within bounds. A particle may be a cell away from those that have a pressure
+/// (leave_shallow_cells), and asks the faces across the edges and corners of its own.
 int layers_for(const Liquid::Model& m, double speed, Real dt) {
   const double ways = speed * static_cast<double>(dt) / static_cast<double>(m.h);
-  return static_cast<int>(std::clamp(std::ceil(ways) + 1, 2.0, 5.0));
+  return static_cast<int>(std::clamp(std::ceil(ways) + 2, 3.0, 6.0));
 }
 
 double particle_mass(const Liquid::Model& m, Real density) {
@@ -62,6 +63,7 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
   {
     const StageTimer timer(report.stages, "faces");
     close_holes(m, w);
+    leave_shallow_cells(m, w);
     if (bodies) find_sunk_cells(m, w);
     find_velocities(m, params, w, dt);
     if (!w.walls.empty()) set_wall_faces(m, w);

@@ -231,6 +231,7 @@ struct Liquid {
     std::array<AlignedVector<Real>, 3> carry;  ///< [shape.size()] m/s that moves particles
     AlignedVector<Real> crowd;                 ///< [shape.size()] particles over those of a full cell
     std::vector<std::uint8_t> liquid;          ///< [shape.size()] whether a cell is of the liquid
+    std::vector<std::uint8_t> shallow;         ///< [shape.size()] has particles, but its centre is in air
     std::array<std::vector<std::uint8_t>, 3> known, later;  ///< [shape.size()] faces that have a velocity
     PressureSolver pressure;
     LiquidBodies immersed;

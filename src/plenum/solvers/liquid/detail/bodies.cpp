@@ -244,6 +244,23 @@ void for_driven(const Model& m, const Workspace& w, const LiquidBodies::Row& row
   }
 }
 
+/// The couple of a force n on a part at `x`, about `centre`. Pressure on a ball goes through its middle, and
+/// on what is round about an axis it passes the axis (a pressure is normal to the surface): what counts by
+/// cells would leave of that is an error of their size, and nothing in a liquid without friction slows what
+/// it spins.
+Vec3 couple_of(const Part& part, const Vec3& centre, const Vec3& x, const Vec3& n) {
+  const Shape::Variant& shape = part.solid.shape->variant();
+  const Vec3 middle = part.pose.position;
+  if (std::holds_alternative<SphereShape>(shape)) return (middle - centre).cross(n);
+  const bool is_round = std::holds_alternative<CapsuleShape>(shape) ||
+                        std::holds_alternative<CylinderShape>(shape) ||
+                        std::holds_alternative<ConeShape>(shape) || std::holds_alternative<TorusShape>(shape);
+  const Vec3 couple = (x - centre).cross(n);
+  if (!is_round) return couple;
+  const Vec3 axis = part.pose.rotation * Vec3(Vec3::UnitY());
+  return couple - (x - middle).cross(n).dot(axis) * axis;
+}
+
 void restore(const Model& m, LiquidBodies& b) {
   const GridShape& shape = m.shape;
   if (b.capacity.size() != shape.size()) {
@@ -632,15 +649,15 @@ void tie_bodies(const Model& m, const Liquid::Params& params, Workspace& w, Real
   parallel_for(b.rows.size(), block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t r = begin; r < end; ++r) {
       std::uint32_t at = b.rows[r].first;
-      const Body& body = b.bodies[b.parts[b.rows[r].part].body];
+      const Part& part = b.parts[b.rows[r].part];
+      const Vec3 centre = b.bodies[part.body].centre;
       for_driven(m, w, b.rows[r], [&](const Three& cell, const Vec3& n) {
-        Vec3 arm =
-            m.low - body.centre +
-            m.h * (Vec3(static_cast<Real>(cell[0]), static_cast<Real>(cell[1]), static_cast<Real>(cell[2])) +
-                   Vec3::Constant(Real(0.5)));
-        if (dimensions == 2) arm.z() = 0;
+        const Vec3 x = m.low + m.h * (Vec3(static_cast<Real>(cell[0]), static_cast<Real>(cell[1]),
+                                           static_cast<Real>(cell[2])) +
+                                      Vec3::Constant(Real(0.5)));
         // The two faces of a cell across an axis act along one line with its centre.
-        const Vec3 turning = arm.cross(n);
+        Vec3 turning = couple_of(part, centre, x, n);
+        if (dimensions == 2) turning.x() = turning.y() = 0;
         ties.ties[at++] = {
             static_cast<std::uint32_t>(layout.index(cell[0] - w.solved.low[0], cell[1] - w.solved.low[1],
                                                     cell[2] - w.solved.low[2])),

@@ -26,6 +26,54 @@ void close_holes(const Liquid::Model& m, Liquid::Workspace& w) {
   });
 }
 
+void leave_shallow_cells(const Liquid::Model& m, Liquid::Workspace& w) {
+  // Their pressure is that of the air, and the surface stands between them and a cell of the liquid. With an
+  // unknown of their own it would stand at their centres at least, up to half a cell too high: an eighth on
+  // average. Films and drops, beside which no centre is below the surface, keep theirs.
+  const GridShape& shape = m.shape;
+  const FaceField& open_parts = open_faces(m, w);
+  const std::vector<Real>& capacity = capacities(m, w);
+  if (w.shallow.size() != shape.size()) w.shallow.resize(shape.size());
+  const auto is_shallow = [&](std::ptrdiff_t at) {
+    const auto cell = static_cast<std::size_t>(at);
+    return w.crowd[cell] < std::max(capacity[cell], least_capacity) / 2;
+  };
+  const ItemBox box{w.occupied.low, w.occupied.high};
+  for_rows(box, [&](Index j, Index k) {
+    for (Index i = box.low[0]; i < box.high[0]; ++i) {
+      const auto cell = static_cast<std::ptrdiff_t>(shape.index(i, j, k));
+      std::uint8_t& shallow = w.shallow[static_cast<std::size_t>(cell)];
+      shallow = 0;
+      if (!w.liquid[static_cast<std::size_t>(cell)] || !is_shallow(cell)) continue;
+      bool by_air = false, by_liquid = false;
+      const std::array<Index, 3> item = {i, j, k};
+      for (int c = 0; c < shape.dimensions(); ++c)
+        for (int upper = 0; upper < 2; ++upper) {
+          const auto a = static_cast<std::size_t>(c);
+          const Index along = item[a] + upper;
+          const std::ptrdiff_t stride = shape.stride(c), face = cell + (upper ? stride : 0);
+          if (on_closed_side(m, c, along)) continue;
+          if (!open_parts[c].empty() && !(open_parts[c][static_cast<std::size_t>(face)] > 0)) continue;
+          if (along == 0 || along == shape.cells[a]) {
+            by_air = true;
+            continue;
+          }
+          const std::ptrdiff_t other = cell + (upper ? stride : -stride);
+          if (w.liquid[static_cast<std::size_t>(other)])
+            by_liquid |= !is_shallow(other);
+          else
+            by_air |= capacity[static_cast<std::size_t>(other)] > Real(0.5);
+        }
+      shallow = by_air && by_liquid;
+    }
+  });
+  for_rows(box, [&](Index j, Index k) {
+    const std::size_t row = shape.index(0, j, k);
+    for (Index i = box.low[0]; i < box.high[0]; ++i)
+      if (w.shallow[row + static_cast<std::size_t>(i)]) w.liquid[row + static_cast<std::size_t>(i)] = 0;
+  });
+}
+
 void leave_far_sides(const Liquid::Model& m, const Liquid::State& s, Liquid::Workspace& w) {
   const bool flat = m.shape.is_flat();
   const Real gap = Real(0.01) * m.h;

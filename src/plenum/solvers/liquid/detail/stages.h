@@ -84,6 +84,8 @@ inline bool may_be_cut(const Liquid::Model& m, const Liquid::Workspace& w, std::
 }
 /// Cells without particles, but in the midst of them, are of the liquid too.
 void close_holes(const Liquid::Model& m, Liquid::Workspace& w);
+/// Cells whose centres the surface passes below have no pressure: the air does.
+void leave_shallow_cells(const Liquid::Model& m, Liquid::Workspace& w);
 /// Pairs become (velocity with forces, velocity before); `known` are the faces of cells with liquid.
 void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt);
 /// Viscosity over a part of a step.
