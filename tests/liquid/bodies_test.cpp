@@ -152,6 +152,76 @@ TEST(LiquidBodies, PressureDoesNotTurnWhatIsRound) {
     }
 }
 
+/// A box that nothing but a force of another system's bears.
+struct Borne {
+  validation::RigidScene scene{{.bodies = {validation::box(Vec3::Constant(Real(0.1)), Vec3::Zero())}}};
+  Borne() { scene.params.sleeping = true; }
+  /// Steps with `part` of its weight, spread over the step.
+  void step(double part) {
+    const double dt = 1.0 / 60;
+    const Real weight = Real(9.81) / scene.state.frames.inverse_mass[0];
+    const BodyImpulse push{.body = 0,
+                           .impulse = Vec3(0, static_cast<Real>(part * dt) * weight, 0),
+                           .point = scene.state.frames.x[0],
+                           .couple = Vec3::Zero(),
+                           .spread = true};
+    Rigid::absorb(scene.model, scene.state, {&push, 1});
+    Rigid::step(scene.model, scene.state, scene.params, scene.workspace, static_cast<Real>(dt));
+  }
+  bool sleeps() const { return scene.state.rest.island[0] >= 0; }
+};
+
+TEST(LiquidBodies, WhatALiquidBearsSleepsUntilItIsPushedOtherwise) {
+  Borne box;
+  for (int k = 0; k < 90; ++k) box.step(1);
+  ASSERT_TRUE(box.sleeps());
+  // Ripples of a twentieth of the weight, of ten steps each, do not move it.
+  Borne rippled = box;
+  for (int k = 0; k < 300; ++k) {
+    rippled.step(k / 10 % 2 == 0 ? 1.05 : 0.95);
+    ASSERT_TRUE(rippled.sleeps()) << k;
+  }
+  // 20 sleep_speed sqrt(reach) is the most that a body at rest may have; a push that is more by a part a of
+  // the weight, forgotten in a second, would give it a g (1 - exp(-t)), and so wakes it from a = 0.0106 on.
+  const double limit = 20 * 0.0125 * std::sqrt(0.1 * std::sqrt(3.0));
+  for (const double more : {0.8, 1.25, -1.25}) {
+    Borne again = box;
+    int steps = 0;
+    while (steps < 600 && again.sleeps()) again.step(1 + more * limit / 9.81), ++steps;
+    if (more == 0.8)
+      EXPECT_TRUE(again.sleeps());
+    else
+      EXPECT_NEAR(steps / 60.0, std::log(1 / (1 - 1 / 1.25)), 0.1) << more;
+  }
+  // Without the liquid it falls at once.
+  Borne left = box;
+  for (int k = 0; k < 2; ++k) left.step(0);
+  EXPECT_FALSE(left.sleeps());
+}
+
+TEST(LiquidBodies, ABoxAfloatFallsAsleep) {
+  World world{{.fps = 60}};
+  Liquid::Spec spec = tub(20, 1, 0.5);
+  Water water(spec);
+  // As calm as water of a viscous kind is after three seconds.
+  water.params.transfer = Liquid::Transfer::pic;
+  water.params.viscosity = Real(0.01);
+  rigid::BodySpec floater =
+      validation::box(Vec3(Real(0.2), Real(0.1), Real(0.5)), Vec3(Real(0.5), Real(0.53), spec.spacing / 2));
+  floater.density = 500;
+  floater.lock_z = floater.lock_turn_x = floater.lock_turn_y = true;
+  validation::RigidScene scene({.bodies = {floater}});
+  scene.params.sleeping = true;
+  const auto& bodies =
+      world.add<Rigid>("bodies", std::move(scene.model), std::move(scene.state), scene.params);
+  world.add<Liquid>("water", std::move(water.model), std::move(water.state), water.params);
+  for (int k = 0; k < 480; ++k) world.step_frame();
+  for (int k = 0; k < 60; ++k) {
+    world.step_frame();
+    ASSERT_GE(bodies.state.rest.island[0], 0) << k;
+  }
+}
+
 TEST(LiquidBodies, LedgerBooksWhatBodiesGain) {
   World world({.fps = 60});
   validation::RigidScene rigid({.bodies = {validation::box(Vec3(Real(0.15), Real(0.1), Real(0.15)),

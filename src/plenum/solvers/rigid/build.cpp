@@ -169,7 +169,9 @@ void Rigid::check(const Model& model, const State& s) {
         std::pair("inverse_inertia", s.frames.inverse_inertia.size()),
         std::pair("start_position", s.start_x.size()), std::pair("start_rotation", s.start_q.size()),
         std::pair("rest_island", s.rest.island.size()), std::pair("rest_time", s.rest.quiet.size()),
-        std::pair("rest_position", s.rest.x.size()), std::pair("rest_rotation", s.rest.q.size())})
+        std::pair("rest_position", s.rest.x.size()), std::pair("rest_rotation", s.rest.q.size()),
+        std::pair("rest_push", s.rest.push_v.size()), std::pair("rest_push_turn", s.rest.push_w.size()),
+        std::pair("rest_stray", s.rest.stray_v.size()), std::pair("rest_stray_turn", s.rest.stray_w.size())})
     require(count == n, key, "must hold one item for each body", count, n);
   const std::size_t joints = model.joints.size();
   for (const auto& [key, count] :
@@ -360,6 +362,9 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   state.rest.quiet.assign(state.frames.size(), 0);
   state.rest.x = state.frames.x;
   state.rest.q = state.frames.q;
+  for (std::vector<Vec3>* a :
+       {&state.rest.push_v, &state.rest.push_w, &state.rest.stray_v, &state.rest.stray_w})
+    a->assign(state.frames.size(), Vec3::Zero());
   model.colour = given.colour;
   detail::build_joints(spec, model, state);
   if (std::string doubt = detail::doubt_of_places(given, spec, model, state); !doubt.empty())

@@ -271,7 +271,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
   RigidWorkspace& w = *workspace.data;
   {
     const StageTimer timer(report.stages, "rest");
-    detail::stir(model, state, params, w);
+    detail::stir(model, state, params, dt, w);
     w.bodies.resize(state.frames.size());
   }
   for (bool again = true; again;) {
@@ -360,7 +360,6 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     std::swap(state.contacts, w.next);
     detail::keep_near(w, state.near);
     store_bodies(w, state);
-    state.coming_v.clear(), state.coming_w.clear();
     detail::find_pushes(model, state, w, workspace.pushes);
     detail::find_touch(model, state, w);
     if (const int broke = softly ? w.joints.store(model, static_cast<double>(dt), state.joints)
@@ -370,6 +369,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     detail::settle(
         model, state, params, dt, [&](detail::Islands& islands) { connect_joints(model, state, w, islands); },
         w);
+    state.coming_v.clear(), state.coming_w.clear();
     detail::rest_touch(model, state, w);
     state.time += static_cast<double>(dt);
     state.dt = dt;
@@ -436,6 +436,10 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
   visit({"rest_position", "m", Centring::particle}, s.rest.x);
   visit({"rest_rotation", "1", Centring::particle}, s.rest.q);
   visit({"rest_gravity", "m/s^2", Centring::global}, s.rest.gravity);
+  visit({"rest_push", "m/s^2", Centring::particle}, s.rest.push_v);
+  visit({"rest_push_turn", "rad/s^2", Centring::particle}, s.rest.push_w);
+  visit({"rest_stray", "m/s", Centring::particle}, s.rest.stray_v);
+  visit({"rest_stray_turn", "rad/s", Centring::particle}, s.rest.stray_w);
   visit_contacts(s.rest.contacts, {"rest_contact_pair", "rest_contact_impulse", "rest_contact_carried",
                                    "rest_contact_id", "rest_contact_point", "rest_contact_friction",
                                    "rest_contact_twist", "rest_contact_count", "rest_contact_cache",

@@ -140,6 +140,10 @@ struct Rigid {
     std::vector<Vec4> q;
     Contacts contacts;            ///< of sleeping bodies, for when they wake
     Vec3 gravity = Vec3::Zero();  ///< [m/s^2] of the last step
+    /// [N] m/s^2 and rad/s^2 by which forces of others, as of a liquid that bears them, change velocities:
+    /// mean while they are awake. And what they would have been changed by besides since they sleep, m/s and
+    /// rad/s.
+    std::vector<Vec3> push_v, push_w, stray_v, stray_w;
   };
   /// Which colliders touch: pairs (first < second), sorted. A contact touches if it presses or its surfaces
   /// overlap; a sensor if they overlap.

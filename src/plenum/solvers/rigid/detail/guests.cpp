@@ -77,6 +77,9 @@ void make_room(Rigid::Model& model, Rigid::State& state, std::span<const SolidBo
   state.rest.quiet.resize(n, Real(0));
   state.rest.x.resize(n, Vec3::Zero());
   state.rest.q.resize(n, Vec4(0, 0, 0, 1));
+  for (std::vector<Vec3>* a :
+       {&state.rest.push_v, &state.rest.push_w, &state.rest.stray_v, &state.rest.stray_w})
+    a->resize(n, Vec3::Zero());
 }
 
 }  // namespace

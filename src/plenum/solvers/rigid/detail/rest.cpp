@@ -64,11 +64,36 @@ void list_active(const Rigid::Model& model, const Rigid::State& state, RigidWork
   }
 }
 
-/// Whether an impulse or a force of others' is on a body that slept.
-bool is_pushed(const Rigid::State& state, std::size_t i) {
+/// Falls from a part of its size give a body a speed that goes with the root of its size (Froude).
+Real speed_limit(const Rigid::Model& model, const Rigid::Params& params, std::size_t i) {
+  return params.sleep_speed * std::sqrt(model.reach[i]);
+}
+/// What is jammed or bobs is faster than it gets on, by no more than this.
+constexpr Real most_rattle = 20;
+
+Vec3 coming(const std::vector<Vec3>& a, std::size_t i) {
+  return a.empty() ? Vec3(Vec3::Zero()) : a[i];
+}
+
+/// Adds up what others' forces would have changed in the velocities of a body that sleeps, over what they
+/// were when it fell asleep; forgotten within sleep_time, so that ripples do not wake it, and a blow or a
+/// lasting change does.
+void add_strays(Rigid::State& state, const Rigid::Params& params, Real dt, std::size_t i) {
+  Rigid::Rest& rest = state.rest;
+  const Real kept = std::exp(-dt / params.sleep_time);
+  rest.stray_v[i] = kept * rest.stray_v[i] + coming(state.coming_v, i) - dt * rest.push_v[i];
+  rest.stray_w[i] = kept * rest.stray_w[i] + coming(state.coming_w, i) - dt * rest.push_w[i];
+}
+
+/// Whether an impulse is on a body that slept, or what forces of others' would have done to it is more than
+/// one at rest may do.
+bool is_pushed(const Rigid::Model& model, const Rigid::State& state, const Rigid::Params& params,
+               std::size_t i) {
   const Frames& f = state.frames;
+  const Rigid::Rest& rest = state.rest;
   return !(f.v[i].isZero(0) && f.w[i].isZero(0)) ||
-         (!state.coming_v.empty() && !(state.coming_v[i].isZero(0) && state.coming_w[i].isZero(0)));
+         rest.stray_v[i].norm() + model.reach[i] * rest.stray_w[i].norm() >
+             most_rattle * speed_limit(model, params, i);
 }
 
 /// Wakes the islands whose lowest body is marked in w.wakes.
@@ -80,7 +105,10 @@ void wake_marked(const Rigid::Model& model, Rigid::State& state, RigidWorkspace&
     return wakes(model.colliders[pair[0]].body) || wakes(model.colliders[pair[1]].body);
   });
   for (std::size_t i = 0; i < rest.island.size(); ++i)
-    if (wakes(static_cast<Index>(i))) rest.quiet[i] = 0;
+    if (wakes(static_cast<Index>(i))) {
+      rest.quiet[i] = 0;
+      rest.stray_v[i].setZero(), rest.stray_w[i].setZero();
+    }
   // Names last: the test above needs them.
   for (Index& name : rest.island)
     if (name >= 0 && w.wakes[name]) name = -1;
@@ -88,7 +116,8 @@ void wake_marked(const Rigid::Model& model, Rigid::State& state, RigidWorkspace&
 
 }  // namespace
 
-void stir(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& params, RigidWorkspace& w) {
+void stir(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& params, Real dt,
+          RigidWorkspace& w) {
   Rigid::Rest& rest = state.rest;
   const Frames& f = state.frames;
   const std::size_t n = f.size();
@@ -101,14 +130,17 @@ void stir(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& p
                      (f.x[i] != state.start_x[i] || f.q[i] != state.start_q[i]);
     any_sleeps |= sleeps;
     any_moved |= w.was_moved[i] != 0;
-    any_pushed |= sleeps && is_pushed(state, i);
+    if (!sleeps) continue;
+    add_strays(state, params, dt, i);
+    any_pushed |= is_pushed(model, state, params, i);
   }
   if (any_sleeps && (!params.sleeping || rest.gravity != params.gravity)) {
     wake_all(model, state, w);
   } else if (any_sleeps && (any_moved || any_pushed)) {
     w.wakes.assign(n, 0);
     for (std::size_t i = 0; i < n; ++i)
-      if (rest.island[i] >= 0 && (w.was_moved[i] || is_pushed(state, i))) w.wakes[rest.island[i]] = 1;
+      if (rest.island[i] >= 0 && (w.was_moved[i] || is_pushed(model, state, params, i)))
+        w.wakes[rest.island[i]] = 1;
     if (any_moved)
       for (const Index2& pair : rest.contacts.pair) {
         const Index a = model.colliders[pair[0]].body, b = model.colliders[pair[1]].body;
@@ -156,16 +188,21 @@ void settle(const Rigid::Model& model, Rigid::State& state, const Rigid::Params&
   Rigid::Rest& rest = state.rest;
   Frames& f = state.frames;
   bool any = false;
+  const Real newer = -std::expm1(-dt / params.sleep_time);
+  const auto follow = [&](Vec3& mean, const Vec3& now) {
+    mean += (mean.isZero(0) ? Real(1) : newer) * (now / dt - mean);
+  };
   for (const Index i : w.active) {
     if (model.motion[i] != Motion::dynamic) continue;
+    follow(rest.push_v[i], coming(state.coming_v, static_cast<std::size_t>(i)));
+    follow(rest.push_w[i], coming(state.coming_w, static_cast<std::size_t>(i)));
     // By how far it gets from where it was, and not by its speed: what is jammed rattles fast and goes
-    // nowhere. Falls from a part of its size give a body a speed that goes with the root of its size
-    // (Froude).
-    const Real limit = params.sleep_speed * std::sqrt(model.reach[i]);
+    // nowhere.
+    const Real limit = speed_limit(model, params, static_cast<std::size_t>(i));
     const Real speed = f.v[i].norm() + f.w[i].norm() * model.reach[i];
     const Real turn = 2 * (f.q[i] - rest.q[i]).norm();  // for small angles
     const bool stays = (f.x[i] - rest.x[i]).norm() + turn * model.reach[i] <= limit * params.sleep_time &&
-                       speed <= 20 * limit;
+                       speed <= most_rattle * limit;
     rest.quiet[i] = stays ? rest.quiet[i] + dt : Real(0);
     // Whole spans follow each other: the next one starts where the last has ended.
     const bool is_over = rest.quiet[i] >= 2 * params.sleep_time;
@@ -200,7 +237,8 @@ void settle(const Rigid::Model& model, Rigid::State& state, const Rigid::Params&
     if (model.motion[i] != Motion::dynamic) continue;
     std::uint8_t& island = w.wakes[w.islands.island(i)];
     if (rest.quiet[i] < params.sleep_time || w.islands.is_stirred(i)) island |= restless;
-    if (w.islands.leans(i)) island |= leaning;
+    // What a liquid bears leans on it.
+    if (w.islands.leans(i) || (!state.coming_v.empty() && !state.coming_v[i].isZero(0))) island |= leaning;
     if (!f.v[i].isZero(0) || !f.w[i].isZero(0)) island |= moving;
   }
   // What leans on nothing floats on, unless it is entirely at rest.
