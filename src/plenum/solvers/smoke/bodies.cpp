@@ -416,6 +416,38 @@ PressureSolver& pressure_around_bodies(const Model& m, Workspace& w) {
   return b.pressure;
 }
 
+void lift_bodies(const Model& m, const Smoke::Params& params, Workspace& w, Real dt) {
+  // The pressure that is solved for is that beyond the one of gas at rest, rho g . x, whose push on a body is
+  // the weight of what it displaces (Archimedes), counted by what it closes of the faces across gravity.
+  SmokeBodies& b = w.immersed;
+  const auto h = static_cast<double>(m.h);
+  const double unit = static_cast<double>(params.air_density) * h * h * (m.shape.is_flat() ? 1 : h);
+  for (const Part& part : b.parts) {
+    Body& body = b.bodies[part.body];
+    if (body.is_led) continue;
+    Vector3<double> lift = Vector3<double>::Zero(), turn = Vector3<double>::Zero();
+    const auto nx = static_cast<std::size_t>(part.high[0] - part.low[0]),
+               ny = static_cast<std::size_t>(part.high[1] - part.low[1]);
+    for_box(m.shape, part.low, part.high, [&](Index i, Index j, Index k, std::size_t) {
+      const std::array<Real, 3>& closed = b.closed[part.first + static_cast<std::size_t>(i - part.low[0]) +
+                                                   nx * (static_cast<std::size_t>(j - part.low[1]) +
+                                                         ny * static_cast<std::size_t>(k - part.low[2]))];
+      for (int c = 0; c < m.shape.dimensions(); ++c) {
+        const Real part_closed = closed[static_cast<std::size_t>(c)];
+        if (!(part_closed > 0)) continue;
+        Vector3<double> push = Vector3<double>::Zero();
+        push[c] = -unit * static_cast<double>(dt * params.gravity[c] * part_closed);
+        Vector3<double> arm = (place(m, c, i, j, k) - body.centre).cast<double>();
+        if (m.shape.is_flat()) arm.z() = 0;
+        lift += push, turn += arm.cross(push);
+      }
+    });
+    body.velocity += body.inverse_mass * lift.cast<Real>();
+    body.angular_velocity += body.inverse_inertia * turn.cast<Real>();
+    body.impulse += lift, body.couple += turn;
+  }
+}
+
 void tie_bodies(const Model& m, const Smoke::Params& params, Workspace& w) {
   SmokeBodies& b = w.immersed;
   BodyTies& ties = b.pressure.ties;

@@ -279,7 +279,10 @@ void project(const Model& m, State& s, const Params& params, Workspace& w, Real 
     for (Index i = 0; i < n; ++i)
       if (!w.immersed.known[3][static_cast<std::size_t>(first + i)]) x[i] = 0;
   });
-  if (bodies) tie_bodies(m, params, w);
+  if (bodies) {
+    lift_bodies(m, params, w, dt);
+    tie_bodies(m, params, w);
+  }
   const double speed = largest_speed(shape, s.velocity);
   // Velocities are known to a rounding each, and so is their divergence: a quarter of an ulp in the mean, by
   // the root of six (four) faces.

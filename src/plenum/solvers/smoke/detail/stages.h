@@ -68,6 +68,8 @@ void rub_bodies(const Smoke::Model& m, const Smoke::Params& params, Smoke::Works
 void take_rubbing(Smoke::Workspace& w);
 /// The operator of the pressure between solids and bodies.
 PressureSolver& pressure_around_bodies(const Smoke::Model& m, Smoke::Workspace& w);
+/// Gives bodies that forces move the weight of the gas that they displace, over a step of dt [s].
+void lift_bodies(const Smoke::Model& m, const Smoke::Params& params, Smoke::Workspace& w, Real dt);
 /// Ties the pressure to bodies: b gets what they drive out of cells.
 void tie_bodies(const Smoke::Model& m, const Smoke::Params& params, Smoke::Workspace& w);
 /// Gives bodies what the solved pressure does to them.
