@@ -256,7 +256,7 @@ class ContactSolver {
     Eigen::Vector3d about_a[6], about_b[6];  ///< [m] arms x along
     Eigen::Vector3d turns_a[6], turns_b[6];  ///< [1/(kg m)] what an impulse of 1 N s turns the bodies by
     double mass[6];                          ///< [kg] answer of each alone
-    double left[6], given[6];                ///< [m/s] to be stopped, and what `way` gives
+    double asked[6], left[6], given[6];      ///< [m/s] to be stopped, now, and what `way` gives
     double sum[6], way[6];                   ///< [N s] so far, and of the step
     double limit;                            ///< [N s] of friction
     double bore;                             ///< [N s] in the sub-step before
@@ -387,7 +387,7 @@ class ContactSolver {
   std::vector<std::pair<Index, Index>> pairs_;
   std::vector<Real> firm_of_column_;
   std::size_t column_work_left_ = 0;  ///< in this step
-  std::vector<Index> order_;  ///< contacts by colour and number of points
+  std::vector<Index> order_;          ///< contacts by colour and number of points
   bool any_restitution_ = false, any_rolling_ = false, any_chained_ = false;
   bool any_joint_strained_ = false;
   bool any_pass_ = false;                 ///< whether a sub-step has begun
