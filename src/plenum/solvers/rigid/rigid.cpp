@@ -350,10 +350,10 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
   }
   {
     const StageTimer timer(report.stages, "finish");
-    if (softly) w.solver.store(w.contacts), detail::part_faces(w);
+    if (softly) w.solver.store(w.contacts);
     w.gifts.resize(w.contacts.size());
     if (softly)
-      w.solver.given(w.gifts);
+      w.solver.given(w.gifts), detail::part_faces(w);
     else
       w.whole.given(w.gifts), w.whole.store(scene, state.joints);
     detail::keep_contacts(state.contacts, w, w.next);

@@ -10,9 +10,10 @@
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
-/// Cosine above which two normals are one, and the part of the size by which points may stand out of a plane
-/// and be in it: as of flush faces (flush.cpp).
-constexpr Real same_normal_of_faces = Real(1 - 5e-7), same_plane = Real(1e-3);
+/// Cosine above which two normals are one (as of flush faces, flush.cpp), and the part of the size by which
+/// points may stand out of a plane and be in it, twice the overlap that is left alone. Both bodies are to be
+/// flat: what hovers over a lower part of the other would take the place of what bears it.
+constexpr Real same_normal_of_faces = Real(1 - 5e-7), same_plane = Real(2e-4);
 
 /// Whether a contact is of flat faces that nothing but their bodies moves.
 bool is_of_faces(const ContactInput& c) {
@@ -20,7 +21,7 @@ bool is_of_faces(const ContactInput& c) {
   const bool flat = c.round_a == 0 && c.round_b == 0 && c.axis_a.isZero(0) && c.axis_b.isZero(0);
   const bool with_faces =
       c.turns == Turns::with_neither || c.turns == Turns::with_a || c.turns == Turns::with_b;
-  return flat && with_faces && !c.hard && !c.deep && !c.booked && c.count > 0;
+  return flat && with_faces && !c.hard && !c.deep && c.count > 0;
 }
 
 bool in_one_plane(const ContactInput& c, const ContactInput& other) {
@@ -32,9 +33,11 @@ bool in_one_plane(const ContactInput& c, const ContactInput& other) {
       c.surface_velocity == other.surface_velocity &&
       (c.friction_ratio == 1 || c.friction_axis == other.friction_axis);
   if (!alike) return false;
-  const Real height = c.normal.dot(c.points[0].rb), most = same_plane * std::min(c.size, other.size);
+  const Real of_a = c.normal.dot(c.points[0].ra), of_b = c.normal.dot(c.points[0].rb),
+             gap = c.points[0].separation, most = same_plane * std::min(c.size, other.size);
   return std::all_of(other.points, other.points + other.count, [&](const ContactInput::Point& p) {
-    return std::abs(c.normal.dot(p.rb) - height) <= most;
+    return std::abs(c.normal.dot(p.ra) - of_a) <= most && std::abs(c.normal.dot(p.rb) - of_b) <= most &&
+           std::abs(p.separation - gap) <= most;
   });
 }
 
@@ -166,7 +169,8 @@ void join_faces(const Rigid::Model& model, const Rigid::State& state, RigidWorks
 void part_faces(RigidWorkspace& w) {
   JoinedFaces& f = w.joined_faces;
   for (const JoinedFaces::Group& group : f.groups) {
-    const ContactInput joined = w.contacts[f.members[group.first].contact];
+    const Index lead = f.members[group.first].contact;
+    const ContactInput joined = w.contacts[lead];
     bool presses = joined.bounced;
     for (int q = 0; q < group.count; ++q) presses |= joined.points[q].impulse > 0;
     for (std::size_t m = group.first; m < group.end; ++m) {
@@ -175,6 +179,8 @@ void part_faces(RigidWorkspace& w) {
       for (int p = 0; p < c.count; ++p) c.points[p].impulse = c.points[p].carried = 0;
       c.friction_impulse.setZero(), c.twist_impulse = 0;
       c.bounced = presses;
+      if (f.members[m].contact != lead)
+        w.gifts[f.members[m].contact] = {Vec3::Zero(), Vec3::Zero(), Vec3::Zero()};
     }
     for (int q = 0; q < group.count; ++q) {
       const JoinedFaces::Member& from = f.members[group.member[q]];

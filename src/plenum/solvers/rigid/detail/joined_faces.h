@@ -45,7 +45,8 @@ struct JoinedFaces {
 /// takes four points of all, the others are left without points.
 void join_faces(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w);
 
-/// After the step is solved: each contact has its own points again, and of the impulses what they bore.
+/// After the step is solved and w.gifts found: each contact has its own points again, and of the impulses
+/// what they bore; what they gave is with the first of them.
 void part_faces(RigidWorkspace& w);
 
 }  // namespace detail
