@@ -142,7 +142,8 @@ TEST(Balloons, TellOfBodiesThatPressTheirVolumeOut) {
         told |= std::string_view(warning.text).find("max_enclosed_error") != std::string_view::npos;
     }
     EXPECT_EQ(told, worst > 0.01) << worst;
-    EXPECT_EQ(told, speed > 0) << worst;
+    // In double the rounds hold the volume of what is struck, too.
+    if (sizeof(Real) == sizeof(float)) EXPECT_EQ(told, speed > 0) << worst;
     if (speed == 0) EXPECT_LT(worst, 0.005);
   }
 }
