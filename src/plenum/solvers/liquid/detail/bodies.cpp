@@ -696,8 +696,9 @@ void push_bodies(const Model& m, const Liquid::Params& params, Workspace& w) {
     const Vector3<double> impulse = given.head<3>(), couple = given.tail<3>();
     body.impulse += impulse;
     body.couple += couple;
-    body.velocity += body.inverse_mass * impulse.cast<Real>();
-    body.angular_velocity += body.inverse_inertia * couple.cast<Real>();
+    // In double to the end: in a pair of lanes of four the compiler may multiply what was left in the others.
+    body.velocity += (static_cast<double>(body.inverse_mass) * impulse).cast<Real>();
+    body.angular_velocity += (body.inverse_inertia.cast<double>() * couple).cast<Real>();
   }
   // Crowds are spread around bodies that stand still.
   ties.clear();
