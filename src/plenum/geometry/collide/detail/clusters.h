@@ -30,7 +30,7 @@ class Clusters {
   }
 
   /// A point over a corner of B is known by its id and kept while there is room; of the others only those
-  /// that are outermost in one of eight directions, and the deepest.
+  /// that are outermost in one of eight directions, with regard to their gaps and without, and the deepest.
   void add(const Point& normal, const Point& x, double gap, std::uint32_t id, Rank rank,
            const Turning& turning = {}) {
     Cluster* c = find(normal, gap);
@@ -63,7 +63,8 @@ class Clusters {
       score[i] = c->direction[i].dot(item.point.x);
       score[i + 4] = -score[i];
     }
-    score[8] = depth;
+    for (int i = 0; i < 8; ++i) score[i + 8] = score[i] + regard * depth;
+    score[outermost - 1] = depth;
     for (int i = 0; i < outermost; ++i)
       if (score[i] > c->score[i]) {
         c->score[i] = score[i];
@@ -92,17 +93,15 @@ class Clusters {
         }
       Manifold::Point points[outermost + most_corners];
       for (int k = 0; k < count; ++k) points[k] = unique[k].point;
-      keep_four(points, count, c.normal.cast<Real>(), static_cast<Real>(2 * slop_), out.manifolds[out.count],
-                true);
-      Manifold& m = out.manifolds[out.count++];
-      m.turns = c.turning.by;
-      if (m.turns == Manifold::Turns::with_edges)
-        m.set_edges(c.turning.edge_a.cast<Real>(), c.turning.edge_b.cast<Real>());
+      write(c, points, count, count_ - i - 1, out);
     }
   }
 
  private:
-  static constexpr int outermost = 9, most_corners = 16;
+  static constexpr int outermost = 17, most_corners = 16;
+  /// How far out a point must be to make good a gap, in gaps: a body that lies on a ridge is to be held by it
+  /// and not by what hovers beside it over the ground below.
+  static constexpr Real regard = 100;
   static constexpr Real lowest = -std::numeric_limits<Real>::max();
   static constexpr double least_cosine = 0.99619470;  // 5 degrees
   struct Item {
@@ -118,6 +117,56 @@ class Clusters {
     Item items[outermost + most_corners];
     int corners;
   };
+
+  /// Points of a cluster as a manifold; as two, where four of them would let points sink in that bear, for
+  /// others that hover: those that bear, and if there is room those that hover, for the body may tip onto
+  /// them.
+  void write(const Cluster& c, Manifold::Point* points, int count, int to_come, SurfaceManifolds& out) const {
+    const Vec3 normal = c.normal.cast<Real>();
+    const auto slop = static_cast<Real>(2 * slop_);
+    const auto keep = [&](const Manifold::Point* from, int n) {
+      Manifold& m = out.manifolds[out.count++];
+      keep_four(from, n, normal, slop, m, true);
+      m.turns = c.turning.by;
+      if (m.turns == Manifold::Turns::with_edges)
+        m.set_edges(c.turning.edge_a.cast<Real>(), c.turning.edge_b.cast<Real>());
+    };
+    keep(points, count);
+    const Manifold& all = out.manifolds[out.count - 1];
+    const auto bears = [&](const Manifold::Point& p) {
+      return p.separation <= static_cast<Real>(c.deepest) + slop;
+    };
+    if (std::all_of(all.points, all.points + all.count, bears)) return;
+    Manifold::Point low[outermost + most_corners], high[outermost + most_corners];
+    int num_low = 0, num_high = 0;
+    for (int k = 0; k < count; ++k) (bears(points[k]) ? low[num_low++] : high[num_high++]) = points[k];
+    Manifold bearing;
+    keep_four(low, num_low, normal, slop, bearing, true);
+    const bool sinks = std::any_of(bearing.points, bearing.points + bearing.count,
+                                   [&](const auto& p) { return p.separation < gap_at(all, p.x) - slop; });
+    if (!sinks) return;
+    --out.count;
+    keep(low, num_low);
+    if (out.count + to_come < SurfaceManifolds::most) keep(high, num_high);
+  }
+
+  /// Gap at x of a plane through the manifold's points as keep_four() orders them: the first two and what is
+  /// beside their line, on the side of x.
+  static Real gap_at(const Manifold& m, const Vec3& x) {
+    const auto& p = m.points;
+    if (m.count == 1) return p[0].separation;
+    const Vec3 line = p[1].x - p[0].x, across = m.normal.cross(line), from = x - p[0].x;
+    Real along = line.dot(from), gap = p[0].separation;
+    for (int k = 2; k < m.count; ++k) {
+      const Vec3 beside = p[k].x - p[0].x;
+      const Real part = across.dot(from) / across.dot(beside);
+      if (!(part > 0)) continue;
+      along -= part * line.dot(beside);
+      gap += part * (p[k].separation - p[0].separation);
+      break;
+    }
+    return gap + along / line.squaredNorm() * (p[1].separation - p[0].separation);
+  }
 
   Cluster* find(const Point& normal, double gap) {
     Cluster* best = nullptr;

@@ -198,7 +198,9 @@ bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collide
       if (const Real apart = (place(k) - m.points[0].x).squaredNorm(); apart < least)
         least = apart, nearest = k;
     for (int k = 0; k < g.count && m.count < 4; ++k) {
-      const Real height = d.normal.dot(place(k) - on_plane), room = std::min(g.points[k].room, height);
+      // As near the plane as it is when that is touched, or as its room.
+      const Real height = d.normal.dot(place(k) - on_plane),
+                 room = std::min(g.points[k].room, std::max(height - gap, Real(0)));
       const Vec3 end = at.to_local(b1 * g.points[k].x);
       const Vec3 foot = end - d.normal.dot(end - on_plane) * d.normal;
       if (k == nearest || height < 0 || std::abs(shape_a.exact_distance(foot).distance) > Real(0.05) * b.size)
