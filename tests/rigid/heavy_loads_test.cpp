@@ -199,6 +199,40 @@ TEST(HeavyLoads, TowersOfSlabsGainNothingAsTheyGetFirm) {
   }
 }
 
+// What a tower has carried does not throw it up when the load is taken away, nor what its contacts gain as
+// they get firm under a load.
+TEST(HeavyLoads, TowersThatAreRelievedNeitherBounceNorFall) {
+  struct Case {
+    int slabs;
+    double height, load;  ///< [m]; in masses of a slab
+  };
+  for (const Case& c : {Case{30, 0.15, 5}, {60, 0.06, 50}, {40, 0.1, 2}}) {
+    Rigid::Spec spec = validation::slabs(c.slabs, c.height);
+    spec.bodies.push_back(
+        validation::box(Vec3::Constant(Real(0.5)), Vec3(0, Real(c.slabs * c.height + 0.5), 0)));
+    spec.bodies.back().mass = Real(c.load * 1000 * c.height);
+    RigidScene scene(spec);
+    const auto which = testing::Message() << c.slabs << " of " << c.height << " m under " << c.load;
+    const double start = test::energy(scene);
+    for (int k = 0; k < 480; ++k) {
+      scene.step();
+      ASSERT_LE(test::energy(scene) - start, 1e-6 * std::abs(start)) << which << " step " << k;
+    }
+    scene.state.frames.x.back() = Vec3(20, 1, 0);
+    scene.state.frames.v.back().setZero();
+    const std::size_t top = std::size_t(c.slabs);
+    double up = 0;
+    for (int k = 0; k < 900; ++k) {
+      scene.step();
+      up = std::max(up, double(scene.state.frames.v[top].y()));
+    }
+    // A hop of no more than a centimetre.
+    EXPECT_LT(up, std::sqrt(2 * 9.81 * 0.01)) << which;
+    const Vec3& at = scene.state.frames.x[top];
+    EXPECT_LT(std::hypot(at.x(), at.z()), 0.01) << which;
+  }
+}
+
 // Nothing is thrown by what lands: a slab of a thousand times their mass falls onto four feet.
 TEST(HeavyLoads, LandOnFeet) {
   for (const double height : {0.01, 0.1, 0.5}) {

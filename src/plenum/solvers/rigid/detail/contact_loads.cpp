@@ -162,7 +162,7 @@ void ContactSolver::find_columns(std::span<const ContactInput> contacts, const S
 
 void ContactSolver::add_column(std::span<const ContactInput> contacts, const SolverBodies& bodies,
                                std::span<const Joined> rows) {
-  if (firm_of_column_.empty()) firm_of_column_.assign(contacts.size(), 1);
+  if (firm_of_column_.empty()) firm_of_column_.assign(contacts.size(), 0);
   Column column{column_rows_.size(), column_rows_.size() + rows.size(), column_bodies_.size(), 0, 0, 0};
   for (const Joined& from : rows) {
     const Index contact = batches_[from.batch].contact[from.lane];

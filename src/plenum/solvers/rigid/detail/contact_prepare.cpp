@@ -212,6 +212,8 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       batch.tangent = {fill(1), zero, zero};
       batch.soft_bias = batch.soft_mass = batch.slop = batch.push = zero;
       batch.soft_impulse = fill(1);
+      batch.even_mass = batch.even_impulse = zero;
+      batch.of_tower = false;
       batch.round_a = batch.round_b = batch.friction = batch.static_friction = batch.restitution =
           batch.rolling = zero;
       batch.slide = batch.slide_across = zero;
@@ -245,13 +247,25 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         const Vec3 tangent = c.friction_axis, other = c.friction_ratio * c.normal.cross(tangent);
         set(batch.normal, l, c.normal);
         set(batch.tangent, l, tangent);
-        const Real load = std::max({firm_of_tower_.empty() ? Real(1) : firm_of_tower_[i],
-                                    std::min(most_firm, std::max(load_[c.body_a], load_[c.body_b])),
-                                    firm_of_column_.empty() ? Real(1) : firm_of_column_[i]}),
-                   firm = mass / impulse * load;
+        const Real of_column = firm_of_column_.empty() ? Real(0) : firm_of_column_[i],
+                   of_tower = firm_of_tower_.empty() ? Real(1) : firm_of_tower_[i],
+                   load =
+                       std::max(std::min(most_firm, std::max(load_[c.body_a], load_[c.body_b])), of_column);
+        const auto soft_mass = [&](Real firm) {
+          return firm > 1 ? firm * mass / (impulse + firm * mass) : mass;
+        };
+        const auto soft_impulse = [&](Real firm) {
+          return firm > 1 ? impulse / (impulse + firm * mass) : impulse;
+        };
         batch.soft_bias[l] = bias;
-        batch.soft_mass[l] = load > 1 ? firm / (1 + firm) : mass;
-        batch.soft_impulse[l] = load > 1 ? 1 / (1 + firm) : impulse;
+        batch.soft_mass[l] = soft_mass(std::max(load, of_tower));
+        batch.soft_impulse[l] = soft_impulse(std::max(load, of_tower));
+        // What is laden otherwise is to be firm in all ways at once.
+        if (of_tower > 1 && load <= 1 && of_column == 0) {
+          batch.even_mass[l] = soft_mass(even_firm_of_tower_[i]) - batch.soft_mass[l];
+          batch.even_impulse[l] = soft_impulse(even_firm_of_tower_[i]) - batch.soft_impulse[l];
+          batch.of_tower = true;
+        }
         batch.slop[l] = settings.slop * c.size;
         // What a joint's group keeps deep in itself would be pushed in vain, and what such pushes leave, as
         // the bodies turn, adds up to energy.

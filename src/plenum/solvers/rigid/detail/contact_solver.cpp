@@ -31,7 +31,10 @@ constexpr Real pushed_hard = Real(0.5);
 /// wanders until they let go of each other and rattle. What strained joints hold is kept from tilting by
 /// these: there each point carries what is its own, for a heavy table that comes down aslant would sink on
 /// the feet of which one corner bears nothing.
-constexpr Real carry_rate = Real(0.005), carry_part = Real(0.9);
+///
+/// Towers let go sooner of a load that goes: what they carried would throw them up. Others rattle, where a
+/// load that goes comes back.
+constexpr Real carry_rate = Real(0.005), carry_part = Real(0.9), let_go_rate = Real(0.2);
 
 /// Times what a contact bore that a blow gives at least.
 constexpr Real blow_over_load = 4;
@@ -194,9 +197,28 @@ template <bool with_bias, class View>
   bool in_turn = batch.count == 1;
   if (!in_turn) {
     Wide error[4], least = zero;
-    for (int p = 0; p < batch.count; ++p) error[p] = scale[p] * (speed[p] + bias[p]);
+    Wide kept[4];
     for (int p = 0; p < batch.count; ++p) {
-      Wide sum = keep[p] * (points[p].impulse - points[p].carried);
+      error[p] = scale[p] * (speed[p] + bias[p]);
+      kept[p] = keep[p] * (points[p].impulse - points[p].carried);
+    }
+    if (with_bias && batch.of_tower) {
+      // Firmer against tilting only, where all points touch.
+      Wide even_error = zero, even_kept = zero, present = zero;
+      auto touch = batch.even_impulse > zero;
+      for (int p = 0; p < batch.count; ++p) {
+        const auto is_there = at.mass(p) > zero;
+        touch = touch & ((keep[p] > zero) | ~is_there);
+        present += is_there ? one : zero;
+        even_error += is_there ? speed[p] + bias[p] : zero;
+        even_kept += is_there ? points[p].impulse - points[p].carried : zero;
+      }
+      const Wide part = touch ? one / max(present, one) : zero;
+      even_error *= part * batch.even_mass, even_kept *= part * batch.even_impulse;
+      for (int p = 0; p < batch.count; ++p) error[p] += even_error, kept[p] += even_kept;
+    }
+    for (int p = 0; p < batch.count; ++p) {
+      Wide sum = kept[p];
       for (int q = 0; q < batch.count; ++q) sum += answer.block[p > q ? low(p, q) : low(q, p)] * error[q];
       change[p] = -sum;
       least = min(least, points[p].impulse - sum);
@@ -398,7 +420,9 @@ void ContactSolver::store(std::span<ContactInput> contacts) {
         const bool on_a_face = c.count > 2 && !(batch.strained >> l & 1);
         for (int p = 0; p < c.count; ++p) {
           const Real load = on_a_face ? least : c.points[p].impulse;
-          c.points[p].carried += carry_rate * (carry_part * load - c.points[p].carried);
+          Real& carried = c.points[p].carried;
+          carried += carry_rate * (carry_part * load - carried);
+          if (carried > load && batch.even_impulse[l] > 0) carried += let_go_rate * (load - carried);
         }
         Vec3 n, t;
         view(batch, [&](const auto& at) { n = get(at.normal(), l), t = get(at.tangent(), l); });

@@ -188,7 +188,11 @@ class ContactSolver {
     Wide3 normal, tangent;                    ///< from a to b; the other tangent is across_axis()
     Wide across_part;                         ///< part of friction that acts across the tangent
     Wide soft_bias, soft_mass, soft_impulse;  ///< of overlap: [1/s], and parts of 1
-    Wide slop, push;                          ///< [m], [m/s]
+    /// What soft_mass and soft_impulse lack for what all points of a face have in common: see find_towers().
+    /// Nothing but in towers.
+    Wide even_mass, even_impulse;
+    bool of_tower;
+    Wide slop, push;  ///< [m], [m/s]
     Wide friction, static_friction, rolling, restitution;
     Wide round_a, round_b;      ///< [m]
     Wide3 ra, rb;               ///< [m] anchors of the friction patch
@@ -372,7 +376,9 @@ class ContactSolver {
   std::vector<std::uint64_t> used_;  ///< [N + 1] colours of each body
   std::vector<Real> load_;     ///< [N + 1] what presses a body, over its own weight, by masses or impulses
   std::vector<Real> laid_on_;  ///< [N + 1] mass of all that lies on a body, as of one, over its own
-  std::vector<Real> firm_of_tower_;  ///< [C] times as firm as others, or none if no tower is slender
+  std::vector<Real>
+      firm_of_tower_,       ///< [C] times as firm as others against tilting, or none if no tower is slender
+      even_firm_of_tower_;  ///< [C] and against what all points have in common
   Islands towers_;
   std::vector<Real> slenderness_;              ///< [N + 1] of the towers, by their least bodies
   std::vector<std::uint8_t> strained_groups_;  ///< [N + 1] see strained_groups()
@@ -385,7 +391,7 @@ class ContactSolver {
   std::vector<std::uint8_t> squeezed_, may_join_;
   std::vector<Joined> joined_;
   std::vector<std::pair<Index, Index>> pairs_;
-  std::vector<Real> firm_of_column_;
+  std::vector<Real> firm_of_column_;  ///< [C] times as firm as others, or 0 for those of none; or none
   std::size_t column_work_left_ = 0;  ///< in this step
   std::vector<Index> order_;          ///< contacts by colour and number of points
   bool any_restitution_ = false, any_rolling_ = false, any_chained_ = false;

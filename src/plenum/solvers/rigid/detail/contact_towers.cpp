@@ -21,6 +21,10 @@ constexpr Real tall_from = Real(6e-4), firmer = 8, most_firm_of_towers = 10;
 /// falls before it has long been borne. Firmness grows with that part, over a second: springs that became
 /// firm at once in the middle of a tower's sag would throw it up.
 constexpr Real at_once = 4;
+/// Against what all points of a face have in common, which topples nothing, contacts get firm only as they
+/// carry these parts of what they bear: the energy that a spring gains by getting firm is that of its
+/// overlap, and a tower that sags while nothing is carried yet would be thrown up.
+constexpr Real even_from = Real(0.5), even_to = Real(0.85);
 
 }  // namespace
 
@@ -49,7 +53,7 @@ void ContactSolver::find_towers(std::span<const ContactInput> contacts, const So
   };
   const auto slenderness = [&](const ContactInput& c) {
     if (!is_face(c)) return Real(0);
-    const Real r = weights(c, std::min(presses(c), at_once * carries(c)));
+    const Real carried = carries(c), r = weights(c, std::clamp(presses(c), carried, at_once * carried));
     return r * r * r * falls(c);
   };
   const auto is_slender = [&](const ContactInput& c) { return slenderness(c) > slender; };
@@ -68,15 +72,19 @@ void ContactSolver::find_towers(std::span<const ContactInput> contacts, const So
       Real& most = slenderness_[tower(c)];
       most = std::max(most, slenderness(c));
     }
-  firm_of_tower_.assign(contacts.size(), Real(1));
+  firm_of_tower_.assign(contacts.size(), Real(1)), even_firm_of_tower_.assign(contacts.size(), Real(1));
   for (std::size_t k = 0; k < contacts.size(); ++k) {
     const ContactInput& c = contacts[k];
     if (!is_face(c)) continue;
     const Real bears = presses(c), known = at_once * carries(c);
     const Real part = std::clamp(slenderness_[tower(c)] / slender - 1, Real(0), Real(1)) *
                       (known < bears ? known / bears : Real(1));
-    const Real firm = 1 + firmer * (weights(c, carries(c)) * falls(c) / tall_from - 1);
-    firm_of_tower_[k] = 1 + part * (std::clamp(firm, Real(1), most_firm_of_towers) - 1);
+    const Real firm = std::clamp(1 + firmer * (weights(c, carries(c)) * falls(c) / tall_from - 1), Real(1),
+                                 most_firm_of_towers);
+    firm_of_tower_[k] = 1 + part * (firm - 1);
+    const Real carried = bears > 0 ? carries(c) / bears : 0;
+    even_firm_of_tower_[k] =
+        1 + part * std::clamp((carried - even_from) / (even_to - even_from), Real(0), Real(1)) * (firm - 1);
   }
 }
 
