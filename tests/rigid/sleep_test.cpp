@@ -256,7 +256,7 @@ TEST(RigidSleep, TheSameBitsForAnyNumberOfThreads) {
       return world.hash();
     };
     const auto one = hash_of(1);
-    for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(hash_of(threads), one) << threads << " " << sleeping;
+    EXPECT_EQ(hash_of(3), one) << sleeping;  // more of them: `validate rigid/threads`
   }
 }
 
@@ -268,7 +268,7 @@ TEST(SlowRigidSleep, TheWholeBinHasTheSameBitsForAnyNumberOfThreads) {
       return world.hash();
     };
     const auto one = hash_of(1);
-    for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(hash_of(threads), one) << threads << " " << sleeping;
+    EXPECT_EQ(hash_of(3), one) << sleeping;  // more of them: `validate rigid/threads`
   }
 }
 
