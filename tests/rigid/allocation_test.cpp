@@ -64,4 +64,33 @@ TEST_P(StirredBin, AllocatesNothing) {
   });
 }
 
+/// A light box under loads of ten and a hundred times its mass.
+Rigid::Spec column() {
+  Rigid::Spec spec{.bodies = {validation::floor_box()}};
+  for (int i = 0; i < 3; ++i) {
+    spec.bodies.push_back(validation::unit_box(0, 0.5 + i, 0));
+    spec.bodies.back().density = Real(10 * std::pow(10, i));
+  }
+  return spec;
+}
+
+// What is found anew in each step: columns, towers, faces that are one.
+TEST(RigidAllocation, WhatStandsAllocatesNothing) {
+  if (!plenum_test::can_count_allocations) GTEST_SKIP() << "the sanitizer allocates itself";
+  const std::pair<const char*, Rigid::Spec> cases[] = {{"column", column()},
+                                                       {"tower", validation::slabs(40, 0.1)},
+                                                       {"pallet", validation::laden_pallet(1, 4)},
+                                                       {"crates", validation::crates_of_four(5, 1)}};
+  with_threads(1, [&] {
+    for (const auto& [name, spec] : cases) {
+      RigidScene scene(spec);
+      scene.params.sleeping = false;
+      const auto step = [&] { scene.step(); };
+      for (int k = 0; k < 120; ++k) step();
+      for (int k = 0; k < 120; ++k)
+        ASSERT_EQ(plenum_test::count_allocations(step), 0) << name << " step " << k;
+    }
+  });
+}
+
 }}  // namespace plenum

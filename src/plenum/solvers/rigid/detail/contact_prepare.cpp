@@ -57,8 +57,7 @@ void ContactSolver::find_loads(std::span<const ContactInput> contacts, const Sol
     if (group_of(c.body_a) < 0 && group_of(c.body_b) < 0) continue;
     // What joints hang on a body is seen by what presses it. A blow does, too: it is gone over as often, but
     // firm is only what has borne the load for long.
-    Real presses = 0, carries = 0;
-    for (int p = 0; p < c.count; ++p) presses += c.points[p].impulse, carries += c.points[p].carried;
+    const Real presses = c.presses(), carries = c.carries();
     const Real own = settings_.gravity * settings_.impulse_time;  // [m/s] that a body's weight gives it
     for (const Index i : {c.body_a, c.body_b}) {
       const Real k = bodies.inertia[i].inverse_mass;
@@ -314,8 +313,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
           turning->rolls_round[l] = c.rolls_round ? 1 : 0;
         }
         // The patch: the centre of pressure, or of the points while nothing presses.
-        Real sum = 0;
-        for (int p = 0; p < c.count; ++p) sum += c.points[p].impulse;
+        const Real sum = c.presses();
         const Real even = sum > 0 ? Real(0) : Real(1);
         Vec3 ra = Vec3::Zero(), rb = Vec3::Zero();
         for (int p = 0; p < c.count; ++p) {

@@ -67,6 +67,17 @@ struct ContactInput {
   /// what rolls touches with another place all the time, which turns only as the axis does.
   Vec3 axis_a = Vec3::Zero(), axis_b = Vec3::Zero();
   bool rolls_round = false;  ///< whether the place where one of these touches goes round: see foresee()
+  /// [N s] of all points.
+  Real presses() const {
+    Real sum = 0;
+    for (int p = 0; p < count; ++p) sum += points[p].impulse;
+    return sum;
+  }
+  Real carries() const {
+    Real sum = 0;
+    for (int p = 0; p < count; ++p) sum += points[p].carried;
+    return sum;
+  }
   /// Whether normal, places or arms change in the step.
   bool changes() const {
     return hard || turns != Manifold::Turns::with_neither || !axis_a.isZero() || !axis_b.isZero();

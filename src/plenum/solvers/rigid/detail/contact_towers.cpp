@@ -38,22 +38,12 @@ void ContactSolver::find_towers(std::span<const ContactInput> contacts, const So
     const Real ka = bodies.inertia[c.body_a].inverse_mass, kb = bodies.inertia[c.body_b].inverse_mass;
     return (ka > 0 && kb > 0 ? std::min(ka, kb) : std::max(ka, kb)) * impulse / gains;
   };
-  const auto carries = [](const ContactInput& c) {
-    Real sum = 0;
-    for (int p = 0; p < c.count; ++p) sum += c.points[p].carried;
-    return sum;
-  };
   const auto falls = [&](const ContactInput& c) {  // g h^2/s
     return settings_.gravity * settings_.h * settings_.h / c.size;
   };
-  const auto presses = [](const ContactInput& c) {
-    Real sum = 0;
-    for (int p = 0; p < c.count; ++p) sum += c.points[p].impulse;
-    return sum;
-  };
   const auto slenderness = [&](const ContactInput& c) {
     if (!is_face(c)) return Real(0);
-    const Real carried = carries(c), r = weights(c, std::clamp(presses(c), carried, at_once * carried));
+    const Real carried = c.carries(), r = weights(c, std::clamp(c.presses(), carried, at_once * carried));
     return r * r * r * falls(c);
   };
   const auto is_slender = [&](const ContactInput& c) { return slenderness(c) > slender; };
@@ -76,13 +66,13 @@ void ContactSolver::find_towers(std::span<const ContactInput> contacts, const So
   for (std::size_t k = 0; k < contacts.size(); ++k) {
     const ContactInput& c = contacts[k];
     if (!is_face(c)) continue;
-    const Real bears = presses(c), known = at_once * carries(c);
+    const Real bears = c.presses(), known = at_once * c.carries();
     const Real part = std::clamp(slenderness_[tower(c)] / slender - 1, Real(0), Real(1)) *
                       (known < bears ? known / bears : Real(1));
-    const Real firm = std::clamp(1 + firmer * (weights(c, carries(c)) * falls(c) / tall_from - 1), Real(1),
+    const Real firm = std::clamp(1 + firmer * (weights(c, c.carries()) * falls(c) / tall_from - 1), Real(1),
                                  most_firm_of_towers);
     firm_of_tower_[k] = 1 + part * (firm - 1);
-    const Real carried = bears > 0 ? carries(c) / bears : 0;
+    const Real carried = bears > 0 ? c.carries() / bears : 0;
     even_firm_of_tower_[k] =
         1 + part * std::clamp((carried - even_from) / (even_to - even_from), Real(0), Real(1)) * (firm - 1);
   }

@@ -15,9 +15,6 @@ namespace {
 /// Parts of the size: by how much one may stand out beside the other and count as flush, and how deep what
 /// lies on both may be in it, as deep as contacts let anything be.
 constexpr Real flush_height = Real(1e-3), bearing_depth = Real(0.01);
-/// Cosine above which two normals are one: turned aside by 0.001 rad, what falls loses as small a part of its
-/// speed.
-constexpr Real same_normal = Real(1 - 5e-7);
 /// Cosine above which faces that look at each other meet as they turn: within 0.1 rad.
 constexpr Real faces_meet = Real(0.995);
 

@@ -12,6 +12,10 @@ struct RigidWorkspace;
 
 namespace detail {
 
+/// Cosine above which two normals are one: turned aside by 0.001 rad, what falls loses as small a part of its
+/// speed.
+constexpr Real same_normal = Real(1 - 5e-7);
+
 /// Scratch memory of drop_ghosts().
 struct FlushScratch {
   /// A contact of the mover that is looked at.

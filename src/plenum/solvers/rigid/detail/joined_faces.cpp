@@ -5,15 +5,16 @@
 #include <limits>
 #include <tuple>
 
+#include "plenum/solvers/rigid/detail/flush.h"
 #include "plenum/solvers/rigid/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
-/// Cosine above which two normals are one (as of flush faces, flush.cpp), and the part of the size by which
-/// points may stand out of a plane and be in it, twice the overlap that is left alone. Both bodies are to be
-/// flat: what hovers over a lower part of the other would take the place of what bears it.
-constexpr Real same_normal_of_faces = Real(1 - 5e-7), same_plane = Real(2e-4);
+/// Part of the size by which points may stand out of a plane and be in it, twice the overlap that is left
+/// alone. Both bodies are to be flat: what hovers over a lower part of the other would take the place of what
+/// bears it.
+constexpr Real same_plane = Real(2e-4);
 
 /// Whether a contact is of flat faces that nothing but their bodies moves.
 bool is_of_faces(const ContactInput& c) {
@@ -25,7 +26,7 @@ bool is_of_faces(const ContactInput& c) {
 }
 
 bool in_one_plane(const ContactInput& c, const ContactInput& other) {
-  if (!(c.normal.dot(other.normal) > same_normal_of_faces)) return false;
+  if (!(c.normal.dot(other.normal) > same_normal)) return false;
   const bool alike =
       std::tie(c.friction, c.static_friction, c.friction_ratio, c.restitution, c.rolling, c.spinning) ==
           std::tie(other.friction, other.static_friction, other.friction_ratio, other.restitution,

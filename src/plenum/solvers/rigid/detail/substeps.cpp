@@ -43,19 +43,15 @@ int count_substeps(const Rigid::Model& model, const Rigid::Params& params, const
     Real asked = std::max(wanted(c.body_a), wanted(c.body_b));
     if (asked * most_of_tower <= squared) continue;
     if (c.count > 2) {
-      Real carries = 0;
-      for (int p = 0; p < c.count; ++p) carries += c.points[p].carried;
       const Real k =
           std::min(w.bodies.inertia[c.body_a].inverse_mass, w.bodies.inertia[c.body_b].inverse_mass);
-      const Real high = k * carries / (gravity * h * tall);
+      const Real high = k * c.carries() / (gravity * h * tall);
       asked *= std::clamp(high * high, Real(1), most_of_tower);
     }
     if (asked <= squared) continue;
-    Real impulse = 0, nearest = std::numeric_limits<Real>::max();
-    for (int p = 0; p < c.count; ++p) {
-      impulse += c.points[p].impulse;
-      nearest = std::min(nearest, c.points[p].separation);
-    }
+    const Real impulse = c.presses();
+    Real nearest = std::numeric_limits<Real>::max();
+    for (int p = 0; p < c.count; ++p) nearest = std::min(nearest, c.points[p].separation);
     const auto matters = [&](Index i) {
       return impulse * w.bodies.inertia[i].inverse_mass > part_of_weight * weighs(i) * h;
     };
