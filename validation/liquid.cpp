@@ -44,13 +44,14 @@ double front_of(const Water& water, const std::vector<Real>& full, double depth)
 /// table's own times: nothing is shifted. The front is where the liquid is a twentieth of a deep (3 mm).
 /// Source: Martin & Moyce 1952. Their front is told by T = sqrt(n2) t sqrt(g / a), their height by t sqrt(g /
 /// a).
-void martin_moyce(Rows& rows, double n2, int cells, Liquid::Transfer transfer, Liquid::Side bed, bool asked) {
+void martin_moyce(Rows& rows, double n2, int cells, Liquid::Transfer transfer, Liquid::Side::Kind bed,
+                  bool asked) {
   const Reference reference("martin_moyce_1952");
   constexpr double a = 0.05715;  // [m] 2.25 in
   Liquid::Spec spec;
   spec.cells_x = 6 * cells, spec.cells_y = 5 * cells / 2, spec.cells_z = 1;
   spec.spacing = static_cast<Real>(a / cells);
-  spec.bottom = bed;
+  spec.bottom.kind = bed;
   spec.fill = {block(a, n2 * a, a / cells)};
   Water water(spec);
   water.params.transfer = transfer;
@@ -85,10 +86,11 @@ void martin_moyce(Rows& rows, double n2, int cells, Liquid::Transfer transfer, L
     const double error = measured / point.asked - 1;
     squares[point.front] += error * error, ++count[point.front];
   }
-  const std::string label = std::string(n2 == 2 ? "n2 = 2, " : "n2 = 1, ") +
-                            names_of(transfer)[static_cast<std::size_t>(transfer)] +
-                            (bed == Liquid::Side::no_slip ? ", bed without slip, a = " : ", slip, a = ") +
-                            std::to_string(cells) + " cells";
+  const std::string label =
+      std::string(n2 == 2 ? "n2 = 2, " : "n2 = 1, ") +
+      names_of(transfer)[static_cast<std::size_t>(transfer)] +
+      (bed == Liquid::Side::Kind::no_slip ? ", bed without slip, a = " : ", slip, a = ") +
+      std::to_string(cells) + " cells";
   const std::string source = "Martin & Moyce 1952, no shift in time; experiments differ by several percent";
   const double front = std::sqrt(squares[1] / count[1]);
   if (asked)
@@ -118,7 +120,7 @@ void martin_moyce(Rows& rows, double n2, int cells, Liquid::Transfer transfer, L
 }
 
 void martin_moyce_case(Rows& rows) {
-  using Side = Liquid::Side;
+  using Side = Liquid::Side::Kind;
   using Transfer = Liquid::Transfer;
   martin_moyce(rows, 2, 20, Transfer::flip, Side::no_slip, true);
   martin_moyce(rows, 1, 20, Transfer::flip, Side::no_slip, true);

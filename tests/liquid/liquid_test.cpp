@@ -359,7 +359,7 @@ TEST(Liquid, LeavesThroughOpenSidesAndComesFromSources) {
   Liquid::Spec spec;
   spec.cells_x = 32, spec.cells_y = 24, spec.cells_z = 1;
   spec.spacing = Real(1) / 32;
-  spec.bottom = Liquid::Side::open;
+  spec.bottom.kind = Liquid::Side::Kind::outflow;
   Water water(spec);
   EXPECT_TRUE(water.state.x.empty());
   LiquidSource tap;
@@ -499,7 +499,7 @@ double error_of_falling_stream(int n, bool solids) {
   Liquid::Spec spec;
   spec.cells_x = solids ? n + 5 : n, spec.cells_y = 2 * n, spec.cells_z = 1;
   spec.spacing = static_cast<Real>(h);
-  spec.bottom = spec.top = Liquid::Side::open;
+  spec.bottom.kind = spec.top.kind = Liquid::Side::Kind::outflow;
   if (solids) {
     for (const double middle : {low - 0.5, high + 0.5}) {
       GridSolid plate;
@@ -510,7 +510,7 @@ double error_of_falling_stream(int n, bool solids) {
     }
     spec.solids_grip = true;
   } else {
-    spec.left = spec.right = Liquid::Side::no_slip;
+    spec.left.kind = spec.right.kind = Liquid::Side::Kind::no_slip;
   }
   spec.fill = {block(Vec3(static_cast<Real>(low), 0, 0), Vec3(static_cast<Real>(high), 2, 1))};
   Water water(spec);

@@ -97,15 +97,20 @@ struct Liquid {
   /// What a picture shows of it. There are no surfaces in two dimensions: particles are shown instead.
   enum class Show : int { surface, particles, nothing };
   friend constexpr std::array<const char*, 3> names_of(Show) { return {"surface", "particles", "nothing"}; }
-  enum class Side : int { free_slip, no_slip, open };
-  friend constexpr std::array<const char*, 3> names_of(Side) { return {"free_slip", "no_slip", "open"}; }
+  /// What a side of the box does to the liquid; words and keys are those of Smoke::Side.
+  struct Side {
+    enum class Kind : int { free_slip, no_slip, outflow };
+    friend constexpr std::array<const char*, 3> names_of(Kind) { return {"free_slip", "no_slip", "outflow"}; }
+    Kind kind = Kind::free_slip;
+    Vec3 velocity = Vec3::Zero();  ///< [m/s] of a wall without slip, along itself
+    void describe(Describer& d);
+  };
 
   struct Spec {
     int cells_x = 64, cells_y = 64, cells_z = 64;  ///< cells_z = 1: two dimensions
     Real spacing = Real(1) / 64;                   ///< [m] side of a cell
     Vec3 low = Vec3::Zero();                       ///< [m] low corner of the box
-    Side left = Side::free_slip, right = Side::free_slip, bottom = Side::free_slip, top = Side::free_slip,
-         back = Side::free_slip, front = Side::free_slip;
+    Side left, right, bottom, top, back, front;
     int particles_per_side = 2;  ///< of a cell that is full: its square or cube in each
     Real jitter = 1;             ///< [1] of their places at the start, in parts of their distance
     std::vector<GridSolid> solids = {};
@@ -143,7 +148,8 @@ struct Liquid {
     int palette = -1;
     /// Particles of a full cell.
     int per_cell() const { return shape.is_flat() ? per_side * per_side : per_side * per_side * per_side; }
-    bool is_open(std::size_t side) const { return sides[side] == Side::open; }
+    bool is_open(std::size_t side) const { return sides[side].kind == Side::Kind::outflow; }
+    bool has_slip(std::size_t side) const { return sides[side].kind != Side::Kind::no_slip; }
   };
   struct State {
     std::vector<Vec3> x;            ///< [N] m; of a flat grid, z is in its middle

@@ -25,6 +25,12 @@ void LiquidSource::describe(Describer& d) {
   d("stop", stop, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it ends"});
 }
 
+void Liquid::Side::describe(Describer& d) {
+  d("kind", kind, {.doc = "what it does to the flow; outflow: the liquid leaves"});
+  d("velocity", velocity,
+    {.unit = "m/s", .min = -1e3, .max = 1e3, .doc = "of a wall without slip, along itself"});
+}
+
 void Liquid::Spec::describe(Describer& d) {
   const auto count = [](const char* doc) { return Info{.min = 2, .max = 1024, .doc = doc}; };
   d("cells_x", cells_x, count("cells along x"));
@@ -32,7 +38,7 @@ void Liquid::Spec::describe(Describer& d) {
   d("cells_z", cells_z, {.min = 1, .max = 1024, .doc = "cells along z; 1: two dimensions"});
   d("spacing", spacing, {.unit = "m", .min = 1e-6, .max = 1e4, .doc = "side of a cell"});
   d("low", low, {.unit = "m", .min = -1e5, .max = 1e5, .doc = "corner of the box"});
-  d("left", left, {.doc = "what the side of the least x does to the liquid; open: it leaves"});
+  d("left", left, {.doc = "side of the least x"});
   d("right", right, {.doc = "side of the largest x"});
   d("bottom", bottom, {.doc = "side of the least y"});
   d("top", top, {.doc = "side of the largest y"});
@@ -317,6 +323,27 @@ void fill_with_particles(const Liquid::Spec& spec, const Liquid::Model& m, Liqui
 
 }  // namespace
 
+namespace {
+
+void refuse_sides(const Liquid::Model& m, Refusals& refusals) {
+  static constexpr const char* names[] = {"left", "right", "bottom", "top", "back", "front"};
+  for (std::size_t side = 0; side < 6; ++side) {
+    const Vec3& velocity = m.sides[side].velocity;
+    if (static_cast<int>(side / 2) >= m.shape.dimensions() || velocity.isZero(0)) continue;
+    const std::string key = fmt::format("{}.velocity", names[side]);
+    if (m.has_slip(side))
+      refusals.keep(Problem{.key = key,
+                            .what = "only a wall without slip takes the liquid along",
+                            .remedy = "make its kind no_slip, or take the velocity out"});
+    else if (velocity[static_cast<Index>(side / 2)] != 0)
+      refusals.keep(Problem{.key = key,
+                            .what = "a wall cannot move out of its plane",
+                            .remedy = "give it a velocity along itself"});
+  }
+}
+
+}  // namespace
+
 void Liquid::build(const Spec& spec, Model& m, State& s) {
   m = {};
   s = {};
@@ -332,11 +359,14 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
   m.scattering = spec.scattering;
   m.palette = spec.palette;
   const GridShape& shape = m.shape;
+  Refusals refusals;
+  refuse_sides(m, refusals);
   if (shape.num_cells() > (std::size_t{1} << 28))
-    throw Error(Problem{.key = "cells_x",
-                        .what = "the box has too many cells",
-                        .value = fmt::format("{}", shape.num_cells()),
-                        .allowed = "at most 268435456 altogether"});
+    refusals.keep(Problem{.key = "cells_x",
+                          .what = "the box has too many cells",
+                          .value = fmt::format("{}", shape.num_cells()),
+                          .allowed = "at most 268435456 altogether"});
+  refusals.refuse();
   if (!spec.solids.empty()) {
     m.open.assign(shape, 1);
     for (std::size_t k = 0; k < spec.solids.size(); ++k)

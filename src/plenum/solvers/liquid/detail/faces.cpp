@@ -190,7 +190,8 @@ void extrapolate_row(const GridShape& shape, const ItemBox& faces, const std::ui
 }
 
 /// Faces on closed sides hold nothing that passes them; beyond sides along the other axes a component is
-/// mirrored: without slope (free slip), or such that it is zero on the side (no slip).
+/// mirrored: without slope (free slip), or such that it is the wall's on the side (no slip; Griebel,
+/// Dornseifer & Neunhoeffer 1998, section 3.1.2).
 void fill_beyond_sides(const Liquid::Model& m, Liquid::Workspace& w) {
   const GridShape& shape = m.shape;
   for (int c = 0; c < shape.dimensions(); ++c)
@@ -199,21 +200,23 @@ void fill_beyond_sides(const Liquid::Model& m, Liquid::Workspace& w) {
         const auto a = static_cast<std::size_t>(axis), comp = static_cast<std::size_t>(c);
         const Index n = shape.cells[a];
         if (high ? w.window.high[a] < n : w.window.low[a] > 0) continue;
-        const auto side = m.sides[2 * a + static_cast<std::size_t>(high)];
+        const std::size_t side = 2 * a + static_cast<std::size_t>(high);
         ItemBox plane = grown(shape, w.window, 1, 2);
         const Index at = axis == c ? (high ? n : 0) : (high ? n : -1);
         plane.low[a] = at, plane.high[a] = at + 1;
-        if (axis == c && side == Liquid::Side::open) continue;
+        if (axis == c && m.is_open(side)) continue;
         const std::ptrdiff_t inside = (high ? -1 : 1) * shape.stride(axis);
-        const Real factor = axis == c ? Real(0) : side == Liquid::Side::no_slip ? Real(-1) : Real(1);
+        const bool holds = axis != c && !m.has_slip(side);
+        const Real factor = axis == c ? Real(0) : holds ? Real(-1) : Real(1);
+        const Real twice = holds ? 2 * m.sides[side].velocity[c] : Real(0);
         Real *pair = w.pairs[comp].data(), *carry = w.carry[comp].data();
         for_rows(plane, [&](Index j, Index k) {
           for (Index i = plane.low[0]; i < plane.high[0]; ++i) {
             const auto to = static_cast<std::ptrdiff_t>(shape.index(i, j, k)), from = to + inside;
-            pair[2 * to] = factor * pair[2 * from];
+            pair[2 * to] = twice + factor * pair[2 * from];
             // Particles that flip keep what the side takes away.
             if (axis != c) pair[2 * to + 1] = factor * pair[2 * from + 1];
-            carry[to] = factor * carry[from];
+            carry[to] = twice + factor * carry[from];
           }
         });
       }

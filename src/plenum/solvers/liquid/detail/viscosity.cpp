@@ -3,8 +3,9 @@
 // The surface gives no traction across it: what is beyond has no difference. That is exact for flows that are
 // the same along it; a rotation of the surface itself it slows, since grad u stands for grad u + grad u^T
 // (Batty & Bridson 2008, "Accurate viscous free surfaces for buckling, coiling, and rotating liquids",
-// section 3). Sides and solids that let it slip do the same; those that hold it have zero at their surface:
-// half a cell beyond the last face along a side, and where cling says of solids (integrate/grid_diffusion.h).
+// section 3). Sides and solids that let it slip do the same; those that hold it have the wall's velocity, of
+// solids zero, at their surface: half a cell beyond the last face along a side, and where cling says of
+// solids (integrate/grid_diffusion.h).
 #include <limits>
 
 #include "plenum/solvers/liquid/detail/stages.h"
@@ -46,7 +47,10 @@ void diffuse_liquid(const Liquid::Model& m, const Liquid::Params& params, Liquid
           },
           [](Real a, Real b) { return std::max(a, b); });
     };
-    const Real size = maximum([&](Index j, Index k) {
+    Real fastest_wall = 0;
+    for (std::size_t side = 0; side < 2 * static_cast<std::size_t>(shape.dimensions()); ++side)
+      fastest_wall = std::max(fastest_wall, std::abs(m.sides[side].velocity[c]));
+    const Real fastest_face = maximum([&](Index j, Index k) {
       Real most = 0;
       for (Index i = faces.low[0]; i < faces.high[0]; ++i) {
         const std::size_t at = shape.index(i, j, k);
@@ -57,6 +61,7 @@ void diffuse_liquid(const Liquid::Model& m, const Liquid::Params& params, Liquid
       }
       return most;
     });
+    const Real size = std::max(fastest_face, fastest_wall);
     const Real tolerance = size * 10 * std::numeric_limits<Real>::epsilon();
     Real change = 0;
     const auto sweep = [&](int colour) {
@@ -73,8 +78,10 @@ void diffuse_liquid(const Liquid::Model& m, const Liquid::Params& params, Liquid
             Real pairs_of = 0;
             for (int upper = 0; upper < 2; ++upper) {
               if (upper ? item[b] == last : item[b] == 0) {
-                const auto side = m.sides[2 * b + static_cast<std::size_t>(upper)];
-                if (a != c && side == Liquid::Side::no_slip) diagonal += 2;
+                const std::size_t side = 2 * b + static_cast<std::size_t>(upper);
+                if (a == c || m.has_slip(side)) continue;
+                diagonal += 2;
+                pairs_of += 2 * m.sides[side].velocity[c];
                 continue;
               }
               const std::ptrdiff_t other = at + (upper ? shape.stride(a) : -shape.stride(a));
