@@ -1,4 +1,4 @@
-// Sides of the box: walls that move.
+// Sides of the box: walls that move, and inlets in them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,6 +6,7 @@
 
 #include "../../validation/liquid_scenes.h"
 #include "plenum/base/error.h"
+#include "plenum/solvers/liquid/detail/stages.h"
 #include "plenum/world/world.h"
 
 namespace plenum { namespace {
@@ -174,16 +175,18 @@ TEST(LiquidSides, LayersBetweenWallsThatMoveWithThemGoOn) {
   for (const Vec3& v : water.state.v) ASSERT_LT((v - spec.top.velocity).norm(), 1e-4 * slow);
 }
 
+/// Why a box is refused.
+Problem problem_of(const Liquid::Spec& spec) {
+  try {
+    Water water(spec);
+  } catch (const Error& error) {
+    return error.problem();
+  }
+  ADD_FAILURE() << "not refused";
+  return {};
+}
+
 TEST(LiquidSides, RefusesWallsThatCannotBe) {
-  const auto problem_of = [](const Liquid::Spec& spec) {
-    try {
-      Water water(spec);
-    } catch (const Error& error) {
-      return error.problem();
-    }
-    ADD_FAILURE() << "not refused";
-    return Problem{};
-  };
   Liquid::Spec spec = cavity(8);
   spec.top.velocity = Vec3(1, Real(0.1), 0);
   EXPECT_EQ(problem_of(spec).key, "top.velocity");
@@ -192,6 +195,178 @@ TEST(LiquidSides, RefusesWallsThatCannotBe) {
   spec.left.kind = Kind::free_slip, spec.left.velocity = Vec3(0, 1, 0);
   EXPECT_EQ(problem_of(spec).key, "left.velocity");
   EXPECT_NE(problem_of(spec).remedy.find("no_slip"), std::string::npos);
+}
+
+LiquidInlet window(const Vec3& low, const Vec3& high, const Vec3& velocity) {
+  LiquidInlet inlet;
+  inlet.shape = GridSolid::Kind::box;
+  inlet.half_extents = (high - low) / 2;
+  inlet.position = (high + low) / 2;
+  inlet.velocity = velocity;
+  return inlet;
+}
+/// A box a metre long.
+Liquid::Spec basin(int n, bool flat) {
+  Liquid::Spec spec;
+  spec.cells_x = spec.cells_y = n, spec.cells_z = flat ? 1 : n / 2;
+  spec.spacing = static_cast<Real>(1.0 / n);
+  return spec;
+}
+/// [m^2 or m^3] of the particles.
+double content(const Water& water) {
+  return static_cast<double>(water.state.x.size()) / water.model.per_cell() *
+         std::pow(static_cast<double>(water.model.h), water.model.shape.is_flat() ? 2 : 3);
+}
+std::size_t count_beyond(const Water& water) {
+  std::array<Index, 3> cell;
+  std::size_t count = 0;
+  for (const Vec3& x : water.state.x) count += !detail::find_cell(water.model, x, cell);
+  return count;
+}
+
+TEST(LiquidInlets, TheVolumeGrowsByFluxAndTime) {
+  struct Case {
+    bool flat, fits, pool;  // whether the window ends where cells do, and whether it is under water
+  };
+  for (const Case& c : {Case{true, true, false}, Case{true, false, true}, Case{false, false, true}}) {
+    const int n = c.flat ? 40 : 20;
+    Liquid::Spec spec = basin(n, c.flat);
+    const Real low = c.fits ? Real(0.1) : Real(0.063), high = c.fits ? Real(0.3) : Real(0.227),
+               h = spec.spacing, back = Real(0.11), front = c.flat ? 1 : Real(0.39);
+    spec.inlets = {
+        window(Vec3(Real(-0.1), low, c.flat ? -1 : back), Vec3(h / 4, high, front), Vec3(1, 0, 0))};
+    if (c.pool) {
+      spec.fill = {whole_box(spec)};
+      spec.fill[0].position.y() = Real(-0.25);
+    }
+    Water water(spec);
+    const double before = content(water), seconds = c.flat ? 2 : 4,
+                 flux = (static_cast<double>(high) - static_cast<double>(low)) * (c.flat ? 1 : 0.28);
+    for (int k = 0; k < 200; ++k) water.step(seconds / 200);
+    const double grown = content(water) - before;
+    EXPECT_NEAR(grown / (flux * seconds), 1, 0.01) << c.flat << c.fits << c.pool;
+    // What is seen of it is as much, but for spray.
+    if (c.pool) {
+      EXPECT_NEAR(Liquid::volume(water.model, water.state) / content(water), 1, 0.01) << c.flat;
+    }
+    EXPECT_EQ(count_beyond(water), 0u);
+  }
+}
+
+TEST(LiquidInlets, ARoundWindowHasTheAreaOfACircle) {
+  Liquid::Spec spec = basin(24, false);
+  LiquidInlet pipe;
+  pipe.shape = GridSolid::Kind::cylinder;
+  pipe.radius = Real(0.21), pipe.half_height = Real(0.1);
+  pipe.position = Vec3(Real(0.5), 1, Real(0.25));
+  pipe.velocity = Vec3(0, -1, 0);
+  spec.inlets = {pipe};
+  Water water(spec);
+  double area = 0;
+  for (const Liquid::InletFace& face : water.model.inlet_faces)
+    area += static_cast<double>(face.part * spec.spacing * spec.spacing);
+  // Half of a line of 64 to a cell at each of two ends of the circle, if it has none.
+  EXPECT_NEAR(area / (pi * 0.21 * 0.21), 1, 1.0 / 24 / 64 / 0.21);
+}
+
+TEST(LiquidInlets, AWholeSideLetsInAStreamThatGoesOn) {
+  // Through a channel that is full, and up under a pool: the velocity is the inlet's everywhere.
+  for (const bool flat : {true, false}) {
+    const int n = 16;
+    Liquid::Spec spec = basin(n, flat);
+    spec.right.kind = Kind::outflow;
+    spec.fill = {whole_box(spec)};
+    spec.fill[0].velocity = Vec3(Real(0.5), 0, 0);
+    spec.inlets = {window(Vec3(-1, -1, -1), Vec3(Real(0.01), 2, 2), Vec3(Real(0.5), 0, 0))};
+    Water water(spec);
+    water.params.gravity.setZero();
+    water.params.pressure_tolerance = Real(1e-6);
+    for (int k = 0; k < 200; ++k) water.step(0.02);
+    double most = 0;
+    int in = 0;
+    for (std::size_t p = 0; p < water.state.x.size(); ++p)
+      if (water.state.x[p].x() < 1)
+        most = std::max(most, static_cast<double>((water.state.v[p] - spec.inlets[0].velocity).norm())), ++in;
+    EXPECT_LT(most, 1e-3);
+    EXPECT_NEAR(in, n * n * (flat ? 4 : n / 2 * 8), 0.01 * n * n * (flat ? 4 : n / 2 * 8));
+  }
+  Liquid::Spec spec = basin(24, true);
+  spec.fill = {whole_box(spec)};
+  spec.fill[0].position.y() = Real(-0.2);
+  spec.inlets = {window(Vec3(-1, -1, -1), Vec3(2, Real(0.01), 2), Vec3(0, Real(0.25), 0))};
+  spec.fill[0].velocity = spec.inlets[0].velocity;
+  Water water(spec);
+  for (int k = 0; k < 100; ++k) water.step(0.01);
+  double mean = 0, most = 0;
+  for (std::size_t p = 0; p < water.state.x.size(); ++p) {
+    mean += static_cast<double>(water.state.x[p].y()) / static_cast<double>(water.state.x.size());
+    most = std::max(most, static_cast<double>((water.state.v[p] - spec.inlets[0].velocity).norm()));
+  }
+  EXPECT_NEAR(mean, (0.3 + 0.25) / 2, 0.5 / 24);
+  EXPECT_LT(most, std::sqrt(2 * 9.81 / 24));
+}
+
+TEST(LiquidInlets, AreOpenFromStartToStop) {
+  Liquid::Spec spec = basin(20, true);
+  spec.inlets = {window(Vec3(-1, Real(0.2), -1), Vec3(Real(0.01), Real(0.4), 1), Vec3(2, 0, 0))};
+  spec.inlets[0].start = Real(0.105), spec.inlets[0].stop = Real(0.255);
+  Water water(spec);
+  for (int k = 0; k < 10; ++k) water.step(0.01);
+  EXPECT_TRUE(water.state.x.empty());
+  for (int k = 0; k < 30; ++k) water.step(0.01);
+  // Each of the eight places of the window lets in whole particles.
+  EXPECT_NEAR(static_cast<double>(water.state.x.size()), 2 * 0.2 * 0.15 * 400 * 4, 8);
+}
+
+TEST(LiquidInlets, GiveTheSameBitsForEveryNumberOfThreads) {
+  for (const bool flat : {true, false}) {
+    std::string first;
+    for (const int threads : {1, 3, 8}) {
+      World world({.fps = 60});
+      world.set_threads(threads);
+      Liquid::Spec spec = basin(20, flat);
+      spec.inlets = {window(Vec3(-1, Real(0.2), Real(0.1)), Vec3(Real(0.01), Real(0.43), Real(0.3)),
+                            Vec3(2, Real(0.5), 0))};
+      if (flat) spec.inlets[0].position.z() = 0;
+      Water water(spec);
+      water.params.viscosity = Real(0.001);
+      world.add<Liquid>("water", std::move(water.model), std::move(water.state), water.params);
+      for (int k = 0; k < 20; ++k) ASSERT_TRUE(world.step_frame().ok);
+      if (first.empty()) first = world.hash().hex();
+      EXPECT_EQ(world.hash().hex(), first) << flat << " " << threads;
+    }
+  }
+}
+
+TEST(LiquidInlets, WarnWhereABoxIsFull) {
+  Liquid::Spec spec = basin(12, true);
+  spec.fill = {whole_box(spec)};
+  spec.inlets = {window(Vec3(-1, Real(0.2), -1), Vec3(Real(0.01), Real(0.4), 1), Vec3(1, 0, 0))};
+  Water water(spec);
+  const Report report = water.step(0.01);
+  ASSERT_EQ(report.warnings().size(), 1u);
+  EXPECT_NE(std::string(report.warnings()[0].text).find("outflow"), std::string::npos);
+  // Not if what comes in can go out.
+  spec.right.kind = Kind::outflow;
+  Water open(spec);
+  EXPECT_EQ(open.step(0.01).warnings().size(), 0u);
+}
+
+TEST(LiquidInlets, RefusesThoseThatLetNothingIn) {
+  Liquid::Spec spec = basin(12, true);
+  const LiquidInlet good = window(Vec3(-1, Real(0.2), -1), Vec3(Real(0.01), Real(0.4), 1), Vec3(1, 0, 0));
+  spec.inlets = {good, good};
+  spec.inlets[1].position.x() = Real(0.5), spec.inlets[1].half_extents.x() = Real(0.1);
+  EXPECT_EQ(problem_of(spec).key, "inlets[1]");
+  spec.inlets[1] = good;
+  EXPECT_EQ(problem_of(spec).key, "inlets[1]");  // covered already
+  spec.inlets = {good};
+  spec.inlets[0].velocity = Vec3(0, 1, 0);
+  EXPECT_EQ(problem_of(spec).key, "inlets[0].velocity");
+  EXPECT_NE(problem_of(spec).remedy.find("inwards"), std::string::npos);
+  spec.inlets = {good};
+  spec.left.kind = Kind::outflow;
+  EXPECT_EQ(problem_of(spec).key, "inlets[0]");
 }
 
 }}  // namespace plenum

@@ -55,9 +55,12 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
     const StageTimer timer(report.stages, "particles_to_faces");
     particles_to_faces(m, s, params, w);
   }
+  const double begin = s.time;
   s.time += static_cast<double>(dt);
+  open_inlets(m, params, w, begin, s.time);
   if (w.occupied.is_empty()) {
     if (bodies) move_bodies(w, dt / 2);
+    let_in(m, s, params, begin, s.time);
     return;
   }
   {
@@ -67,6 +70,7 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
     if (bodies) find_sunk_cells(m, w);
     find_velocities(m, params, w, dt);
     if (!w.walls.empty()) set_wall_faces(m, w);
+    set_inlet_faces(m, w);
   }
   if (params.viscosity > 0) diffuse_liquid(m, params, w, dt, report);
   project_liquid(m, s, params, w, dt, report);
@@ -80,6 +84,7 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
     const StageTimer timer(report.stages, "faces_to_particles");
     if (params.reseed) reseeded += reseed_particles(m, s, w);
     faces_to_particles(m, s, params, w, dt);
+    let_in(m, s, params, begin, s.time);
   }
   if (bodies) {
     const StageTimer timer(report.stages, "bodies");
@@ -108,6 +113,7 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
                                     return static_cast<double>(most);
                                   },
                                   [](double a, double b) { return std::max(a, b); }));
+  squares = std::max(squares, std::pow(fastest_inlet(m, params), 2));
   begin_bodies(m, s, w, dt);
   squares = std::max(squares, std::pow(fastest_body(w, dt), 2));
   // What gravity adds in the step counts too.

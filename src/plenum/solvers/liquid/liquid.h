@@ -27,6 +27,13 @@ struct LiquidSource : GridSolid {
   void describe(Describer& d);
 };
 
+/// A window in the closed sides of the box where its shape is: liquid comes in through it.
+struct LiquidInlet : GridSolid {
+  Vec3 velocity = Vec3::Zero();      ///< [m/s] of what comes in
+  Real start = 0, stop = Real(1e9);  ///< [s] it comes in between
+  void describe(Describer& d);
+};
+
 /// Cells low <= (i, j, k) < high of the box; none: low = high.
 struct CellWindow {
   std::array<Index, 3> low = {0, 0, 0}, high = {0, 0, 0};
@@ -116,12 +123,22 @@ struct Liquid {
     std::vector<GridSolid> solids = {};
     bool solids_grip = false;  ///< whether a viscous liquid sticks to solids or slides along them
     std::vector<LiquidFill> fill = {};
+    std::vector<LiquidInlet> inlets = {};
     Show show = Show::surface;
     Vec3 absorption = LiquidView{}.absorption, scattering = LiquidView{}.scattering;  ///< [1/m]
     int palette = -1;                                                                 ///< of the solids
     void describe(Describer& d);
   };
 
+  /// A face on a closed side that an inlet covers.
+  struct InletFace {
+    std::uint32_t face;  ///< of those across the axis
+    std::uint8_t axis;
+    bool high;                  ///< whether the side is that of the largest coordinate
+    std::uint32_t inlet;        ///< which of the model's
+    std::array<Index, 3> cell;  ///< that it leads into
+    Real part;                  ///< of it that is covered
+  };
   struct Model {
     GridShape shape;
     Real h = 1;               ///< [m]
@@ -143,6 +160,8 @@ struct Liquid {
     WallClearance clearance;                               ///< of `walls`, if there are any
     std::array<std::vector<Real>, 3> cling;                ///< if solids grip: of faces (state/grid_cling.h)
     std::array<std::vector<std::uint32_t>, 3> wall_faces;  ///< closed by walls that stand between corners
+    std::vector<LiquidInlet> inlets;
+    std::vector<InletFace> inlet_faces;  ///< by axis and face
     Show show = Show::surface;
     Vec3 absorption = Vec3::Zero(), scattering = Vec3::Zero();  ///< [1/m] of red, green and blue light
     int palette = -1;
@@ -180,6 +199,7 @@ struct Liquid {
     Real sphere_drag = Real(0.47);  ///< [1] of particles, over their section
     Real plate_drag = Real(1.17);   ///< [1] of cloth across the flow, over its area
     bool measure = false;
+    Real inflow = 1;  ///< [1] velocities of inlets are multiplied by it
     std::vector<LiquidSource> sources = {};
     void describe(Describer& d);
   };
@@ -240,6 +260,7 @@ struct Liquid {
     std::vector<std::uint8_t> shallow;         ///< [shape.size()] has particles, but its centre is in air
     std::array<std::vector<std::uint8_t>, 3> known, later;  ///< [shape.size()] faces that have a velocity
     PressureSolver pressure;
+    std::vector<Real> inflow;  ///< [inlets] parts of their velocities in the part of a step
     LiquidBodies immersed;
     /// What stops particles: the model's walls, then thin parts of bodies, by their numbers there.
     std::vector<GridWall> walls;

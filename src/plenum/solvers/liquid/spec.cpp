@@ -25,6 +25,13 @@ void LiquidSource::describe(Describer& d) {
   d("stop", stop, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it ends"});
 }
 
+void LiquidInlet::describe(Describer& d) {
+  GridSolid::describe(d);
+  d("velocity", velocity, {.unit = "m/s", .min = -1e3, .max = 1e3, .doc = "of what comes in"});
+  d("start", start, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it begins"});
+  d("stop", stop, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it ends"});
+}
+
 void Liquid::Side::describe(Describer& d) {
   d("kind", kind, {.doc = "what it does to the flow; outflow: the liquid leaves"});
   d("velocity", velocity,
@@ -50,6 +57,8 @@ void Liquid::Spec::describe(Describer& d) {
   d("solids", solids, {.doc = "what the liquid flows around", .max_count = 10000});
   d("solids_grip", solids_grip, {.doc = "whether a viscous liquid sticks to solids or slides along them"});
   d("fill", fill, {.doc = "liquid that is there at the start", .max_count = 10000});
+  d("inlets", inlets,
+    {.doc = "windows in sides, where their shapes are: liquid comes in", .max_count = 1000});
   d("show", show, {.doc = "what a picture shows; surface: in two dimensions the particles"});
   const auto optical = [](const char* doc) { return Info{.unit = "1/m", .min = 0, .max = 1e6, .doc = doc}; };
   d("absorption", absorption, optical("of red, green and blue light on its way through the liquid"));
@@ -78,6 +87,7 @@ void Liquid::Params::describe(Describer& d) {
   d("plate_drag", plate_drag,
     {.min = 0, .max = 100, .doc = "coefficient of cloth across the flow, over its area"});
   d("measure", measure, {.doc = "energy and volume in reports"});
+  d("inflow", inflow, {.min = 0, .max = 100, .doc = "what inlets' velocities are multiplied by; 0: shut"});
   d("sources", sources, {.doc = "where liquid comes from", .max_count = 1000});
 }
 
@@ -100,6 +110,7 @@ std::size_t Liquid::memory(const Spec& spec) {
   std::size_t meshes = 0;
   for (const GridSolid& solid : spec.solids) meshes += solid.memory();
   for (const LiquidFill& fill : spec.fill) meshes += fill.memory();
+  for (const LiquidInlet& inlet : spec.inlets) meshes += inlet.memory();
   return meshes + shape.size() * sizeof(Real) * (surface ? 36 : 31) +
          static_cast<std::size_t>(filled) * per_cell * ((surface ? 13 : 10) * sizeof(Vec3) + 12);
 }
@@ -354,6 +365,7 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
   m.per_side = spec.particles_per_side;
   m.jitter = spec.jitter;
   m.solids = spec.solids;
+  m.inlets = spec.inlets;
   m.show = spec.show;
   m.absorption = spec.absorption;
   m.scattering = spec.scattering;
@@ -380,6 +392,8 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
       for (int c = 0; c < shape.dimensions(); ++c)
         m.cling[static_cast<std::size_t>(c)] = find_cling(shape, m.low, m.h, m.solids, c);
   }
+  find_inlets(m, refusals);
+  refusals.refuse();
   find_capacity(m);
   s.pressure.assign(shape.size(), 0);
   fill_with_particles(spec, m, s);

@@ -206,13 +206,15 @@ void fill_beyond_sides(const Liquid::Model& m, Liquid::Workspace& w) {
         plane.low[a] = at, plane.high[a] = at + 1;
         if (axis == c && m.is_open(side)) continue;
         const std::ptrdiff_t inside = (high ? -1 : 1) * shape.stride(axis);
-        const bool holds = axis != c && !m.has_slip(side);
-        const Real factor = axis == c ? Real(0) : holds ? Real(-1) : Real(1);
-        const Real twice = holds ? 2 * m.sides[side].velocity[c] : Real(0);
+        const SideHold wall = {!m.has_slip(side), m.sides[side].velocity[c]};
         Real *pair = w.pairs[comp].data(), *carry = w.carry[comp].data();
         for_rows(plane, [&](Index j, Index k) {
           for (Index i = plane.low[0]; i < plane.high[0]; ++i) {
             const auto to = static_cast<std::ptrdiff_t>(shape.index(i, j, k)), from = to + inside;
+            const SideHold hold =
+                axis == c || m.inlet_faces.empty() ? wall : hold_beside(m, w, side, c, {i, j, k});
+            const Real factor = axis == c ? Real(0) : hold.holds ? Real(-1) : Real(1);
+            const Real twice = axis != c && hold.holds ? 2 * hold.velocity : Real(0);
             pair[2 * to] = twice + factor * pair[2 * from];
             // Particles that flip keep what the side takes away.
             if (axis != c) pair[2 * to + 1] = factor * pair[2 * from + 1];
@@ -237,6 +239,7 @@ void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int la
       std::swap(w.known[a], w.later[a]);
     }
   fill_beyond_sides(m, w);
+  if (!m.inlet_faces.empty()) fill_inlet_faces(m, w);
 }
 
 }}  // namespace plenum::inline PLENUM_ABI::detail

@@ -221,6 +221,7 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
     }
     return sum;
   });
+  const double inflow = m.inlet_faces.empty() ? 0 : add_inflow(m, w);
   if (w.immersed.any()) tie_bodies(m, params, w, dt);
   // Velocities are known to a rounding each, and so is their divergence.
   const double rounding = static_cast<double>(std::numeric_limits<Real>::epsilon()) / 4 * std::sqrt(squares);
@@ -238,6 +239,9 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
                       params.pressure_solver == PressureMethod::sor;
   if (!solve.converged() && !sweeps && solve.residual > 10 * static_cast<double>(params.pressure_tolerance))
     report.warn("the projection did not converge; raise pressure_iterations or pressure_tolerance");
+  // The mean of a region without surface or open side, which is none of the inflow elsewhere.
+  if (inflow > 0 && w.pressure.imbalance() > inflow / (2 * static_cast<double>(shape.num_cells())))
+    report.warn("inlets press liquid into a closed region that is full; give it an outflow, or stop them");
   if (w.immersed.any()) {
     push_bodies(m, params, w);
     if (!w.wall_parts.empty()) set_wall_faces(m, w);

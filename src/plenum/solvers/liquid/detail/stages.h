@@ -88,6 +88,26 @@ void close_holes(const Liquid::Model& m, Liquid::Workspace& w);
 void leave_shallow_cells(const Liquid::Model& m, Liquid::Workspace& w);
 /// Pairs become (velocity with forces, velocity before); `known` are the faces of cells with liquid.
 void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt);
+/// Which parts of inlets' velocities count between t0 and t1 [s]: w.inflow.
+void open_inlets(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, double t0,
+                 double t1);
+/// [m/s] of what comes in the fastest.
+double fastest_inlet(const Liquid::Model& m, const Liquid::Params& params);
+/// What comes in is known: at faces of inlets, once velocities have been found.
+void set_inlet_faces(const Liquid::Model& m, Liquid::Workspace& w);
+/// The same in what moves particles, once sides have been filled beyond.
+void fill_inlet_faces(const Liquid::Model& m, Liquid::Workspace& w);
+/// Adds it to the right-hand side of the pressure. Returns how much, in areas of cells' sides [m/s].
+double add_inflow(const Liquid::Model& m, Liquid::Workspace& w);
+/// Whether a side holds what flows along it, and at which velocity [m/s].
+struct SideHold {
+  bool holds = false;
+  Real velocity = 0;
+};
+/// Of component c at an item of its faces next to a side across another axis: the side's wall, or an inlet
+/// whose window it is in.
+SideHold hold_beside(const Liquid::Model& m, const Liquid::Workspace& w, std::size_t side, int c,
+                     std::array<Index, 3> item);
 /// Viscosity over a part of a step.
 void diffuse_liquid(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt,
                     Report& report);

@@ -50,6 +50,8 @@ void diffuse_liquid(const Liquid::Model& m, const Liquid::Params& params, Liquid
     Real fastest_wall = 0;
     for (std::size_t side = 0; side < 2 * static_cast<std::size_t>(shape.dimensions()); ++side)
       fastest_wall = std::max(fastest_wall, std::abs(m.sides[side].velocity[c]));
+    for (const LiquidInlet& inlet : m.inlets)
+      fastest_wall = std::max(fastest_wall, params.inflow * std::abs(inlet.velocity[c]));
     const Real fastest_face = maximum([&](Index j, Index k) {
       Real most = 0;
       for (Index i = faces.low[0]; i < faces.high[0]; ++i) {
@@ -79,9 +81,13 @@ void diffuse_liquid(const Liquid::Model& m, const Liquid::Params& params, Liquid
             for (int upper = 0; upper < 2; ++upper) {
               if (upper ? item[b] == last : item[b] == 0) {
                 const std::size_t side = 2 * b + static_cast<std::size_t>(upper);
-                if (a == c || m.has_slip(side)) continue;
+                if (a == c) continue;
+                const SideHold hold = m.inlet_faces.empty()
+                                          ? SideHold{!m.has_slip(side), m.sides[side].velocity[c]}
+                                          : hold_beside(m, w, side, c, item);
+                if (!hold.holds) continue;
                 diagonal += 2;
-                pairs_of += 2 * m.sides[side].velocity[c];
+                pairs_of += 2 * hold.velocity;
                 continue;
               }
               const std::ptrdiff_t other = at + (upper ? shape.stride(a) : -shape.stride(a));
