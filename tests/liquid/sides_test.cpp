@@ -338,6 +338,36 @@ TEST(LiquidInlets, GiveTheSameBitsForEveryNumberOfThreads) {
   }
 }
 
+TEST(LiquidInlets, HoldWhatFlowsAlongThem) {
+  // One that lets in next to nothing drags a viscous layer as a wall would that moves so; its side has slip.
+  Liquid::Spec spec = layer(12, 0, true, 0);
+  spec.top.kind = Kind::free_slip;
+  spec.inlets = {window(Vec3(-1, Real(0.99), -1), Vec3(3, 2, 1), Vec3(slow, slow * Real(-1e-6), 0))};
+  Water water(spec);
+  water.params.gravity.setZero();
+  water.params.viscosity = 1;
+  for (int k = 0; k < 100; ++k) water.step(0.01);
+  // 2 / pi e^(-pi^2 t) of the speed is left of the start (Couette), of Euler's method a little more.
+  const double left = 2 / pi * std::pow(1 + pi * pi * 0.01, -100);
+  for (std::size_t p = 0; p < water.state.x.size(); ++p)
+    ASSERT_NEAR(static_cast<double>(water.state.v[p].x() / slow), static_cast<double>(water.state.x[p].y()),
+                left + 1e-4);
+}
+
+TEST(LiquidInlets, GoOnFromTheStateAlone) {
+  Liquid::Spec spec = basin(20, true);
+  spec.inlets = {window(Vec3(-1, Real(0.2), -1), Vec3(Real(0.01), Real(0.43), 1), Vec3(2, 1, 0))};
+  Water a(spec), b(spec);
+  for (int k = 0; k < 30; ++k) {
+    a.step(1.0 / 60);
+    b.workspace = {};
+    b.step(1.0 / 60);
+  }
+  EXPECT_GT(a.state.x.size(), 300u);
+  EXPECT_EQ(a.state.x, b.state.x);
+  EXPECT_EQ(a.state.v, b.state.v);
+}
+
 TEST(LiquidInlets, WarnWhereABoxIsFull) {
   Liquid::Spec spec = basin(12, true);
   spec.fill = {whole_box(spec)};
