@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numbers>
 
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
@@ -97,6 +98,29 @@ void hold_axes(const Rigid::Model& model, RigidWorkspace& w) {
       if (model.locks[i] >> c & 1) w.bodies.velocity[i].v[c] = 0;
       if (model.locks[i] >> (3 + c) & 1) w.bodies.velocity[i].w[c] = 0;
     }
+  });
+}
+
+/// [rad] How far contacts may make a slender body turn in a sub-step, unless it has turned farther before
+/// them. They are solved where it is at the start: what lands on needles gives them any spin, their far ends
+/// strike where they are not, and each blow is larger than the last.
+constexpr Real most_turn = Real(0.5 * std::numbers::pi);
+
+/// Largest over least moment of inertia from where on a body is slender: a marble may roll as fast as it
+/// goes.
+constexpr Real slender = Real(1.5);
+
+void remember_spins(RigidWorkspace& w) {
+  w.spins.resize(w.bodies.velocity.size());
+  for_active(w, [&](Index i) { std::copy_n(w.bodies.velocity[i].w, 3, w.spins[i].data()); });
+}
+
+void bound_spins(const Rigid::Model& model, Real h, RigidWorkspace& w) {
+  for_active(w, [&](Index i) {
+    if (model.inertia[i].maxCoeff() <= slender * model.inertia[i].minCoeff() || model.jointed[i]) return;
+    Eigen::Map<Vec3> spin(w.bodies.velocity[i].w);
+    const Real now = spin.norm(), most = std::max(most_turn / h, w.spins[i].norm());
+    if (now > most) spin *= most / now;
   });
 }
 
@@ -314,6 +338,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
   } else {
     const StageTimer timer(report.stages, "solve");
     const bool contacts = !w.contacts.empty(), joints = !w.joints.empty();
+    if (contacts) remember_spins(w);
     w.solver.restitute(w.bodies);
     w.solver.absorb(w.bodies, true, scene, w.joints);
     for (int k = 0; k < substeps; ++k) {
@@ -325,6 +350,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
       w.solver.solve(w.bodies, true, scene, w.joints);
       if (joints) w.joints.solve(scene, w.bodies);
       hold_axes(model, w);
+      if (contacts) bound_spins(model, h, w);
       move_bodies(model, state, h, w);
       w.solver.take_back(w.bodies);
       w.solver.hold(w.bodies);
@@ -343,6 +369,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
         w.joints.collect();
       }
       hold_axes(model, w);
+      if (contacts) bound_spins(model, h, w);
     }
     w.solver.collect(w.bodies);
     if (joints && contacts) w.joints.relax(scene, w.bodies, true);

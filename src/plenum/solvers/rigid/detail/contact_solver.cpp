@@ -36,6 +36,9 @@ constexpr Real pushed_hard = Real(0.5);
 /// load that goes comes back.
 constexpr Real carry_rate = Real(0.005), carry_part = Real(0.9), let_go_rate = Real(0.2);
 
+/// [rad] in a sub-step, from where on impulses are not those of the next.
+constexpr Real turned_far = Real(0.5);
+
 /// Times what a contact bore that a blow gives at least.
 constexpr Real blow_over_load = 4;
 
@@ -76,14 +79,17 @@ void ContactSolver::warm_start(SolverBodies& bodies) {
     Points* points = points_.data() + batch.first_point;
     WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
     const WideInertia ia = gather_inertia(bodies, batch.a), ib = gather_inertia(bodies, batch.b);
-    if (batch.hard) {
-      // Anew in every sub-step: bodies may have turned far.
-      const Wide zero{};
-      const auto hard = batch.soft_impulse == zero;
-      for (int p = 0; p < batch.count; ++p) points[p].impulse = hard ? zero : points[p].impulse;
-      batch.along = hard ? zero : batch.along, batch.across = hard ? zero : batch.across;
-      batch.twist = hard ? zero : batch.twist;
-      batch.roll = choose(hard, Wide3{zero, zero, zero}, batch.roll);
+    // Anew where bodies have turned far, or may have: with other arms than they were given with, impulses of
+    // a sub-step turn the bodies ever faster.
+    const Wide zero{}, far = fill(turned_far * turned_far / (settings_.h * settings_.h));
+    const auto turned = ((dot(va.w, va.w) > far) | (dot(vb.w, vb.w) > far)) & (batch.round_a == zero) &
+                        (batch.round_b == zero);
+    if (batch.hard || any(turned)) {
+      const auto anew = turned | (batch.soft_impulse == zero);
+      for (int p = 0; p < batch.count; ++p) points[p].impulse = anew ? zero : points[p].impulse;
+      batch.along = anew ? zero : batch.along, batch.across = anew ? zero : batch.across;
+      batch.twist = anew ? zero : batch.twist;
+      batch.roll = choose(anew, Wide3{zero, zero, zero}, batch.roll);
     }
     forget_blow(batch);
     view(batch, [&](const auto& at) {
@@ -251,6 +257,26 @@ template <bool with_bias, class View>
     if (in_turn)
       for (int p = 0; p < batch.count; ++p)
         scale[p] = pulls ? scale[p] : zero, keep[p] = pulls ? keep[p] : zero;
+  }
+  if (batch.hard) {
+    // What strikes in several points is stopped in their middle first: in turn, the first of a tall body's
+    // would bear all and turn it over before the next one is asked.
+    const auto is_hard = batch.soft_impulse == zero;
+    Wide strikes[4], count = zero, bias_there = zero;
+    Wide3 ra{zero, zero, zero}, rb = ra;
+    for (int p = 0; p < batch.count; ++p) {
+      strikes[p] = is_hard & (at.mass(p) > zero) & (speed[p] + bias[p] < zero) ? one : zero;
+      count += strikes[p], bias_there += strikes[p] * bias[p];
+      ra += strikes[p] * at.ra(p), rb += strikes[p] * at.rb(p);
+    }
+    const Wide part = one / max(count, one);
+    ra = part * ra, rb = part * rb;
+    const Wide closes = dot(n, velocity_at(vb, rb) - velocity_at(va, ra)) + part * bias_there;
+    const Wide given = (count > zero ? max(zero, -closes) : zero) *
+                       inverse_or_zero(response(ia, ra, n) + response(ib, rb, n));
+    for (int p = 0; p < batch.count; ++p) points[p].impulse += strikes[p] * part * given;
+    push<-1>(va, ia, ra, given * n);
+    push<1>(vb, ib, rb, given * n);
   }
   // What bodies turn far about settles in no single round.
   for (int round = 0; in_turn && round < (batch.hard ? hard_rounds : 1); ++round)

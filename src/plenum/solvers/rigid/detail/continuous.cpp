@@ -165,6 +165,9 @@ Sweep sweep_of(const Rigid::Model& model, const Rigid::State& state, const Vec3&
   return {start, to * c.local.position - start.position, turn};
 }
 
+/// Part of the size within which what comes down is flat.
+constexpr Real flat = Real(0.01);
+
 bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collider& b, const Shape& shape_b,
                 const Sweep& sweep_b, Manifold& m) {
   if (!(b.core_radius > 0)) return false;
@@ -193,10 +196,14 @@ bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collide
     const Guard g = guard_of(shape_b, Vec3::Zero(), -(b1.rotation.conjugate() * (at.rotation * d.normal)));
     const auto place = [&](int k) { return a0.to_local(b0 * g.points[k].x); };
     int nearest = -1;  // which the first point stands for
-    Real least = std::numeric_limits<Real>::max();
-    for (int k = 0; g.count >= 4 && k < 4; ++k)
+    Real least = std::numeric_limits<Real>::max(), highest = 0;
+    for (int k = 0; g.count >= 4 && k < 4; ++k) {
       if (const Real apart = (place(k) - m.points[0].x).squaredNorm(); apart < least)
         least = apart, nearest = k;
+      highest = std::max(highest, d.normal.dot(place(k) - on_plane) - g.points[k].room - gap);
+    }
+    // Four that all come down at once stand for themselves: what is flat would turn about three of them.
+    if (g.count >= 4 && highest <= flat * b.size) nearest = -1, m.count = 0;
     for (int k = 0; k < g.count && m.count < 4; ++k) {
       // As near the plane as it is when that is touched, or as its room.
       const Real height = d.normal.dot(place(k) - on_plane),
@@ -210,6 +217,7 @@ bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collide
                            core_touch_id + std::uint32_t(m.count)};
       ++m.count;
     }
+    m.count = std::max(m.count, 1);
   }
   return d.normal.dot(a0.to_local(b0 * core) - on_plane) > 0;
 }

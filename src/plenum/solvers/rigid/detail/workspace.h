@@ -67,6 +67,7 @@ struct RigidWorkspace {
   detail::JointSolver joints;
   detail::WholeStep whole;  ///< in place of these two, of the solvers for comparison
   std::vector<Vec4> q;      ///< [N] at the current sub-step
+  std::vector<Vec3> spins;  ///< [N] rad/s before contacts of the step
 };
 
 }  // namespace plenum::inline PLENUM_ABI
