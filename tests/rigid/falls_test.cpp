@@ -49,15 +49,17 @@ TEST(Falls, PostsStayUprightWhereTheyFallStraight) {
         RigidScene scene({.bodies = {ground(form),
                                      validation::box(Vec3(Real(half), Real(0.5), Real(half)),
                                                      Vec3(Real(0.0137), Real(0.5 + height), Real(0.0211)))}});
-        double spin = 0;
+        double spin = 0, lowest = 1;
         const int frames = static_cast<int>(60 * (std::sqrt(2 * height / 9.81) + 1));
         for (int k = 0; k < frames; ++k) {
           scene.step();
           spin = std::max(spin, double(scene.state.frames.w[1].norm()));
+          lowest = std::min(lowest, double(scene.state.frames.x[1].y()) - 0.5);
         }
         const auto which = testing::Message()
                            << names_of(form)[std::size_t(form)] << " " << half << " m from " << height;
         EXPECT_LT(spin, 0.01) << which;
+        EXPECT_GT(lowest, -0.01 * 2 * half) << which;  // the bar of hard scenes, of the width
         EXPECT_GT((scene.state.frames.rotation(1) * Vec3::UnitY()).y(), 0.9999) << which;
       }
 }

@@ -167,11 +167,19 @@ Sweep sweep_of(const Rigid::Model& model, const Rigid::State& state, const Vec3&
 
 /// Part of the size within which what comes down is flat.
 constexpr Real flat = Real(0.01);
+/// Steps beyond this one in which a ball's touch is looked for.
+constexpr Real most_beyond = 16;
 
 bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collider& b, const Shape& shape_b,
                 const Sweep& sweep_b, Manifold& m) {
   if (!(b.core_radius > 0)) return false;
-  const Pose &a0 = sweep_a.start, &b0 = sweep_b.start, a1 = sweep_a.at(1), b1 = sweep_b.at(1);
+  // As far beyond the step as the body reaches beyond the ball, for its surface comes down before that does.
+  const Real way = (sweep_b.way - sweep_a.way).norm(), beyond = std::max(b.spread - b.core_radius, Real(0)),
+             end = 1 + std::min(beyond / std::max(way, std::numeric_limits<Real>::min()), most_beyond);
+  const auto until = [&](const Sweep& sweep) {
+    return Pose{sweep.start.position + end * sweep.way, sweep.at(1).rotation};
+  };
+  const Pose &a0 = sweep_a.start, &b0 = sweep_b.start, a1 = until(sweep_a), b1 = until(sweep_b);
   Vec3 core;
   const auto hit = first_of_cores(shape_a, a0, a1, b, shape_b, b0, b1, core);
   if (!hit || !(*hit > 0)) return false;
@@ -188,6 +196,11 @@ bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collide
   const Quat upright = Quat::FromTwoVectors(d.normal, Vec3::UnitY()) * a0.rotation.conjugate() * b0.rotation;
   const Real reach = reach_down(shape_b, upright.normalized());
   const Real gap = d.normal.dot(start - on_plane) - reach;
+  // Beyond the step only what is under the body: planes go on where nothing is.
+  const auto is_there = [&](const Vec3& x) {
+    return std::abs(shape_a.exact_distance(x).distance) <= Real(0.05) * b.size;
+  };
+  if (*hit * end > 1 && (gap < 0 || !is_there(start - (reach + gap) * d.normal))) return false;
   m.count = 1;
   m.points[0] = {start - (reach + Real(0.5) * gap) * d.normal, gap, core_touch_id};
   // What is touched at one end turns about that, and would swing its other end and then its middle through:
@@ -210,8 +223,7 @@ bool core_touch(const Shape& shape_a, const Sweep& sweep_a, const Rigid::Collide
                  room = std::min(g.points[k].room, std::max(height - gap, Real(0)));
       const Vec3 end = at.to_local(b1 * g.points[k].x);
       const Vec3 foot = end - d.normal.dot(end - on_plane) * d.normal;
-      if (k == nearest || height < 0 || std::abs(shape_a.exact_distance(foot).distance) > Real(0.05) * b.size)
-        continue;
+      if (k == nearest || height < 0 || !is_there(foot)) continue;
       const Real way = height - room;
       m.points[m.count] = {place(k) - (room + Real(0.5) * way) * d.normal, way,
                            core_touch_id + std::uint32_t(m.count)};
