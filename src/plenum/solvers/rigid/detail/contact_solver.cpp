@@ -39,6 +39,9 @@ constexpr Real carry_rate = Real(0.005), carry_part = Real(0.9), let_go_rate = R
 /// [rad] in a sub-step, from where on impulses are not those of the next.
 constexpr Real turned_far = Real(0.5);
 
+/// Times the mean of several points' speeds that the largest is where they strike alike.
+constexpr Real strikes_alike = Real(1.05);
+
 /// Times what a contact bore that a blow gives at least.
 constexpr Real blow_over_load = 4;
 
@@ -259,21 +262,21 @@ template <bool with_bias, class View>
         scale[p] = pulls ? scale[p] : zero, keep[p] = pulls ? keep[p] : zero;
   }
   if (batch.hard) {
-    // What strikes in several points is stopped in their middle first: in turn, the first of a tall body's
-    // would bear all and turn it over before the next one is asked.
+    // What strikes in several points alike is stopped in their middle first: in turn, the first of a tall
+    // body's would bear all and turn it over before the next one is asked.
     const auto is_hard = batch.soft_impulse == zero;
-    Wide strikes[4], count = zero, bias_there = zero;
+    Wide strikes[4], count = zero, closes = zero, most = zero;
     Wide3 ra{zero, zero, zero}, rb = ra;
     for (int p = 0; p < batch.count; ++p) {
-      strikes[p] = is_hard & (at.mass(p) > zero) & (speed[p] + bias[p] < zero) ? one : zero;
-      count += strikes[p], bias_there += strikes[p] * bias[p];
+      const Wide error = speed[p] + bias[p];
+      strikes[p] = is_hard & (at.mass(p) > zero) & (error < zero) ? one : zero;
+      count += strikes[p], closes -= strikes[p] * error, most = max(most, -strikes[p] * error);
       ra += strikes[p] * at.ra(p), rb += strikes[p] * at.rb(p);
     }
     const Wide part = one / max(count, one);
-    ra = part * ra, rb = part * rb;
-    const Wide closes = dot(n, velocity_at(vb, rb) - velocity_at(va, ra)) + part * bias_there;
-    const Wide given = (count > zero ? max(zero, -closes) : zero) *
-                       inverse_or_zero(response(ia, ra, n) + response(ib, rb, n));
+    ra = part * ra, rb = part * rb, closes *= part;
+    const auto alike = (count > one) & (most <= fill(strikes_alike) * closes);
+    const Wide given = (alike ? closes : zero) * inverse_or_zero(response(ia, ra, n) + response(ib, rb, n));
     for (int p = 0; p < batch.count; ++p) points[p].impulse += strikes[p] * part * given;
     push<-1>(va, ia, ra, given * n);
     push<1>(vb, ib, rb, given * n);
