@@ -102,8 +102,8 @@ void hold_axes(const Rigid::Model& model, RigidWorkspace& w) {
 }
 
 /// [rad] How far contacts may make a slender body turn in a sub-step, unless it has turned farther before
-/// them. They are solved where it is at the start: what lands on needles gives them any spin, their far ends
-/// strike where they are not, and each blow is larger than the last.
+/// the step. They are solved where it is at the start: what lands on needles gives them any spin, their far
+/// ends strike where they are not, and each blow is larger than the last.
 constexpr Real most_turn = Real(0.5 * std::numbers::pi);
 
 /// Largest over least moment of inertia from where on a body is slender: a marble may roll as fast as it
