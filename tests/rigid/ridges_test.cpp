@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "rigid/scene_laws.h"
 
@@ -57,6 +58,56 @@ TEST(Ridges, BearCubesThatLieAndFall) {
           EXPECT_NEAR(scene.state.frames.x[1].y() / width, 0.5, 0.01) << which;
           EXPECT_LT(scene.state.frames.v[1].norm(), scene.params.sleep_speed * std::sqrt(width)) << which;
         }
+}
+
+/// Facets of 20 cm, whose corners are up to 1 cm high.
+rigid::ShapeSpec rough_ground(rigid::Form form, unsigned seed) {
+  constexpr int n = 31;
+  constexpr Real spacing = Real(0.2);
+  rigid::ShapeSpec shape;
+  shape.shape = form;
+  std::mt19937 rng(seed);
+  std::vector<Real> heights;
+  for (int i = 0; i < n * n; ++i) heights.push_back(Real(0.01) * Real(rng() % 1000) / 1000);
+  if (form == rigid::Form::height_field) {
+    shape.columns = n;
+    shape.grid_spacing = spacing;
+    shape.heights = std::move(heights);
+    return shape;
+  }
+  for (int row = 0; row < n; ++row)
+    for (int column = 0; column < n; ++column)
+      shape.mesh.x.push_back(Vec3(Real(column - n / 2) * spacing, heights[std::size_t(n * row + column)],
+                                  Real(row - n / 2) * spacing));
+  for (Index row = 0; row + 1 < n; ++row)
+    for (Index column = 0; column + 1 < n; ++column) {
+      const Index a = n * row + column, b = a + 1, c = a + n, d = c + 1;
+      shape.mesh.triangles.push_back({a, c, b});
+      shape.mesh.triangles.push_back({b, c, d});
+    }
+  return shape;
+}
+
+// A box on a few of many corners, none of them as deep as another, comes to rest and sleeps. It may rock for
+// a while, on two corners and now one, now another.
+TEST(RoughGround, BearsBoxesThatComeToRest) {
+  for (const rigid::Form form : {rigid::Form::mesh, rigid::Form::height_field}) {
+    int awake = 0;
+    for (unsigned seed = 0; seed < 16; ++seed) {
+      rigid::BodySpec ground;
+      ground.motion = rigid::Motion::fixed;
+      ground.shapes = {rough_ground(form, seed)};
+      const Real half = seed % 2 ? Real(0.15) : Real(0.5);
+      RigidScene scene(
+          {.bodies = {ground, validation::box(Vec3(Real(0.5), half, Real(0.5)),
+                                              Vec3(Real(0.037) * Real(seed), half + Real(0.02), 0))}});
+      scene.params.sleeping = true;
+      for (int k = 0; k < 600; ++k) scene.step();
+      awake += scene.state.rest.island[1] < 0;
+      EXPECT_LT(scene.state.frames.v[1].norm(), 0.1) << seed;
+    }
+    EXPECT_LE(awake, 1) << (form == rigid::Form::mesh ? "mesh" : "field");
+  }
 }
 
 }  // namespace

@@ -89,11 +89,23 @@ class MeshCollision {
         });
     cross_edges(true);
     if (clusters_.empty() && depth_ < 0) clusters_.add(way_out_, at_, depth_, 29, Clusters::other);
-    clusters_.write(out);
+    const Vec3 middle = size_of(a_) <= size_of(b_) ? middle_of(a_) : middle_of(b_);
+    clusters_.write(out, middle.template cast<double>());
   }
 
  private:
   static constexpr int most_edges = 128;
+
+  template <class Part>
+  static Vec3 middle_of(const Part& part) {
+    return part.to_frame(Vec3(part.source.bounds().centre()));
+  }
+  /// Of two the smaller is what lies on the other; the ground has no end.
+  template <class Part>
+  static Real size_of(const Part& part) {
+    const Real size = part.source.bounds().size().squaredNorm();
+    return std::isfinite(size) ? size : std::numeric_limits<Real>::infinity();
+  }
 
   /// Vertices and convex edges of `near` that may be within the margin of `of`.
   template <class Near, class Of, class OnVertex, class OnEdge>
@@ -270,7 +282,7 @@ void collide_mesh_plane(const Shape& a, const Pose& b_in_a, Real margin, Surface
                      {Manifold::Turns::with_b});
       },
       [](const auto&...) {});
-  clusters.write(out);
+  clusters.write(out, source.bounds().centre().cast<double>());
 }
 
 Real least_along(const Shape& mesh, const Vec3& direction) {

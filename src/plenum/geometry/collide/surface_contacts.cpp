@@ -92,7 +92,7 @@ class Collision {
     for (int i = 0; i < kept && clusters_.empty(); ++i) over_face(deferred_[i]);
     // A ball in a thin wall may have another in front of it.
     if (clusters_.empty() || behind_ < before_) push_out();
-    clusters_.write(out);
+    clusters_.write(out, centre_);
   }
 
  private:

@@ -6,6 +6,7 @@
 
 #include "plenum/geometry/collide/detail/core.h"
 #include "plenum/geometry/collide/detail/reduce.h"
+#include "plenum/geometry/collide/detail/support_plane.h"
 #include "plenum/geometry/collide/surface_contacts.h"
 
 namespace plenum::inline PLENUM_ABI::detail {
@@ -29,8 +30,6 @@ class Clusters {
                        [&](const Cluster& c) { return test(c.normal, c.deepest); });
   }
 
-  /// A point over a corner of B is known by its id and kept while there is room; of the others only those
-  /// that are outermost in one of eight directions, with regard to their gaps and without, and the deepest.
   void add(const Point& normal, const Point& x, double gap, std::uint32_t id, Rank rank,
            const Turning& turning = {}) {
     Cluster* c = find(normal, gap);
@@ -45,64 +44,34 @@ class Clusters {
       c->normal = normal;
       c->turning = turning;
     }
-    if (rank == corner) {
-      for (int i = 0; i < c->corners; ++i) {
-        Item& known = c->items[outermost + i];
-        if (known.point.id != item.point.id) continue;
-        if (item.point.separation < known.point.separation) known = item;
-        return;
-      }
-      if (c->corners < most_corners) {
-        c->items[outermost + c->corners++] = item;
-        return;
-      }
+    if (Item* same = find(*c, item)) {
+      if (is_better(item, *same)) *same = item;
+      return;
     }
-    const Real depth = -item.point.separation;
-    Real score[outermost];
-    for (int i = 0; i < 4; ++i) {
-      score[i] = c->direction[i].dot(item.point.x);
-      score[i + 4] = -score[i];
-    }
-    for (int i = 0; i < 8; ++i) score[i + 8] = score[i] + regard * depth;
-    score[outermost - 1] = depth;
-    for (int i = 0; i < outermost; ++i)
-      if (score[i] > c->score[i]) {
-        c->score[i] = score[i];
-        c->items[i] = item;
-      }
+    if (c->count == room) thin(*c);
+    c->items[c->count++] = item;
   }
 
-  void write(SurfaceManifolds& out) {
+  /// centre: of what lies on the surface, or what comes near it.
+  void write(SurfaceManifolds& out, const Point& centre) {
     out.count = 0;
     for (int i = 0; i < count_; ++i) {
+      // Corners first, then faces: they last longest.
       const Cluster& c = clusters_[i];
-      // Corners first, then faces: of points at one place the first is kept, unless another is clearly
-      // deeper.
-      Item unique[outermost + most_corners];
+      Manifold::Point points[room];
       int count = 0;
       for (const Rank rank : {corner, face, other})
-        for (int k = 0; k < outermost + c.corners; ++k) {
-          if (k < outermost && !(c.score[k] > lowest)) continue;
-          const Item& item = c.items[k];
-          if (item.rank != rank) continue;
-          Item* same = find(unique, count, item);
-          if (!same)
-            unique[count++] = item;
-          else if (item.point.separation < same->point.separation - static_cast<Real>(slop_))
-            *same = item;
-        }
-      Manifold::Point points[outermost + most_corners];
-      for (int k = 0; k < count; ++k) points[k] = unique[k].point;
-      write(c, points, count, count_ - i - 1, out);
+        for (int k = 0; k < c.count; ++k)
+          if (c.items[k].rank == rank) points[count++] = c.items[k].point;
+      write(c, points, count, count_ - i - 1, centre, out);
     }
   }
 
  private:
-  static constexpr int outermost = 17, most_corners = 16;
+  static constexpr int most_corners = 16, outermost = 17, room = 48;
   /// How far out a point must be to make good a gap, in gaps: a body that lies on a ridge is to be held by it
   /// and not by what hovers beside it over the ground below.
   static constexpr Real regard = 100;
-  static constexpr Real lowest = -std::numeric_limits<Real>::max();
   static constexpr double least_cosine = 0.99619470;  // 5 degrees
   struct Item {
     Manifold::Point point;
@@ -112,16 +81,57 @@ class Clusters {
     Point normal;
     Turning turning;
     double deepest;
-    Vec3 direction[4];
-    Real score[outermost];
-    Item items[outermost + most_corners];
-    int corners;
+    Item items[room];
+    int count;
   };
+
+  /// Of two points that are one.
+  bool is_better(const Item& item, const Item& known) const {
+    const Real deeper = known.point.separation - item.point.separation;
+    if (item.point.id == known.point.id) return deeper > 0;
+    // The one that lasts longer, unless the other is clearly deeper.
+    const auto clear = static_cast<Real>(slop_);
+    return deeper > clear || (item.rank > known.rank && deeper >= -clear);
+  }
+
+  /// Makes room among the points: those over corners of B stay, up to most_corners, and of the others those
+  /// that are outermost in one of eight directions, with regard to their gaps and without, and the deepest.
+  void thin(Cluster& c) const {
+    const Vec3 u = c.normal.unitOrthogonal().template cast<Real>(), v = c.normal.cast<Real>().cross(u);
+    constexpr Real cosine = Real(0.92387953), sine = Real(0.38268343);  // of 22.5 degrees
+    const Vec3 direction[4] = {cosine * u + sine * v, sine * u + cosine * v, cosine * v - sine * u,
+                               sine * v - cosine * u};
+    int best[outermost];
+    Real most[outermost];
+    for (Real& m : most) m = -std::numeric_limits<Real>::max();
+    for (int k = 0; k < c.count; ++k) {
+      const Manifold::Point& p = c.items[k].point;
+      Real score[outermost];
+      for (int i = 0; i < 4; ++i) {
+        score[i] = direction[i].dot(p.x);
+        score[i + 4] = -score[i];
+      }
+      for (int i = 0; i < 8; ++i) score[i + 8] = score[i] - regard * p.separation;
+      score[outermost - 1] = -p.separation;
+      for (int i = 0; i < outermost; ++i)
+        if (score[i] > most[i]) {
+          most[i] = score[i];
+          best[i] = k;
+        }
+    }
+    int kept = 0, corners = 0;
+    for (int k = 0; k < c.count; ++k)
+      if ((c.items[k].rank == corner && corners++ < most_corners) ||
+          std::find(best, best + outermost, k) != best + outermost)
+        c.items[kept++] = c.items[k];
+    c.count = kept;
+  }
 
   /// Points of a cluster as a manifold; as two, where four of them would let points sink in that bear, for
   /// others that hover: those that bear, and if there is room those that hover, for the body may tip onto
   /// them.
-  void write(const Cluster& c, Manifold::Point* points, int count, int to_come, SurfaceManifolds& out) const {
+  void write(const Cluster& c, Manifold::Point* points, int count, int to_come, const Point& centre,
+             SurfaceManifolds& out) const {
     const Vec3 normal = c.normal.cast<Real>();
     const auto slop = static_cast<Real>(2 * slop_);
     const auto keep = [&](const Manifold::Point* from, int n) {
@@ -133,11 +143,17 @@ class Clusters {
     };
     keep(points, count);
     const Manifold& all = out.manifolds[out.count - 1];
-    const auto bears = [&](const Manifold::Point& p) {
+    const auto is_deep = [&](const Manifold::Point& p) {
       return p.separation <= static_cast<Real>(c.deepest) + slop;
     };
+    if (std::all_of(all.points, all.points + all.count, is_deep)) return;
+    const SupportPlane plane =
+        support_plane(points, count, centre, c.normal, c.deepest, static_cast<double>(slop));
+    const auto bears = [&](const Manifold::Point& p) {
+      return static_cast<double>(p.separation) <= plane.gap(p.x.cast<double>()) + static_cast<double>(slop);
+    };
     if (std::all_of(all.points, all.points + all.count, bears)) return;
-    Manifold::Point low[outermost + most_corners], high[outermost + most_corners];
+    Manifold::Point low[room], high[room];
     int num_low = 0, num_high = 0;
     for (int k = 0; k < count; ++k) (bears(points[k]) ? low[num_low++] : high[num_high++]) = points[k];
     Manifold bearing;
@@ -186,24 +202,17 @@ class Clusters {
     }
     best->normal = normal;
     best->deepest = std::numeric_limits<double>::infinity();  // none yet
-    best->corners = 0;
-    for (Real& s : best->score) s = lowest;
-    const Vec3 u = normal.unitOrthogonal().cast<Real>(), v = normal.cast<Real>().cross(u);
-    constexpr Real c = Real(0.92387953), s = Real(0.38268343);  // of 22.5 degrees
-    best->direction[0] = c * u + s * v;
-    best->direction[1] = s * u + c * v;
-    best->direction[2] = c * v - s * u;
-    best->direction[3] = s * v - c * u;
+    best->count = 0;
     return best;
   }
 
   /// The point of the same id, or else at the same place.
-  Item* find(Item* items, int count, const Item& item) const {
-    for (int i = 0; i < count; ++i)
-      if (items[i].point.id == item.point.id) return &items[i];
-    for (int i = 0; i < count; ++i)
-      if ((items[i].point.x - item.point.x).squaredNorm() <= static_cast<Real>(slop_ * slop_))
-        return &items[i];
+  Item* find(Cluster& c, const Item& item) const {
+    for (int i = 0; i < c.count; ++i)
+      if (c.items[i].point.id == item.point.id) return &c.items[i];
+    for (int i = 0; i < c.count; ++i)
+      if ((c.items[i].point.x - item.point.x).squaredNorm() <= static_cast<Real>(slop_ * slop_))
+        return &c.items[i];
     return nullptr;
   }
 
