@@ -54,7 +54,7 @@ void compare(Rows& rows, const std::string& name, const Rigid::Spec& spec,
 }
 
 const Register register_threads("rigid/threads", Effort::quick, [](Rows& rows) {
-  compare(rows, "falling hinges, 2000 steps", falling_hinges(), {2, 8});
+  compare(rows, "falling hinges, 2000 steps", falling_hinges(), {8});
   compare(rows, "200 bodies of pile C, 2000 steps", pile(200), {8});
 });
 const Register register_all_threads("rigid/all-threads", Effort::thorough, [](Rows& rows) {
