@@ -305,7 +305,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
       if (!model.apart.empty()) keep_apart(model, w.pairs);
     }
     const StageTimer timer(report.stages, "narrow phase");
-    detail::find_manifolds(model, state, params.gravity, dt, w);
+    detail::find_manifolds(model, state, params.gravity, dt, params.substeps, w);
     again = detail::wake_touched(model, state, w);
   }
   detail::wake_touch(model, state, w);

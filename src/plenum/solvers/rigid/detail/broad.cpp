@@ -47,8 +47,7 @@ ColliderWay way_of(const Rigid::Model& model, const Rigid::State& state, const R
   const bool awake = stirs && is_movable(state, c.body);
   const Real turning = spin.isZero() ? Real(0) : dt * spin.norm() * model.reach[c.body];
   way.length = (awake ? gain : Real(0)) + dt * v.norm() + turning;
-  // Speculative contacts reach as far as the body may come, but not so far that it stops at what it
-  // passes.
+  // Speculative contacts reach as far as the body may come; of what goes farther a guard is made.
   way.margin =
       (is_movable(state, c.body) ? Real(0.005) * size : Real(0)) + std::min(way.length, Real(0.5) * size);
   const Shape& shape = model.shapes[c.shape];

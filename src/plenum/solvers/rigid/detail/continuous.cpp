@@ -270,7 +270,7 @@ Guarded guard(const Rigid::Model& model, const Rigid::State& state, const Rigid:
   const Real size = std::min(a.size, b.size);
   std::optional<Impact> impact;
   if (!(nearest && nearest_point->separation <= 0))
-    impact = time_of_impact(shape_a, sweep_a, shape_b, sweep_b, 0, Real(0.01) * size);
+    impact = time_of_impact(shape_a, sweep_a, shape_b, sweep_b, 0, Real(0.002) * size);
   Real s = 0, slack = 0;
   Vec3 n, x;  // the plane, in the world, when it is touched
   const Guarded how = impact && impact->s > 0 ? Guarded::by_impact : Guarded::by_contact;

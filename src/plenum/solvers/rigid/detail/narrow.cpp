@@ -14,6 +14,7 @@
 #include "plenum/solvers/rigid/detail/continuous.h"
 #include "plenum/solvers/rigid/detail/flush.h"
 #include "plenum/solvers/rigid/detail/friction.h"
+#include "plenum/solvers/rigid/detail/passing.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
@@ -74,6 +75,9 @@ bool rolls_round(const Vec3& axis, const Vec3& w, Real dt, const ContactInput& c
     return p.separation - deepest->separation <= most_climb * (p.ra - deepest->ra).norm();
   });
   return low == 1 || c.count == 2;
+}
+bool is_height_field(const Shape& shape) {
+  return std::holds_alternative<HeightFieldShape>(shape.variant());
 }
 bool is_ball(const Shape& shape) {
   return std::holds_alternative<SphereShape>(shape.variant());
@@ -199,6 +203,46 @@ void turn_over(const Pose& other, Manifold& m) {
   for (int q = 0; q < m.count; ++q) m.points[q].x = other * m.points[q].x;
 }
 
+/// Whether a contact of the last step, of those from first to end, pressed along about this normal, in the
+/// first collider's frame.
+bool has_pressed(const Rigid::Contacts& old, Index first, Index end, const Vec3& normal) {
+  constexpr Real alike = Real(0.99);
+  for (Index c = first; c < end; ++c)
+    if (old.impulse[c].head(old.count[c]).maxCoeff() > 0 && old.normal[c].dot(normal) > alike) return true;
+  return false;
+}
+
+/// Sets manifolds right in which bodies press that pass each other within the step, or first meet otherwise:
+/// such are dropped or, if there is room, replaced. collide_there(place of A, of B, margin, manifolds): what
+/// touches at other places. pressed(normal): whether that contact has been pressing. True if any changed.
+template <class CollideThere, class Pressed>
+bool let_pass(Passing& passing, std::span<Manifold> room, int& count, CollideThere&& collide_there,
+              Pressed&& pressed) {
+  std::uint32_t wrong = 0;
+  for (int k = 0; k < count; ++k)
+    if (passing.will_press(room[std::size_t(k)]) && !pressed(room[std::size_t(k)].normal)) wrong |= 1u << k;
+  if (wrong == 0) return false;
+  const Passing::Meeting meeting = passing.find_meeting();
+  if (meeting == Passing::Meeting::as_found) return false;
+  if (meeting == Passing::Meeting::elsewhere)
+    for (int k = 0; k < count; ++k)
+      if ((wrong >> k & 1u) && passing.is_right(room[std::size_t(k)])) return false;
+  int kept = 0;
+  for (int k = 0; k < count; ++k)
+    if (!(wrong >> k & 1u)) room[std::size_t(kept++)] = room[std::size_t(k)];
+  count = kept;
+  if (meeting == Passing::Meeting::elsewhere) {
+    SurfaceManifolds there;
+    collide_there(passing.place_a(), passing.place_b(), passing.reach(), there);
+    for (int k = 0; k < there.count && std::size_t(count) < room.size(); ++k) {
+      passing.take_back(there.manifolds[k]);
+      if (there.manifolds[k].count > 0) room[std::size_t(count++)] = there.manifolds[k];
+    }
+  }
+  for (std::size_t k = std::size_t(count); k < room.size(); ++k) room[k].count = 0;
+  return true;
+}
+
 /// [rad] by which a normal may turn in a step and count as standing still. What is lost or won of the energy
 /// with it is this part of what the contact passes on in the step.
 constexpr Real least_turn = Real(1e-3);
@@ -267,7 +311,9 @@ void share_pushes(RigidWorkspace& w) {
 }  // namespace
 
 void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
-                    RigidWorkspace& w) {
+                    int substeps, RigidWorkspace& w) {
+  // The last sub-step is relaxed by what would come to press in another one.
+  const Real ahead = 1 + 1 / static_cast<Real>(substeps);
   const Rigid::Contacts& old = state.contacts;
   const std::size_t n = w.pairs.size();
   w.contact_slot.clear();
@@ -323,34 +369,53 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
                      out + room, &w.apart[4 * static_cast<std::size_t>(slot + room)],
                      &w.guard_round[static_cast<std::size_t>(slot + room)]);
       };
+      const auto pressed = [&](const Vec3& normal) { return has_pressed(old, first, past, normal); };
+      // Nothing passes a plane or the ground.
+      const bool has_ends = !is_plane(shape_i) && !is_plane(shape_j) && !is_height_field(shape_i) &&
+                            !is_height_field(shape_j) && !ci.sensor && !cj.sensor;
+      const auto may_pass = [&](int count) {
+        Real least = std::numeric_limits<Real>::max();
+        for (const Manifold* m = out; m != out + count; ++m)
+          for (int q = 0; q < m->count; ++q) least = std::min(least, m->points[q].separation);
+        return has_ends && count > 0 && least > 0 && least < ahead * way_between(w, i, j);
+      };
       if (with_surface) {
         // First the mesh, else the height field.
         const bool swap = is_mesh(shape_j) ? !is_mesh(shape_i) : !is_surface(shape_i);
         const auto moves = [&](const Rigid::Collider& c) { return state.frames.inverse_mass[c.body] > 0; };
-        const Pose &f = swap ? b : a, &g = swap ? a : b;
         const Shape &surface = swap ? shape_j : shape_i, &other = swap ? shape_i : shape_j;
-        const Pose g_in_f{f.to_local(g.position), (f.rotation.conjugate() * g.rotation).normalized()};
+        // Manifolds in the frame of i.
+        const auto collide_there = [&](const Pose& at_i, const Pose& at_j, Real within,
+                                       SurfaceManifolds& found) {
+          const Pose &f = swap ? at_j : at_i, &g = swap ? at_i : at_j;
+          const Pose g_in_f{f.to_local(g.position), (f.rotation.conjugate() * g.rotation).normalized()};
+          if (is_plane(other))
+            collide_mesh_plane(surface, g_in_f, within, found);
+          else if (is_surface(other) || (moves(swap ? cj : ci) && can_collide_mesh(other)))
+            collide_mesh(surface, other, g_in_f, within, found);
+          else {
+            const Rigid::Collider& c = swap ? ci : cj;
+            Vec3 centre = g_in_f * c.core;
+            const bool lifts = side_of(old, first, past, swap, Real(0.5) * c.size, c.spread, centre);
+            collide_surface(surface, other, g_in_f, within, found, lifts ? &centre : nullptr);
+          }
+          if (!swap) return;
+          const Pose f_in_i{at_i.to_local(f.position), (at_i.rotation.conjugate() * f.rotation).normalized()};
+          for (int s = 0; s < found.count; ++s) turn_over(f_in_i, found.manifolds[s]);
+        };
         SurfaceManifolds found;
-        if (is_plane(other))
-          collide_mesh_plane(surface, g_in_f, margin, found);
-        else if (is_surface(other) || (moves(swap ? cj : ci) && can_collide_mesh(other)))
-          collide_mesh(surface, other, g_in_f, margin, found);
-        else {
-          const Rigid::Collider& c = swap ? ci : cj;
-          Vec3 centre = g_in_f * c.core;
-          const bool lifts = side_of(old, first, past, swap, Real(0.5) * c.size, c.spread, centre);
-          collide_surface(surface, other, g_in_f, margin, found, lifts ? &centre : nullptr);
-        }
+        collide_there(a, b, margin, found);
         const Pose now_in_a{a.to_local(b.position), (a.rotation.conjugate() * b.rotation).normalized()};
         for (Index s = slot; s < w.first_slot[p + 1]; ++s) w.seen[s].b_in_a = now_in_a;
-        const Pose f_in_a{a.to_local(f.position), (a.rotation.conjugate() * f.rotation).normalized()};
-        for (int s = 0; s < room; ++s) {
-          if (s < found.count) {
+        for (int s = 0; s < room; ++s)
+          if (s < found.count)
             out[s] = found.manifolds[s];
-            if (swap) turn_over(f_in_a, out[s]);
-          } else {
+          else
             out[s].count = 0;
-          }
+        if (may_pass(found.count)) {
+          const Sweep sweep_i = sweep(ci), sweep_j = sweep(cj);
+          Passing passing(shape_i, sweep_i, shape_j, sweep_j, std::min(ci.size, cj.size), ahead);
+          let_pass(passing, {out, std::size_t(room)}, found.count, collide_there, pressed);
         }
         const Guarded how = guarded ? make_guard(found.count) : Guarded::no;
         const bool swift = is_swift(w.ways[i], ci) || is_swift(w.ways[j], cj);
@@ -378,11 +443,31 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
         std::memcpy(&w.caches[slot], old.cache[first].data(), sizeof(ManifoldCache));
       }
       const Pose b_in_a{a.to_local(b.position), (a.rotation.conjugate() * b.rotation).normalized()};
+      const auto passes = [&] {
+        if (!may_pass(1)) return false;
+        const Sweep sweep_i = sweep(ci), sweep_j = sweep(cj);
+        Passing passing(shape_i, sweep_i, shape_j, sweep_j, std::min(ci.size, cj.size), ahead);
+        int count = out->count > 0;
+        return let_pass(
+            passing, {out, 1}, count,
+            [&](const Pose& at_i, const Pose& at_j, Real within, SurfaceManifolds& there) {
+              ManifoldCache fresh;
+              there.manifolds[0] = collide(
+                  shape_i, shape_j,
+                  {at_i.to_local(at_j.position), (at_i.rotation.conjugate() * at_j.rotation).normalized()},
+                  within, fresh);
+              there.count = there.manifolds[0].count > 0;
+            },
+            pressed);
+      };
       // Balls turn without a change, and are quickly found.
       const bool keeps = !guarded && !is_ball(shape_i) && !is_ball(shape_j);
       if (keeps && past > first &&
           carry_over(seen_of(old, first, *out), b_in_a, margin, std::min(ci.size, cj.size), *out)) {
-        w.carried_over[slot] = 1;
+        if (passes())
+          w.seen[slot].margin = -1;
+        else
+          w.carried_over[slot] = 1;
         continue;
       }
       // The distance is watched from the one of wider spread.
@@ -408,8 +493,12 @@ void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const 
         }
       }
       *out = collide(shape_i, shape_j, b_in_a, margin, w.caches[slot]);
+      const bool changed = passes();
+      if (changed) w.seen[slot].margin = -1;
       if (guarded)
         make_guard(1);
+      else if (changed)
+        continue;
       else if (out->count == 0)
         w.seen[slot] = {stands, std::max(out->apart, margin)};
       else if (keeps)

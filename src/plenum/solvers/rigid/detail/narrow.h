@@ -4,10 +4,10 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
-/// Manifolds of all pairs for a step of dt [s]. A pair has one, or several if one of the two is a mesh or
-/// height field.
+/// Manifolds of all pairs for a step of dt [s] in so many sub-steps. A pair has one, or several if one of the
+/// two is a mesh or height field.
 void find_manifolds(const Rigid::Model& model, const Rigid::State& state, const Vec3& gravity, Real dt,
-                    RigidWorkspace& w);
+                    int substeps, RigidWorkspace& w);
 
 /// The contacts to solve, of all manifolds with points between bodies that are not asleep, with last step's
 /// impulses.
