@@ -334,7 +334,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
           if (from.impulse == 0 && !c.jointed)
             batch.came[std::size_t(p)] |= static_cast<std::uint16_t>(1U << l);
           to.carried[l] = unit * from.carried;
-          to.lever[l] = c.friction * (from.ra - ra).norm() + c.spinning;
+          to.lever[l] = c.friction * c.lever_part * (from.ra - ra).norm() + c.spinning;
           present[p][l] = 1;
         }
       }

@@ -52,6 +52,7 @@ struct ContactInput {
   Real restitution;       ///< in [0, 1]
   Real rolling;           ///< [m] of rolling resistance
   Real spinning;          ///< [m] of spinning friction
+  Real lever_part = 1;    ///< of the points' way from the middle, that friction twists with
   Vec3 surface_velocity;  ///< [m/s] of a's surface past itself (conveyors), minus b's
   Real size;              ///< [m] of the smaller body; lengths below are parts of it
   Real round_a,

@@ -64,4 +64,45 @@ void set_friction(const Rigid::State& state, const Rigid::Collider& a, const Rig
   c.friction_ratio = most > 0 ? least / most : 1;
 }
 
+Real lever_part(const ContactInput& c, const Vec3& centre, Real rim) {
+  if (c.count == 2) return Real(0.5);
+  if (c.count < 3) return 1;
+  const auto on_rim = [&](const ContactInput::Point& p) {
+    return std::abs((p.ra - centre - c.normal.dot(p.ra - centre) * c.normal).norm() - rim) < Real(0.02) * rim;
+  };
+  if (rim > 0 && std::all_of(c.points, c.points + c.count, on_rim)) return Real(2) / 3;
+  Vec3 middle = Vec3::Zero();
+  for (int p = 0; p < c.count; ++p) middle += c.points[p].ra / static_cast<Real>(c.count);
+  Vec3 x[4];
+  Real way[4], ways = 0;
+  for (int p = 0; p < c.count; ++p) {
+    x[p] = c.points[p].ra - middle;
+    way[p] = x[p].norm();
+    ways += way[p];
+  }
+  const auto twice_area = [&](int p, int q) { return c.normal.dot(x[p].cross(x[q])); };
+  // Around the polygon; a wrong order crosses itself and encloses less.
+  constexpr int orders[3][4] = {{0, 1, 2, 3}, {0, 2, 1, 3}, {0, 1, 3, 2}};
+  const int* order = orders[0];
+  if (c.count == 4) {
+    Real largest = -1;
+    for (const auto& o : orders) {
+      Real sum = 0;
+      for (int k = 0; k < 4; ++k) sum += twice_area(o[k], o[(k + 1) % 4]);
+      if (std::abs(sum) > largest) largest = std::abs(sum), order = o;
+    }
+  }
+  // Over a triangle with its apex in the middle, two thirds of the mean over the opposite side, by Simpson.
+  Real area = 0, moment = 0;
+  for (int k = 0; k < c.count; ++k) {
+    const int p = order[k], q = order[(k + 1) % c.count];
+    const Real part = std::abs(twice_area(p, q));
+    area += part;
+    moment += part * (way[p] + 2 * (x[p] + x[q]).norm() + way[q]) / 9;
+  }
+  // On a line, all of them.
+  if (!(area > Real(1e-4) * ways * ways)) return Real(0.5);
+  return moment / area * static_cast<Real>(c.count) / ways;
+}
+
 }}  // namespace plenum::PLENUM_ABI::detail

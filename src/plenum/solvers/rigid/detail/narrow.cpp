@@ -43,6 +43,15 @@ Real round_at(const Rigid::Model& model, const Rigid::Collider& c, const Pose& p
   const auto* cylinder = std::get_if<CylinderShape>(&model.shapes[c.shape].variant());
   return cylinder && std::abs(normal.dot(pose.rotation * Vec3::UnitY())) < lies ? cylinder->radius : 0;
 }
+/// [m] radius of a round face that a collider turns to this normal; 0: none.
+Real rim_at(const Rigid::Model& model, const Rigid::Collider& c, const Pose& pose, const Vec3& normal) {
+  constexpr Real stands = Real(0.99);  // cosine
+  const Shape::Variant& v = model.shapes[c.shape].variant();
+  const auto* cylinder = std::get_if<CylinderShape>(&v);
+  const auto* cone = std::get_if<ConeShape>(&v);
+  if ((!cylinder && !cone) || std::abs(normal.dot(pose.rotation * Vec3::UnitY())) < stands) return 0;
+  return cylinder ? cylinder->radius : cone->radius;
+}
 /// Axis through the centre of mass, in the world, about which a collider is alike all round; 0 if there is
 /// none, or if its body does not turn by much in the step.
 Vec3 axis_of(const Rigid::Model& model, const Frames& frames, const Rigid::Collider& c, const Pose& pose,
@@ -574,6 +583,10 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
         c.twist_impulse = old.twist[before];
       }
       set_friction(state, ca, cb, c);
+      const Real rim_a = rim_at(model, ca, a, c.normal), rim_b = rim_at(model, cb, w.poses[j], c.normal);
+      const Pose& of_rim = rim_a > 0 && (rim_a < rim_b || rim_b == 0) ? a : w.poses[j];
+      c.lever_part = lever_part(c, of_rim.position - state.frames.x[ca.body],
+                                rim_a > 0 && rim_b > 0 ? std::min(rim_a, rim_b) : std::max(rim_a, rim_b));
       c.restitution = std::max(ca.restitution, cb.restitution);
       c.rolling = std::max(ca.rolling, cb.rolling);
       c.spinning = std::max(ca.spinning, cb.spinning);
