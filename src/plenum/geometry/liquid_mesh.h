@@ -15,9 +15,10 @@ struct LiquidMeshWorkspace {
 /// The closed mesh of particle_distance(), whose arguments these are, after `smoothing` rounds of
 /// smooth_mesh(). Allocates only to grow.
 inline void liquid_mesh(const GridShape& shape, const Vec3& low, Real h, std::span<const Vec3> x, Real reach,
-                        bool walled, int smoothing, LiquidMeshWorkspace& work, SurfaceMesh& out) {
+                        bool walled, int smoothing, LiquidMeshWorkspace& work, SurfaceMesh& out,
+                        const std::array<bool, 3>& periodic = {}) {
   work.phi.resize(shape.size());
-  particle_distance(shape, low, h, x, reach, walled, work.particles, work.phi);
+  particle_distance(shape, low, h, x, reach, walled, work.particles, work.phi, periodic);
   isosurface(shape, low, h, work.phi, work.isosurface, out);
   smooth_mesh(out, smoothing, work.smoothing);
 }

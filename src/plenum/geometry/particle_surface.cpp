@@ -75,6 +75,7 @@ struct Placed {
   Real inverse_h;
   Real reach;  // in cells
   bool walled;
+  std::array<bool, 3> periodic;
   PaddedCells cells;
 
   /// f(p, cell) for the particle and what the walls mirror of it, as far as it is within the pad.
@@ -100,8 +101,10 @@ struct Placed {
       const Real low_side = pad - Real(0.5), high_side = static_cast<Real>(cells.n[c]) - pad - Real(0.5);
       count[c] = 0;
       at[c][count[c]++] = p[c];
-      if (p[c] - low_side < reach) at[c][count[c]++] = 2 * low_side - p[c];
-      if (high_side - p[c] < reach) at[c][count[c]++] = 2 * high_side - p[c];
+      const bool wraps = periodic[static_cast<std::size_t>(c)];
+      const Real length = high_side - low_side;
+      if (p[c] - low_side < reach) at[c][count[c]++] = wraps ? p[c] + length : 2 * low_side - p[c];
+      if (high_side - p[c] < reach) at[c][count[c]++] = wraps ? p[c] - length : 2 * high_side - p[c];
     }
     for (int k = 0; k < count[2]; ++k)
       for (int j = 0; j < count[1]; ++j)
@@ -216,13 +219,14 @@ void to_mean(const PaddedCells& cells, const ParticleSurfaceWorkspace& work, Ind
 }  // namespace
 
 void particle_distance(const GridShape& shape, const Vec3& low, Real h, std::span<const Vec3> x, Real reach,
-                       bool walled, ParticleSurfaceWorkspace& work, std::span<Real> phi) {
+                       bool walled, ParticleSurfaceWorkspace& work, std::span<Real> phi,
+                       const std::array<bool, 3>& periodic) {
   const Real cells_reach = reach / h;
   const auto around = static_cast<Index>(std::ceil(cells_reach));
   // Nodes are those of the box and one layer around; what they reach lies within this pad, and so do images
   // in walls.
   const PaddedCells cells(shape, around + 1);
-  const Placed placed{low, 1 / h, cells_reach, walled, cells};
+  const Placed placed{low, 1 / h, cells_reach, walled, periodic, cells};
   for (std::vector<std::uint8_t>* bytes : {&work.occupied, &work.deep, &work.near, &work.spread})
     bytes->resize(cells.size());
 

@@ -34,9 +34,11 @@ inline constexpr Real deepest_inside = Real(-0.4063492), farthest_outside = Real
 /// open.
 ///
 /// With `walled`, the liquid goes on beyond the sides of the box as in a mirror, so that it meets walls
-/// squarely, and is cut off there. Only what is near the surface is looked at; allocates only to grow.
+/// squarely, and is cut off there; along a `periodic` axis it goes on as at the opposite side, and is cut off
+/// all the same. Only what is near the surface is looked at; allocates only to grow.
 void particle_distance(const GridShape& shape, const Vec3& low, Real h, std::span<const Vec3> x, Real reach,
-                       bool walled, ParticleSurfaceWorkspace& work, std::span<Real> phi);
+                       bool walled, ParticleSurfaceWorkspace& work, std::span<Real> phi,
+                       const std::array<bool, 3>& periodic = {});
 
 /// Takes waves of two cells out of a field, `passes` times: each value becomes the mean of itself and of the
 /// mean of the six around it; ghosts stay. scratch [shape.size()].

@@ -232,9 +232,9 @@ GridPoisson grid_poisson(const GridShape& shape, const PressureSides& sides, con
   return a;
 }
 
-void make_poisson(GridPoisson& a, const std::array<Index, 3>& cells, int dimensions, Real scale,
-                  FillPoissonRow fill, PoissonScratch& scratch) {
-  assemble(a, RowLayout(cells, {}), dimensions, scale, scratch,
+void make_poisson(GridPoisson& a, const std::array<Index, 3>& cells, const std::array<bool, 3>& periodic,
+                  int dimensions, Real scale, FillPoissonRow fill, PoissonScratch& scratch) {
+  assemble(a, RowLayout(cells, periodic), dimensions, scale, scratch,
            [&](Index j, Index k, RowFields& row) { fill(j, k, PoissonRow{row.f}); });
   find_regions(a, scratch);
 }

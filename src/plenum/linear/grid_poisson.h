@@ -107,9 +107,10 @@ struct PoissonScratch {
 };
 
 /// Makes `a` the operator whose rows `fill`, called from several threads, tells; `scale` is the coefficient
-/// of most faces, such as 1 of those that are open throughout. No axis is periodic.
-void make_poisson(GridPoisson& a, const std::array<Index, 3>& cells, int dimensions, Real scale,
-                  FillPoissonRow fill, PoissonScratch& scratch);
+/// of most faces, such as 1 of those that are open throughout. Along a `periodic` axis the neighbours of the
+/// first and the last cells are each other.
+void make_poisson(GridPoisson& a, const std::array<Index, 3>& cells, const std::array<bool, 3>& periodic,
+                  int dimensions, Real scale, FillPoissonRow fill, PoissonScratch& scratch);
 
 /// The operator of a grid. Throws Error if one of two opposite sides is periodic and the other not.
 GridPoisson grid_poisson(const GridShape& shape, const PressureSides& sides, const FaceFractions& faces = {});

@@ -40,10 +40,11 @@ PressureSolver::PressureSolver(GridPoisson a) : a_(std::make_unique<GridPoisson>
   x.assign(a_->layout.size(), 0);
 }
 
-void PressureSolver::remake(const std::array<Index, 3>& cells, int dimensions, FillPoissonRow fill) {
+void PressureSolver::remake(const std::array<Index, 3>& cells, int dimensions, FillPoissonRow fill,
+                            const std::array<bool, 3>& periodic) {
   if (!a_) a_ = std::make_unique<GridPoisson>();
   scratch_.changes = true;
-  make_poisson(*a_, cells, dimensions, 1, fill, scratch_);
+  make_poisson(*a_, cells, periodic, dimensions, 1, fill, scratch_);
   const std::size_t n = a_->layout.size();
   b.assign(n, 0);
   x.assign(n, 0);

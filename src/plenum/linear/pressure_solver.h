@@ -55,7 +55,8 @@ class PressureSolver {
 
   /// Makes the operator anew (make_poisson) in the memory of the old one, and b and x zero: for regions that
   /// change from step to step.
-  void remake(const std::array<Index, 3>& cells, int dimensions, FillPoissonRow fill);
+  void remake(const std::array<Index, 3>& cells, int dimensions, FillPoissonRow fill,
+              const std::array<bool, 3>& periodic = {});
 
   const GridPoisson& poisson() const { return *a_; }
   bool is_made() const { return a_ != nullptr; }

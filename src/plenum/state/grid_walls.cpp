@@ -86,7 +86,8 @@ Vec3 GridWall::beside(const Vec3& x, Real gap, bool flat) const {
   return x + along_normal(pose.rotation * d.normal, gap - d.distance, flat);
 }
 
-void close_walls(const GridShape& shape, const Vec3& low, Real h, const GridWall& wall, FaceField& open) {
+void close_walls(const GridShape& shape, const Vec3& low, Real h, const GridWall& wall, FaceField& open,
+                 const std::array<bool, 3>& periodic) {
   const bool flat = shape.is_flat();
   // Items whose ways the surface may meet: none is farther from an item's low corner than this.
   const Real reach = Real(1.6) * h, gap = Real(0.01) * h;
@@ -139,7 +140,7 @@ void close_walls(const GridShape& shape, const Vec3& low, Real h, const GridWall
         const std::array<Index, 3> item = {i, j, k};
         for (int c = 0; c < shape.dimensions(); ++c) {
           const auto a = static_cast<std::size_t>(c);
-          bool is_face = item[a] > 0 && item[a] < shape.cells[a];
+          bool is_face = periodic[a] || (item[a] > 0 && item[a] < shape.cells[a]);
           for (std::size_t b = 0; b < 3; ++b) is_face = is_face && (b == a || item[b] < shape.cells[b]);
           if (!is_face) continue;
           Real& fraction = open.along[a][shape.index(i, j, k)];

@@ -59,8 +59,10 @@ struct WallClearance {
   }
 };
 
-/// Closes faces that separate what the wall keeps apart. Faces on the box's sides stay as they are.
-void close_walls(const GridShape& shape, const Vec3& low, Real h, const GridWall& wall, FaceField& open);
+/// Closes faces that separate what the wall keeps apart. Faces on the box's sides stay as they are, but for
+/// those across `periodic` axes.
+void close_walls(const GridShape& shape, const Vec3& low, Real h, const GridWall& wall, FaceField& open,
+                 const std::array<bool, 3>& periodic = {});
 
 /// Where something stops that goes from x0 to x1 [m] among walls; it slides along them. The way from x0 to
 /// the result, straight or broken, crosses none, and ends `gap` [m] before what it met. Where no such place

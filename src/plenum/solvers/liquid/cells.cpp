@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plenum/solvers/liquid/detail/stages.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -32,6 +32,9 @@ CellWindow window_of(const Liquid::Model& m, const Liquid::State& s) {
   for (std::size_t a = 0; a < 3; ++a) {
     found.low[a] = std::max(found.low[a] - margin, Index{0});
     found.high[a] = std::min(found.high[a] + margin, m.shape.cells[a]);
+    // What goes on behind a seam is there too.
+    if (m.is_periodic(a) && (found.low[a] == 0 || found.high[a] == m.shape.cells[a]))
+      found.low[a] = 0, found.high[a] = m.shape.cells[a];
   }
   return found;
 }
@@ -41,8 +44,9 @@ CellWindow window_of(const Liquid::Model& m, const Liquid::State& s) {
 /// method"; without, Harlow 1964). None around: zero. `low`: [m] of the grid.
 std::vector<Vec3> velocities(const Liquid::Model& m, const Liquid::State& s, const GridShape& shape,
                              const Vec3& low) {
-  std::vector<Vec3> velocity(shape.size(), Vec3::Zero());
-  std::vector<Real> weight(shape.size(), 0);
+  // Of three components and the weight.
+  std::array<std::vector<Real>, 4> given;
+  for (std::vector<Real>& of : given) of.assign(shape.size(), 0);
   const int dimensions = shape.dimensions();
   const bool has_gradients = s.du.size() == s.x.size();
   std::array<Index, 3> cell;
@@ -68,11 +72,17 @@ std::vector<Vec3> velocities(const Liquid::Model& m, const Liquid::State& s, con
       const std::size_t item = at + static_cast<std::size_t>(to);
       Vec3 v = s.v[p];
       if (has_gradients) v += Vec3(s.du[p].dot(way), s.dv[p].dot(way), s.dw[p].dot(way));
-      velocity[item] += w * v, weight[item] += w;
+      for (std::size_t c = 0; c < 3; ++c) given[c][item] += w * v[static_cast<Index>(c)];
+      given[3][item] += w;
     }
   }
+  std::array<bool, 3> wraps = periodic_axes(m);
+  for (std::size_t a = 0; a < 3; ++a) wraps[a] = wraps[a] && shape.cells[a] == m.shape.cells[a];
+  const ItemBox all = grown(shape, CellWindow{.high = shape.cells}, 1, 1);
+  for (std::vector<Real>& of : given) fold_items<1>(shape, wraps, all, of.data());
+  std::vector<Vec3> velocity(shape.size(), Vec3::Zero());
   for (std::size_t i = 0; i < velocity.size(); ++i)
-    if (weight[i] > 0) velocity[i] /= weight[i];
+    if (given[3][i] > 0) velocity[i] = Vec3(given[0][i], given[1][i], given[2][i]) / given[3][i];
   return velocity;
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "plenum/integrate/flow_drawing.h"
-#include "plenum/solvers/liquid/liquid.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -49,6 +49,12 @@ void Liquid::debug(const Model& m, const State& s, const Params&, const DebugDra
         fluid[shape.index(static_cast<Index>((s.x[p].x() - m.low.x()) / m.h),
                           static_cast<Index>((s.x[p].y() - m.low.y()) / m.h),
                           shape.is_flat() ? 0 : static_cast<Index>((s.x[p].z() - m.low.z()) / m.h))] = 1;
+    }
+    const std::array<bool, 3> periodic = detail::periodic_axes(m);
+    const detail::ItemBox inner = detail::grown(shape, CellWindow{.high = shape.cells}, 1, 1);
+    for (std::vector<Real>* of : {&u, &weight}) {
+      detail::fold_items<1>(shape, periodic, inner, of->data());
+      detail::wrap_items<1>(shape, periodic, detail::all_items(shape), of->data());
     }
     for (std::size_t i = 0; i < u.size(); ++i) u[i] = weight[i] > 0 ? u[i] / weight[i] : 0;
   }

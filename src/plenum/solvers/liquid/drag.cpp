@@ -15,7 +15,7 @@
 #include <numbers>
 #include <utility>
 
-#include "plenum/solvers/liquid/detail/stages.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -25,14 +25,48 @@ namespace {
 
 using Three = std::array<Index, 3>;
 
+/// Numbers of cells along an axis, from the first to behind the last.
+struct Run {
+  Index low, end;
+};
+/// Cells next to one along an axis and itself: two runs of them around a seam.
+struct Runs {
+  std::array<Run, 2> runs;
+  int count = 1;
+  Runs(const Liquid::Model& m, const Three& cell, std::size_t a) {
+    const Index n = m.shape.cells[a], at = cell[a];
+    runs[0] = {std::max(at - 1, Index{0}), std::min(at + 2, n)};
+    if (!m.is_periodic(a) || (at > 0 && at + 1 < n)) return;
+    const Index beyond = at == 0 ? n - 1 : 0;
+    if (beyond >= runs[0].low && beyond < runs[0].end) return;
+    runs[1] = {beyond, beyond + 1}, count = 2;
+  }
+  template <class F>
+  void for_each(F&& f) const {
+    for (int r = 0; r < count; ++r)
+      for (Index i = runs[static_cast<std::size_t>(r)].low; i < runs[static_cast<std::size_t>(r)].end; ++i)
+        f(i);
+  }
+};
 /// f(number of the first and last + 1 cell in a row) for the rows of cells around one.
 template <class F>
 void for_rows_around(const Liquid::Model& m, const Three& cell, F&& f) {
-  const auto low = [&](std::size_t a) { return std::max(cell[a] - 1, Index{0}); };
-  const auto high = [&](std::size_t a) { return std::min(cell[a] + 1, m.shape.cells[a] - 1); };
-  for (Index k = low(2); k <= high(2); ++k)
-    for (Index j = low(1); j <= high(1); ++j)
-      f(m.shape.index(low(0), j, k), m.shape.index(high(0), j, k) + 1);
+  const Runs along(m, cell, 0);
+  Runs(m, cell, 2).for_each([&](Index k) {
+    Runs(m, cell, 1).for_each([&](Index j) {
+      for (int r = 0; r < along.count; ++r) {
+        const Run& run = along.runs[static_cast<std::size_t>(r)];
+        f(m.shape.index(run.low, j, k), m.shape.index(run.end - 1, j, k) + 1);
+      }
+    });
+  });
+}
+
+/// [h] how far two places in the box are apart along an axis, by the shorter way around.
+Real apart(const Liquid::Model& m, int c, Real a, Real b) {
+  const auto axis = static_cast<std::size_t>(c);
+  const Real d = std::abs(a - b) / m.h;
+  return m.is_periodic(axis) ? std::min(d, std::abs(static_cast<Real>(m.shape.cells[axis]) - d)) : d;
 }
 
 /// [kg] of a particle of the liquid, of a flat grid a metre deep.
@@ -43,7 +77,8 @@ Real mass_of(const Liquid::Model& m, Real density) {
 }  // namespace
 
 template <class F>
-void Liquid::Drag::for_near(const Vec3& x, F&& f) const {
+void Liquid::Drag::for_near(const Vec3& at, F&& f) const {
+  const Vec3 x = wrapped(*model, at);
   Three cell;
   if (!find_cell(*model, x, cell)) return;
   const int dimensions = model->shape.dimensions();
@@ -52,7 +87,7 @@ void Liquid::Drag::for_near(const Vec3& x, F&& f) const {
       const Index p = near[q];
       Real weight = 1;
       for (int c = 0; c < dimensions; ++c)
-        weight *= std::max(1 - std::abs(state->x[static_cast<std::size_t>(p)][c] - x[c]) / model->h, Real(0));
+        weight *= std::max(1 - apart(*model, c, state->x[static_cast<std::size_t>(p)][c], x[c]), Real(0));
       if (weight > 0) f(static_cast<std::size_t>(p), weight);
     }
   });
@@ -66,7 +101,7 @@ void Liquid::Drag::gather(std::span<const Vec3> x) {
   Three cell;
   bool any = false;
   for (const Vec3& at : x)
-    if (find_cell(m, at, cell)) {
+    if (find_cell(m, wrapped(m, at), cell)) {
       any = true;
       for_rows_around(m, cell, [&](std::size_t begin, std::size_t end) {
         std::fill(first.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -100,11 +135,12 @@ void Liquid::Drag::probe(std::span<const Vec3> x, std::span<MediumProbe> out) co
     for (std::size_t i = begin; i < end; ++i) {
       out[i] = {};
       Real sum = 0;
+      const Vec3 at = wrapped(*model, x[i]);
       Vec3 velocity = Vec3::Zero();
       for (std::size_t p = 0; p < state->x.size(); ++p) {
         Real weight = 1;
         for (int c = 0; c < dimensions && weight > 0; ++c)
-          weight *= std::max(1 - std::abs(state->x[p][c] - x[i][c]) / model->h, Real(0));
+          weight *= std::max(1 - apart(*model, c, state->x[p][c], at[c]), Real(0));
         sum += weight;
         velocity += weight * state->v[p];
       }

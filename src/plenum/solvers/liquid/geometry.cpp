@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "plenum/base/parallel.h"
-#include "plenum/solvers/liquid/liquid.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -128,7 +128,7 @@ void Liquid::surface(const Model& m, const State& s, SurfaceWorkspace& w, Surfac
     mirror_in_solids(m, s.x, reach, bodies, w);
     x = w.x;
   }
-  liquid_mesh(m.shape, m.low, m.h, x, reach, true, smoothing, w.mesh, out);
+  liquid_mesh(m.shape, m.low, m.h, x, reach, true, smoothing, w.mesh, out, detail::periodic_axes(m));
   const bool has_thin = std::any_of(bodies.begin(), bodies.end(),
                                     [&](const GridWall& body) { return may_be_thin(body.shape, m.h); });
   if (m.walls.empty() && !has_thin) return;
@@ -141,7 +141,14 @@ namespace {
 
 void draw(const Liquid::Model& m, const Liquid::State& s, std::span<const GridWall> bodies,
           DrawableSink& sink) {
-  for (const GridSolid& solid : m.solids) {
+  Aabb box;
+  box.extend(m.low);
+  for (int c = 0; c < 3; ++c)
+    box.high[c] = m.low[c] + m.h * static_cast<Real>(m.shape.cells[static_cast<std::size_t>(c)]);
+  for (std::size_t k = 0; k < m.solids.size(); ++k) {
+    const GridSolid& solid = m.solids[k];
+    // Images that are only near the box are not seen.
+    if (k >= m.num_solids && !solid.solid().bounds(solid.pose()).overlaps(box)) continue;
     const TriangleMesh mesh = solid.mesh();
     sink.triangles({.x = mesh.x,
                     .triangles = mesh.triangles,

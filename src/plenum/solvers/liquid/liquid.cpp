@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "plenum/solvers/liquid/detail/emit.h"
-#include "plenum/solvers/liquid/detail/stages.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -71,6 +71,7 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
     find_velocities(m, params, w, dt);
     if (!w.walls.empty()) set_wall_faces(m, w);
     set_inlet_faces(m, w);
+    wrap_velocities(m, w);
   }
   if (params.viscosity > 0) diffuse_liquid(m, params, w, dt, report);
   project_liquid(m, s, params, w, dt, report);
@@ -158,11 +159,14 @@ double Liquid::kinetic_energy(const Model& m, const State& s, Real density) {
 }
 
 double Liquid::potential_energy(const Model& m, const State& s, const Params& params) {
+  // Along a periodic axis gravity has no potential.
+  Vec3 gravity = params.gravity;
+  for (int c = 0; c < m.shape.dimensions(); ++c)
+    if (m.is_periodic(static_cast<std::size_t>(c))) gravity[c] = 0;
   return -particle_mass(m, params.density) *
          ordered_sum(s.x.size(), 8192, [&](std::size_t begin, std::size_t end) {
            double sum = 0;
-           for (std::size_t p = begin; p < end; ++p)
-             sum += static_cast<double>(params.gravity.dot(s.x[p] - m.low));
+           for (std::size_t p = begin; p < end; ++p) sum += static_cast<double>(gravity.dot(s.x[p] - m.low));
            return sum;
          });
 }
@@ -209,6 +213,9 @@ void Liquid::fullness(const Model& m, const State& s, std::vector<Real>& out) {
               share * weight[0][static_cast<std::size_t>(i)] * weight[1][static_cast<std::size_t>(j)] *
               weight[2][static_cast<std::size_t>(k)];
   }
+  const std::array<bool, 3> periodic = periodic_axes(m);
+  fold_items<1>(shape, periodic, grown(shape, CellWindow{.high = shape.cells}, 1, 1), out.data());
+  wrap_items<1>(shape, periodic, all_items(shape), out.data());
   for (std::size_t at = 0; at < out.size(); ++at) out[at] /= std::max(m.capacity[at], least_capacity);
 }
 

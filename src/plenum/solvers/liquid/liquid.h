@@ -59,6 +59,8 @@ struct LiquidBodies {
     SolidBody solid;
     std::size_t number;  ///< as the world has it
     std::size_t body;
+    int image = 0;                   ///< which of those across periodic sides
+    Vec3 shift = Vec3::Zero();       ///< [m] of that, from the body
     Pose pose;                       ///< now
     Pose before;                     ///< where particles are known to be on the right sides of it
     bool is_thin = false;            ///< maybe thinner than two cells
@@ -106,8 +108,10 @@ struct Liquid {
   friend constexpr std::array<const char*, 3> names_of(Show) { return {"surface", "particles", "nothing"}; }
   /// What a side of the box does to the liquid; words and keys are those of Smoke::Side.
   struct Side {
-    enum class Kind : int { free_slip, no_slip, outflow };
-    friend constexpr std::array<const char*, 3> names_of(Kind) { return {"free_slip", "no_slip", "outflow"}; }
+    enum class Kind : int { free_slip, no_slip, outflow, periodic };
+    friend constexpr std::array<const char*, 4> names_of(Kind) {
+      return {"free_slip", "no_slip", "outflow", "periodic"};
+    }
     Kind kind = Kind::free_slip;
     Vec3 velocity = Vec3::Zero();  ///< [m/s] of a wall without slip, along itself
     void describe(Describer& d);
@@ -151,7 +155,8 @@ struct Liquid {
     std::vector<Real> capacity;
     /// [shape.size()] m, signed distance to solids at low corners of cells; no items: there are none.
     std::vector<Real> distance;
-    std::vector<GridSolid> solids;
+    std::vector<GridSolid> solids;  ///< then their images across periodic sides (detail/seam.h)
+    std::size_t num_solids = 0;     ///< without these
     /// All solids, if any may be thinner than two cells; near_walls [shape.size()] is 1 for cells that one of
     /// those is near, and 2 for those that it may cut. There particles are stopped by the solids' surfaces,
     /// not by `distance`.
@@ -168,6 +173,9 @@ struct Liquid {
     /// Particles of a full cell.
     int per_cell() const { return shape.is_flat() ? per_side * per_side : per_side * per_side * per_side; }
     bool is_open(std::size_t side) const { return sides[side].kind == Side::Kind::outflow; }
+    bool is_closed(std::size_t side) const { return sides[side].kind <= Side::Kind::no_slip; }
+    /// Whether the sides across an axis are one place.
+    bool is_periodic(std::size_t axis) const { return sides[2 * axis].kind == Side::Kind::periodic; }
     bool has_slip(std::size_t side) const { return sides[side].kind != Side::Kind::no_slip; }
   };
   struct State {
@@ -249,6 +257,7 @@ struct Liquid {
     std::vector<Vec3> x, v, du, dv, dw;             ///< [N] in the new order
     /// Cells around all particles; those of the pressure's operator; those that have velocities.
     CellWindow occupied, solved, window;
+    std::array<bool, 3> wraps = {};  ///< periodic axes that these cover (detail/seam.h)
 
     // Faces (detail/transfer.cpp, detail/faces.cpp).
     /// [2 * shape.size()] by component: momentum and weight of a unit of mass, then velocity before the
@@ -296,7 +305,7 @@ struct Liquid {
 
   /// [J] of the particles, each a full cell's part, a flat grid a metre deep; without their spin.
   static double kinetic_energy(const Model& model, const State& state, Real density);
-  /// [J] above low.
+  /// [J] above low, along axes that are not periodic.
   static double potential_energy(const Model& model, const State& state, const Params& params);
   /// [m^3, of a flat grid m^2] of the region that is at least half full.
   static double volume(const Model& model, const State& state);
@@ -313,8 +322,9 @@ struct Liquid {
     LiquidMeshWorkspace mesh;
   };
   /// The closed surface of a liquid in three dimensions (geometry/liquid_mesh.h). It meets sides of the box
-  /// squarely and ends there; it goes on into solids and bodies as in a mirror, so that no gap is seen beside
-  /// them, but not out of the far sides of those thinner than two cells. Allocates only to grow.
+  /// squarely and ends there, at periodic ones cut off as it goes on; it goes on into solids and bodies as in
+  /// a mirror, so that no gap is seen beside them, but not out of the far sides of those thinner than two
+  /// cells. Allocates only to grow.
   static void surface(const Model& model, const State& state, SurfaceWorkspace& workspace, SurfaceMesh& out,
                       std::span<const GridWall> bodies = {});
 };

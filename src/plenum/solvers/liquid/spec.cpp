@@ -6,6 +6,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/solvers/liquid/detail/emit.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 #include "plenum/solvers/liquid/liquid.h"
 #include "plenum/state/grid_cling.h"
 
@@ -33,7 +34,8 @@ void LiquidInlet::describe(Describer& d) {
 }
 
 void Liquid::Side::describe(Describer& d) {
-  d("kind", kind, {.doc = "what it does to the flow; outflow: the liquid leaves"});
+  d("kind", kind,
+    {.doc = "what it does to the flow; outflow: the liquid leaves; periodic: the opposite one leads on"});
   d("velocity", velocity,
     {.unit = "m/s", .min = -1e3, .max = 1e3, .doc = "of a wall without slip, along itself"});
 }
@@ -144,14 +146,17 @@ void find_distance(Liquid::Model& m) {
   }
 }
 
-/// Of the corners' distances, at a point in cells; beyond the box that of its nearest point.
+/// Of the corners' distances, at a point in cells; beyond sides that are not periodic that of the nearest
+/// point in the box.
 Real distance_at(const Liquid::Model& m, std::array<Real, 3> g) {
   const GridShape& shape = m.shape;
   std::array<Index, 3> low{};
   std::array<Real, 3> t{};
   for (int c = 0; c < shape.dimensions(); ++c) {
     const auto a = static_cast<std::size_t>(c);
-    g[a] = std::clamp(g[a], Real(0), static_cast<Real>(shape.cells[a]));
+    const auto n = static_cast<Real>(shape.cells[a]);
+    if (m.is_periodic(a)) g[a] -= std::floor(g[a] / n) * n;
+    g[a] = std::clamp(g[a], Real(0), n);
     low[a] = std::min(static_cast<Index>(g[a]), shape.cells[a] - 1);
     t[a] = g[a] - static_cast<Real>(low[a]);
   }
@@ -171,7 +176,7 @@ void find_walls(Liquid::Model& m) {
   for (const GridSolid& solid : m.solids) {
     const GridWall wall(solid.solid(), solid.pose());
     if (!may_be_thin(wall.shape, m.h)) continue;
-    close_walls(shape, m.low, m.h, wall, m.open);
+    close_walls(shape, m.low, m.h, wall, m.open, periodic_axes(m));
     if (m.near_walls.empty()) m.near_walls.assign(shape.size(), 0);
     // Farther than the corners of the hat function around a cell's centre, and than its own.
     const Real reach = Real(1.8) * m.h, within = Real(0.9) * m.h;
@@ -189,6 +194,7 @@ void find_walls(Liquid::Model& m) {
                  });
   }
   if (m.near_walls.empty()) return;
+  if (any(periodic_axes(m))) join_sides(m, m.open);
   for (const GridSolid& solid : m.solids) m.walls.emplace_back(solid.solid(), solid.pose());
   m.clearance.find(shape, m.low, m.h, m.walls, m.near_walls);
   for (std::size_t c = 0; c < 3; ++c)
@@ -233,12 +239,12 @@ void find_capacity(Liquid::Model& m) {
     weight[a] = (1 - std::abs(offset[a])) * 2 / points;
   }
   const bool flat = shape.is_flat();
-  // Beside closed sides and beyond; open ones go on.
+  // Beside closed sides and beyond; open and periodic ones go on.
   const auto of_axis = [&](Index i, std::size_t axis) {
     const Index n = shape.cells[axis];
     Real part = 1;
     for (const std::size_t high : {0, 1}) {
-      if (m.is_open(2 * axis + high)) continue;
+      if (!m.is_closed(2 * axis + high)) continue;
       const Index beside = high ? n - 1 : 0, beyond = high ? n : -1;
       if (i == beside) part -= Real(1) / 8;
       if (i == beyond) part = Real(1) / 8;
@@ -270,6 +276,7 @@ void find_capacity(Liquid::Model& m) {
         }
         m.capacity[shape.index(i, j, k)] = part;
       }
+  wrap_items<1>(shape, periodic_axes(m), all_items(shape), m.capacity.data());
 }
 
 /// Whether x is in a solid.
@@ -282,49 +289,54 @@ bool in_walls(const Liquid::Model& m, const Vec3& x) {
 void fill_with_particles(const Liquid::Spec& spec, const Liquid::Model& m, Liquid::State& s) {
   const int n = m.per_side, layers = m.shape.is_flat() ? 1 : n;
   std::vector<std::uint8_t> taken;
-  if (spec.fill.size() > 1) taken.assign(m.shape.num_cells() * static_cast<std::size_t>(m.per_cell()), 0);
+  if (spec.fill.size() > 1 || any(periodic_axes(m)))
+    taken.assign(m.shape.num_cells() * static_cast<std::size_t>(m.per_cell()), 0);
   for (std::size_t f = 0; f < spec.fill.size(); ++f) {
     const LiquidFill& fill = spec.fill[f];
     const Shape solid = fill.solid();
-    const Pose pose = fill.pose();
-    const ItemBox box = cells_around(m, fill);
+    const Aabb bounds = solid.bounds(fill.pose());
     std::size_t added = 0;
-    for (Index k = box.low[2]; k < box.high[2]; ++k)
-      for (Index j = box.low[1]; j < box.high[1]; ++j)
-        for (Index i = box.low[0]; i < box.high[0]; ++i)
-          for (int seed = 0; seed < n * n * layers; ++seed) {
-            const std::array<int, 3> at = {seed % n, seed / n % n, seed / (n * n)};
-            std::array<Real, 3> g;
-            const std::array<Index, 3> cell = {i, j, k};
-            for (std::size_t c = 0; c < 3; ++c)
-              g[c] =
-                  static_cast<Real>(cell[c]) + (static_cast<Real>(at[c]) + Real(0.5)) / static_cast<Real>(n);
-            if (m.shape.is_flat()) g[2] = Real(0.5);
-            const Vec3 place = m.low + m.h * Vec3(g[0], g[1], g[2]);
-            if (solid.signed_distance(pose.to_local(place)).distance > 0) continue;
-            const bool by_walls = !m.walls.empty() && m.near_walls[m.shape.index(i, j, k)];
-            if (!by_walls && !m.distance.empty() && distance_at(m, g) < 0) continue;
-            if (by_walls && in_walls(m, place)) continue;
-            if (!taken.empty()) {
-              const std::size_t number =
-                  (static_cast<std::size_t>(i) +
-                   static_cast<std::size_t>(m.shape.cells[0]) *
-                       (static_cast<std::size_t>(j) +
-                        static_cast<std::size_t>(m.shape.cells[1]) * static_cast<std::size_t>(k))) *
-                      static_cast<std::size_t>(m.per_cell()) +
-                  static_cast<std::size_t>(seed);
-              if (taken[number]) continue;
-              taken[number] = 1;
+    const auto fill_image = [&](const Vec3& shift) {
+      const Pose pose = moved(fill.pose(), shift);
+      const ItemBox box = cells_around(m, {bounds.low + shift, bounds.high + shift});
+      for (Index k = box.low[2]; k < box.high[2]; ++k)
+        for (Index j = box.low[1]; j < box.high[1]; ++j)
+          for (Index i = box.low[0]; i < box.high[0]; ++i)
+            for (int seed = 0; seed < n * n * layers; ++seed) {
+              const std::array<int, 3> at = {seed % n, seed / n % n, seed / (n * n)};
+              std::array<Real, 3> g;
+              const std::array<Index, 3> cell = {i, j, k};
+              for (std::size_t c = 0; c < 3; ++c)
+                g[c] = static_cast<Real>(cell[c]) +
+                       (static_cast<Real>(at[c]) + Real(0.5)) / static_cast<Real>(n);
+              if (m.shape.is_flat()) g[2] = Real(0.5);
+              const Vec3 place = m.low + m.h * Vec3(g[0], g[1], g[2]);
+              if (solid.signed_distance(pose.to_local(place)).distance > 0) continue;
+              const bool by_walls = !m.walls.empty() && m.near_walls[m.shape.index(i, j, k)];
+              if (!by_walls && !m.distance.empty() && distance_at(m, g) < 0) continue;
+              if (by_walls && in_walls(m, place)) continue;
+              if (!taken.empty()) {
+                const std::size_t number =
+                    (static_cast<std::size_t>(i) +
+                     static_cast<std::size_t>(m.shape.cells[0]) *
+                         (static_cast<std::size_t>(j) +
+                          static_cast<std::size_t>(m.shape.cells[1]) * static_cast<std::size_t>(k))) *
+                        static_cast<std::size_t>(m.per_cell()) +
+                    static_cast<std::size_t>(seed);
+                if (taken[number]) continue;
+                taken[number] = 1;
+              }
+              const Vec3 seeded = seed_place(m, cell, seed, s.num_emitted++);
+              // What is jittered goes through no wall.
+              s.x.push_back(by_walls
+                                ? stop_at_walls(m.walls, place, seeded, wall_gap * m.h, m.shape.is_flat()).x
+                                : seeded);
+              s.v.push_back(fill.velocity);
+              if (m.shape.is_flat()) s.v.back().z() = 0;
+              ++added;
             }
-            const Vec3 seeded = seed_place(m, cell, seed, s.num_emitted++);
-            // What is jittered goes through no wall.
-            s.x.push_back(by_walls
-                              ? stop_at_walls(m.walls, place, seeded, wall_gap * m.h, m.shape.is_flat()).x
-                              : seeded);
-            s.v.push_back(fill.velocity);
-            if (m.shape.is_flat()) s.v.back().z() = 0;
-            ++added;
-          }
+    };
+    for_images(m, bounds, 0, fill_image);
     if (added == 0)
       throw Error(Problem{.key = fmt::format("fill[{}]", f),
                           .what = "holds no place of the box that is not filled or solid already",
@@ -340,7 +352,16 @@ void refuse_sides(const Liquid::Model& m, Refusals& refusals) {
   static constexpr const char* names[] = {"left", "right", "bottom", "top", "back", "front"};
   for (std::size_t side = 0; side < 6; ++side) {
     const Vec3& velocity = m.sides[side].velocity;
-    if (static_cast<int>(side / 2) >= m.shape.dimensions() || velocity.isZero(0)) continue;
+    if (static_cast<int>(side / 2) >= m.shape.dimensions()) continue;
+    const std::size_t other = side ^ 1;
+    if (m.sides[side].kind != Liquid::Side::Kind::periodic &&
+        m.sides[other].kind == Liquid::Side::Kind::periodic)
+      refusals.keep(
+          Problem{.key = fmt::format("{}.kind", names[side]),
+                  .what = fmt::format("{} is periodic and the side opposite to it is not", names[other]),
+                  .value = names_of(Liquid::Side::Kind{})[static_cast<std::size_t>(m.sides[side].kind)],
+                  .remedy = "make both periodic, or neither"});
+    if (velocity.isZero(0)) continue;
     const std::string key = fmt::format("{}.velocity", names[side]);
     if (m.has_slip(side))
       refusals.keep(Problem{.key = key,
@@ -365,6 +386,7 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
   m.per_side = spec.particles_per_side;
   m.jitter = spec.jitter;
   m.solids = spec.solids;
+  m.num_solids = spec.solids.size();
   m.inlets = spec.inlets;
   m.show = spec.show;
   m.absorption = spec.absorption;
@@ -385,12 +407,25 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
       under(fmt::format("solids[{}]", k), [&] {
         m.solids[k].require_closed();
         close_faces(shape, m.low, m.h, m.solids[k].solid(), m.solids[k].pose(), m.open);
+        // Those that reach across a periodic side, or as near to it as what is stopped by them may come from.
+        for_images(m, m.solids[k].solid().bounds(m.solids[k].pose()), seam_reach * m.h,
+                   [&](const Vec3& shift) {
+                     if (shift.isZero(0)) return;
+                     GridSolid image = m.solids[k];
+                     image.position += shift;
+                     close_faces(shape, m.low, m.h, image.solid(), image.pose(), m.open);
+                     m.solids.push_back(std::move(image));
+                   });
       });
+    if (any(periodic_axes(m))) join_sides(m, m.open);
     find_distance(m);
     find_walls(m);
     if (spec.solids_grip)
-      for (int c = 0; c < shape.dimensions(); ++c)
-        m.cling[static_cast<std::size_t>(c)] = find_cling(shape, m.low, m.h, m.solids, c);
+      for (int c = 0; c < shape.dimensions(); ++c) {
+        std::vector<Real>& cling = m.cling[static_cast<std::size_t>(c)];
+        cling = find_cling(shape, m.low, m.h, m.solids, c);
+        wrap_items<1>(shape, periodic_axes(m), all_items(shape), cling.data());
+      }
   }
   find_inlets(m, refusals);
   refusals.refuse();

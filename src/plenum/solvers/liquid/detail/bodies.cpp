@@ -11,10 +11,11 @@
 // planes along the grid's.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "plenum/base/error.h"
 #include "plenum/integrate/free_rotation.h"
-#include "plenum/solvers/liquid/detail/stages.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
@@ -209,7 +210,7 @@ void close_thin_part(const Model& m, const Part& part, LiquidBodies& b) {
   };
   // What is closed besides was open to the liquid before.
   for_faces([](Real open, Real& closed) { closed += open; });
-  close_walls(shape, m.low, m.h, GridWall(*part.solid.shape, part.pose), b.open);
+  close_walls(shape, m.low, m.h, GridWall(*part.solid.shape, part.pose), b.open, periodic_axes(m));
   for_faces([](Real open, Real& closed) { closed -= open; });
 }
 
@@ -306,8 +307,20 @@ void begin_bodies(const Model& m, const Liquid::State& s, Workspace& w, Real dt)
     Aabb way = solid.shape->bounds(solid.pose0);
     way.extend(solid.shape->bounds(solid.pose));
     way = way.grown(2 * m.h);
-    if ((way.low.array() > tank.high.array()).any() || (way.high.array() < tank.low.array()).any()) continue;
-    if (b.parts.size() == most_parts) break;
+    int images = 0;
+    for_images(m, way, 0, [&](const Vec3& shift) {
+      if (((way.low + shift).array() > tank.high.array()).any() ||
+          ((way.high + shift).array() < tank.low.array()).any() || b.parts.size() == most_parts)
+        return;
+      Part& part = b.parts.emplace_back();
+      part.solid = solid;
+      part.number = t;
+      part.image = images++;
+      part.shift = shift;
+      part.pose = part.before = moved(solid.pose0, shift);
+      part.is_thin = may_be_thin(*solid.shape, m.h);
+    });
+    if (images == 0) continue;
     std::size_t body = b.bodies.size();
     while (body > 0 && !(solid.owner >= 0 &&
                          b.told[static_cast<std::size_t>(b.bodies[body - 1].first)].owner == solid.owner))
@@ -327,18 +340,18 @@ void begin_bodies(const Model& m, const Liquid::State& s, Workspace& w, Real dt)
       of.inverse_inertia = solid.inverse_inertia;
       of.impulse = of.couple = Vector3<double>::Zero();
     }
-    Part& part = b.parts.emplace_back();
-    part.solid = solid;
-    part.number = t;
-    part.body = body;
-    part.pose = part.before = solid.pose0;
-    part.is_thin = may_be_thin(*solid.shape, m.h);
     // What its solver made of its way is not quite what the liquid took it for.
     const auto at = std::lower_bound(s.part.begin(), s.part.end(), static_cast<Index>(t));
-    if (!part.is_thin || at == s.part.end() || *at != static_cast<Index>(t)) continue;
+    const bool is_known = at != s.part.end() && *at == static_cast<Index>(t);
     const auto q = static_cast<std::size_t>(at - s.part.begin());
-    part.before.position = s.part_position[q];
-    part.before.rotation.coeffs() = s.part_rotation[q];
+    for (std::size_t p = b.parts.size() - static_cast<std::size_t>(images); p < b.parts.size(); ++p) {
+      Part& part = b.parts[p];
+      part.body = body;
+      if (!part.is_thin || !is_known) continue;
+      part.before.position = s.part_position[q];
+      part.before.rotation.coeffs() = s.part_rotation[q];
+      part.before = moved(part.before, part.shift);
+    }
   }
   for (Body& body : b.bodies) {
     if (body.is_led) continue;
@@ -348,7 +361,7 @@ void begin_bodies(const Model& m, const Liquid::State& s, Workspace& w, Real dt)
   }
   // Those of a body stand together; bodies come in the order of their first parts.
   std::sort(b.parts.begin(), b.parts.end(), [](const Part& p, const Part& q) {
-    return std::pair(p.body, p.number) < std::pair(q.body, q.number);
+    return std::tuple(p.body, p.number, p.image) < std::tuple(q.body, q.number, q.image);
   });
 }
 
@@ -374,7 +387,8 @@ double fastest_body(const Workspace& w, Real dt) {
 
 void lead_bodies(Workspace& w, Real s) {
   for (Part& part : w.immersed.parts)
-    if (w.immersed.bodies[part.body].is_led) part.pose = between(part.solid.pose0, part.solid.pose, s);
+    if (w.immersed.bodies[part.body].is_led)
+      part.pose = moved(between(part.solid.pose0, part.solid.pose, s), part.shift);
 }
 
 void place_bodies(const Model& m, Workspace& w, Real s, Real dt) {
@@ -412,6 +426,10 @@ void place_bodies(const Model& m, Workspace& w, Real s, Real dt) {
       b.changed.back()[0][a] = std::max(part.low[a] - 2, Index(-1));
       b.changed.back()[1][a] = std::min(part.high[a] + 2, m.shape.cells[a] + 2);
     }
+  }
+  if (const std::array<bool, 3> periodic = periodic_axes(m); any(periodic)) {
+    join_sides(m, b.open);
+    wrap_items<1>(m.shape, periodic, all_items(m.shape), b.capacity.data());
   }
 }
 
@@ -462,15 +480,16 @@ void clear_bodies(const Model& m, Liquid::State& s, Workspace& w) {
         n /= in_plane;
       }
       const Body& body = b.bodies[part->body];
-      const Vec3 solid = body.velocity + body.angular_velocity.cross(x - body.centre);
+      const Vec3 solid = body.velocity + body.angular_velocity.cross(x - part->shift - body.centre);
       x += (gap - at.distance) * n;
       s.v[p] -= std::min((s.v[p] - solid).dot(n), Real(0)) * n;
       for (int c = 0; c < dimensions; ++c) {
         const auto a = static_cast<std::size_t>(c);
-        if (!m.is_open(2 * a)) x[c] = std::max(x[c], m.low[c] + gap);
-        if (!m.is_open(2 * a + 1))
+        if (m.is_closed(2 * a)) x[c] = std::max(x[c], m.low[c] + gap);
+        if (m.is_closed(2 * a + 1))
           x[c] = std::min(x[c], m.low[c] + static_cast<Real>(shape.cells[a]) * m.h - gap);
       }
+      x = wrapped(m, x);
     }
   });
 }
@@ -499,7 +518,7 @@ void for_wall_faces(const Model& m, const Workspace& w, FunctionRef<void(int, st
             const auto a = static_cast<std::size_t>(c);
             const std::size_t face = m.shape.index(i, j, k);
             if (!((*closed)[a] > 0) || b.open.along[a][face] > 0) continue;
-            Vec3 arm = m.low - body.centre +
+            Vec3 arm = m.low - body.centre - part.shift +
                        m.h * Vec3(static_cast<Real>(i), static_cast<Real>(j), static_cast<Real>(k));
             for (int d = 0; d < 3; ++d)
               if (d != c) arm[d] += m.h / 2;
@@ -537,18 +556,18 @@ void sweep_thin_bodies(const Model& m, Liquid::State& s, Workspace& w) {
         for (int c = 0; c < m.shape.dimensions(); ++c) {
           const auto a = static_cast<std::size_t>(c);
           const Real high = m.low[c] + static_cast<Real>(m.shape.cells[a]) * m.h - gap;
-          if (!m.is_open(2 * a)) to[c] = std::max(to[c], m.low[c] + gap);
-          if (!m.is_open(2 * a + 1)) to[c] = std::min(to[c], high);
+          if (m.is_closed(2 * a)) to[c] = std::max(to[c], m.low[c] + gap);
+          if (m.is_closed(2 * a + 1)) to[c] = std::min(to[c], high);
         }
         // Solids that stand are no way out.
         if (!m.walls.empty()) to = stop_at_walls(m.walls, x, to, gap, flat).x;
-        const Vec3 solid = body.velocity + body.angular_velocity.cross(to - body.centre);
+        const Vec3 solid = body.velocity + body.angular_velocity.cross(to - part.shift - body.centre);
         for (int met = 0; met < stop.num_met; ++met) {
           Vec3 n = part.pose.rotation * stop.normal[static_cast<std::size_t>(met)];
           if (flat) n.z() = 0;
           s.v[p] -= std::min((s.v[p] - solid).dot(n), Real(0)) * n;
         }
-        x = to;
+        x = wrapped(m, to);
       }
     });
   }
@@ -580,7 +599,7 @@ void find_sunk_cells(const Model& m, Workspace& w) {
               const Index along = cell[a] + upper;
               const std::size_t face = at + (upper ? static_cast<std::size_t>(shape.stride(c)) : 0);
               if (on_closed_side(m, c, along) || !(b.open[c][face] > 0)) continue;
-              const bool beyond = along == 0 || along == shape.cells[a];
+              const bool beyond = !w.wraps[a] && (along == 0 || along == shape.cells[a]);
               const std::size_t other = upper ? face : at - static_cast<std::size_t>(shape.stride(c));
               enclosed = enclosed && !beyond && (w.liquid[other] || (b.part_at[other] & covered));
               any = true;
@@ -589,6 +608,7 @@ void find_sunk_cells(const Model& m, Workspace& w) {
         }
   }
   for (const std::uint32_t at : b.sunk) w.liquid[at] = 1;
+  wrap_liquid(m, w);
 }
 
 void find_led_velocities(Workspace& w, Real dt, Real s0, Real s1) {
@@ -650,7 +670,7 @@ void tie_bodies(const Model& m, const Liquid::Params& params, Workspace& w, Real
     for (std::size_t r = begin; r < end; ++r) {
       std::uint32_t at = b.rows[r].first;
       const Part& part = b.parts[b.rows[r].part];
-      const Vec3 centre = b.bodies[part.body].centre;
+      const Vec3 centre = b.bodies[part.body].centre + part.shift;
       for_driven(m, w, b.rows[r], [&](const Three& cell, const Vec3& n) {
         const Vec3 x = m.low + m.h * (Vec3(static_cast<Real>(cell[0]), static_cast<Real>(cell[1]),
                                            static_cast<Real>(cell[2])) +
@@ -710,7 +730,8 @@ void move_bodies(Workspace& w, Real dt) {
     const Body& body = b.bodies[part.body];
     if (body.is_led) continue;
     const Quat turn = turned<Real>(Quat::Identity(), Vec3(dt * body.angular_velocity));
-    part.pose.position = body.centre + dt * body.velocity + turn * (part.pose.position - body.centre);
+    const Vec3 centre = body.centre + part.shift;
+    part.pose.position = centre + dt * body.velocity + turn * (part.pose.position - centre);
     part.pose.rotation = (turn * part.pose.rotation).normalized();
   }
   for (Body& body : b.bodies)
@@ -727,10 +748,15 @@ void end_bodies(Liquid::State& s, Workspace& w) {
     if (b.parts[p].is_thin) b.thin.push_back(p);
   std::sort(b.thin.begin(), b.thin.end(),
             [&](std::size_t p, std::size_t q) { return b.parts[p].number < b.parts[q].number; });
+  // Images go as one of them does.
+  b.thin.erase(
+      std::unique(b.thin.begin(), b.thin.end(),
+                  [&](std::size_t p, std::size_t q) { return b.parts[p].number == b.parts[q].number; }),
+      b.thin.end());
   s.part.clear(), s.part_position.clear(), s.part_rotation.clear();
   for (const std::size_t p : b.thin) {
     s.part.push_back(static_cast<Index>(b.parts[p].number));
-    s.part_position.push_back(b.parts[p].before.position);
+    s.part_position.push_back(moved(b.parts[p].before, -b.parts[p].shift).position);
     s.part_rotation.push_back(b.parts[p].before.rotation.coeffs());
   }
   b.seen.clear();

@@ -1,7 +1,9 @@
 // Sources of liquid.
 #include "plenum/solvers/liquid/detail/emit.h"
+
 #include "plenum/base/random.h"
 #include "plenum/geometry/aabb.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
@@ -18,11 +20,10 @@ Vec3 seed_place(const Liquid::Model& m, const std::array<Index, 3>& cell, int se
                                    static_cast<Real>(n);
     x[c] = m.low[c] + m.h * (static_cast<Real>(cell[a]) + in_cell);
   }
-  return x;
+  return wrapped(m, x);
 }
 
-ItemBox cells_around(const Liquid::Model& m, const GridSolid& solid) {
-  const Aabb bounds = solid.solid().bounds(solid.pose());
+ItemBox cells_around(const Liquid::Model& m, const Aabb& bounds) {
   ItemBox box{{0, 0, 0}, {1, 1, 1}};
   for (int c = 0; c < m.shape.dimensions(); ++c) {
     const auto a = static_cast<std::size_t>(c);
@@ -40,30 +41,45 @@ namespace {
 int find_source_cells(const Liquid::Model& m, const LiquidSource& source, Liquid::State& s,
                       Liquid::Workspace& w) {
   const Shape solid = source.solid();
-  const Pose pose = source.pose();
-  const ItemBox box = cells_around(m, source);
+  const Aabb bounds = solid.bounds(source.pose());
   w.source_cells.clear();
   int lacking = 0;
-  for (Index k = box.low[2]; k < box.high[2]; ++k)
-    for (Index j = box.low[1]; j < box.high[1]; ++j)
-      for (Index i = box.low[0]; i < box.high[0]; ++i) {
-        const Vec3 centre =
-            m.low + m.h * Vec3(static_cast<Real>(i) + Real(0.5), static_cast<Real>(j) + Real(0.5),
-                               static_cast<Real>(k) + Real(0.5));
-        if (solid.signed_distance(pose.to_local(centre)).distance > 0) continue;
-        if (m.capacity[m.shape.index(i, j, k)] < Real(0.5)) continue;
-        const auto [begin, end] = particles_in(m, w, i, j, k);
-        for (std::uint32_t q = begin; q < end; ++q) {
-          const std::uint32_t p = w.order[q];
-          s.v[p] = source.velocity;
-          if (m.shape.is_flat()) s.v[p].z() = 0;
-          for (std::vector<Vec3>* a : {&s.du, &s.dv, &s.dw})
-            if (p < a->size()) (*a)[p].setZero();
+  // A cell that two images cover is the first one's.
+  const auto is_taken = [&](const Vec3& centre, const Vec3& by) {
+    bool taken = false, earlier = true;
+    for_images(m, bounds, 0, [&](const Vec3& shift) {
+      earlier = earlier && shift != by;
+      if (earlier && !taken)
+        taken = solid.signed_distance(moved(source.pose(), shift).to_local(centre)).distance <= 0;
+    });
+    return taken;
+  };
+  const auto find_cells = [&](const Vec3& shift) {
+    const Pose pose = moved(source.pose(), shift);
+    const ItemBox box = cells_around(m, {bounds.low + shift, bounds.high + shift});
+    for (Index k = box.low[2]; k < box.high[2]; ++k)
+      for (Index j = box.low[1]; j < box.high[1]; ++j)
+        for (Index i = box.low[0]; i < box.high[0]; ++i) {
+          const Vec3 centre =
+              m.low + m.h * Vec3(static_cast<Real>(i) + Real(0.5), static_cast<Real>(j) + Real(0.5),
+                                 static_cast<Real>(k) + Real(0.5));
+          if (solid.signed_distance(pose.to_local(centre)).distance > 0) continue;
+          if (is_taken(centre, shift)) continue;
+          if (m.capacity[m.shape.index(i, j, k)] < Real(0.5)) continue;
+          const auto [begin, end] = particles_in(m, w, i, j, k);
+          for (std::uint32_t q = begin; q < end; ++q) {
+            const std::uint32_t p = w.order[q];
+            s.v[p] = source.velocity;
+            if (m.shape.is_flat()) s.v[p].z() = 0;
+            for (std::vector<Vec3>* a : {&s.du, &s.dv, &s.dw})
+              if (p < a->size()) (*a)[p].setZero();
+          }
+          const int count = static_cast<int>(end - begin);
+          w.source_cells.push_back({{i, j, k}, count});
+          lacking += m.per_cell() - count;
         }
-        const int count = static_cast<int>(end - begin);
-        w.source_cells.push_back({{i, j, k}, count});
-        lacking += m.per_cell() - count;
-      }
+  };
+  for_images(m, bounds, 0, find_cells);
   return lacking;
 }
 

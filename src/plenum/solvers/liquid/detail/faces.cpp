@@ -2,9 +2,22 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plenum/solvers/liquid/detail/stages.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
+
+void wrap_liquid(const Liquid::Model& m, Liquid::Workspace& w) {
+  if (any(w.wraps)) wrap_items<1>(m.shape, w.wraps, grown(m.shape, w.window, 1, 2), w.liquid.data());
+}
+
+void wrap_velocities(const Liquid::Model& m, Liquid::Workspace& w) {
+  if (!any(w.wraps)) return;
+  const ItemBox all = grown(m.shape, w.window, 1, 2);
+  for (std::size_t c = 0; c < static_cast<std::size_t>(m.shape.dimensions()); ++c) {
+    wrap_items<2>(m.shape, w.wraps, all, w.pairs[c].data());
+    wrap_items<1>(m.shape, w.wraps, all, w.known[c].data());
+  }
+}
 
 void close_holes(const Liquid::Model& m, Liquid::Workspace& w) {
   // A chance gap between particles is no bubble, which would have a surface without pressure.
@@ -24,6 +37,7 @@ void close_holes(const Liquid::Model& m, Liquid::Workspace& w) {
           !may_be_cut(m, w, row + static_cast<std::size_t>(i)))
         liquid[i] = 1;
   });
+  wrap_liquid(m, w);
 }
 
 void leave_shallow_cells(const Liquid::Model& m, Liquid::Workspace& w) {
@@ -54,7 +68,7 @@ void leave_shallow_cells(const Liquid::Model& m, Liquid::Workspace& w) {
           const std::ptrdiff_t stride = shape.stride(c), face = cell + (upper ? stride : 0);
           if (on_closed_side(m, c, along)) continue;
           if (!open_parts[c].empty() && !(open_parts[c][static_cast<std::size_t>(face)] > 0)) continue;
-          if (along == 0 || along == shape.cells[a]) {
+          if (!w.wraps[a] && (along == 0 || along == shape.cells[a])) {
             by_air = true;
             continue;
           }
@@ -72,6 +86,7 @@ void leave_shallow_cells(const Liquid::Model& m, Liquid::Workspace& w) {
     for (Index i = box.low[0]; i < box.high[0]; ++i)
       if (w.shallow[row + static_cast<std::size_t>(i)]) w.liquid[row + static_cast<std::size_t>(i)] = 0;
   });
+  wrap_liquid(m, w);
 }
 
 void leave_far_sides(const Liquid::Model& m, const Liquid::State& s, Liquid::Workspace& w) {
@@ -104,7 +119,7 @@ void set_wall_faces(const Liquid::Model& m, Liquid::Workspace& w) {
   const auto set = [&](int c, std::size_t face, Real velocity) {
     const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(face) - origin, k = sz > 0 ? at / sz : 0,
                          j = (at - k * sz) / sy, i = at - k * sz - j * sy;
-    const ItemBox faces = faces_of(w.window, c);
+    const ItemBox faces = faces_of(w, w.window, c);
     if (i < faces.low[0] || i >= faces.high[0] || j < faces.low[1] || j >= faces.high[1] ||
         k < faces.low[2] || k >= faces.high[2])
       return;
@@ -125,7 +140,7 @@ void find_velocities(const Liquid::Model& m, const Liquid::Params& params, Liqui
     for (auto* known : {&w.known[a], &w.later[a]})
       if (known->size() != shape.size()) known->resize(shape.size());
     const Real gain = params.gravity[c] * dt;
-    const ItemBox faces = faces_of(w.window, c), all = grown(shape, w.window, 1, 2);
+    const ItemBox faces = faces_of(w, w.window, c), all = grown(shape, w.window, 1, 2);
     const std::ptrdiff_t stride = shape.stride(c);
     for_rows(all, [&](Index j, Index k) {
       const auto row = static_cast<std::ptrdiff_t>(shape.index(0, j, k));
@@ -199,6 +214,7 @@ void fill_beyond_sides(const Liquid::Model& m, Liquid::Workspace& w) {
       for (int high = 0; high < 2; ++high) {
         const auto a = static_cast<std::size_t>(axis), comp = static_cast<std::size_t>(c);
         const Index n = shape.cells[a];
+        if (w.wraps[a]) continue;
         if (high ? w.window.high[a] < n : w.window.low[a] > 0) continue;
         const std::size_t side = 2 * a + static_cast<std::size_t>(high);
         ItemBox plane = grown(shape, w.window, 1, 2);
@@ -228,10 +244,18 @@ void fill_beyond_sides(const Liquid::Model& m, Liquid::Workspace& w) {
 
 void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int layers) {
   const GridShape& shape = m.shape;
+  const ItemBox items = grown(shape, w.window, 1, 2);
+  const auto wrap = [&](std::size_t c) {
+    wrap_items<2>(shape, w.wraps, items, w.pairs[c].data());
+    wrap_items<1>(shape, w.wraps, items, w.carry[c].data());
+    wrap_items<1>(shape, w.wraps, items, w.known[c].data());
+  };
+  const bool wraps = any(w.wraps);
   for (int layer = 0; layer < layers; ++layer)
     for (int c = 0; c < shape.dimensions(); ++c) {
       const auto a = static_cast<std::size_t>(c);
-      const ItemBox faces = faces_of(w.window, c);
+      const ItemBox faces = faces_of(w, w.window, c);
+      if (wraps) wrap(a);
       for_rows(faces, [&](Index j, Index k) {
         extrapolate_row(shape, faces, w.known[a].data(), w.later[a].data(), w.pairs[a].data(),
                         w.carry[a].data(), j, k);
@@ -240,6 +264,8 @@ void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int la
     }
   fill_beyond_sides(m, w);
   if (!m.inlet_faces.empty()) fill_inlet_faces(m, w);
+  if (wraps)
+    for (std::size_t c = 0; c < static_cast<std::size_t>(shape.dimensions()); ++c) wrap(c);
 }
 
 }}  // namespace plenum::inline PLENUM_ABI::detail

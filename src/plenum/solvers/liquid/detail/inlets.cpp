@@ -12,6 +12,7 @@
 #include "plenum/base/error.h"
 #include "plenum/base/random.h"
 #include "plenum/solvers/liquid/detail/emit.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
@@ -95,7 +96,7 @@ bool find_inlet_faces(Model& m, std::size_t number, FaceField& left) {
   const Pose pose = inlet.pose();
   bool covers = false;
   for (std::size_t side = 0; side < 2 * static_cast<std::size_t>(shape.dimensions()); ++side) {
-    if (m.is_open(side)) continue;
+    if (!m.is_closed(side)) continue;
     const std::size_t axis = side / 2;
     const bool high = side % 2 != 0;
     const Real inwards = (high ? -1 : 1) * inlet.velocity[static_cast<Index>(axis)];
@@ -197,7 +198,7 @@ void find_inlets(Model& m, Refusals& refusals) {
     if (!covers)
       refusals.keep(Problem{.key = key,
                             .what = "covers nothing of a closed side that is not covered already",
-                            .remedy = "move it so that a side of the box, no outflow, goes through it"});
+                            .remedy = "move it so that a closed side of the box goes through it"});
     else if (m.inlet_faces.size() == faces)
       refusals.keep(
           Problem{.key = key + ".velocity",
@@ -237,7 +238,7 @@ void fill_inlet_faces(const Model& m, Liquid::Workspace& w) {
     std::size_t count = 1;
     for (int c = 0; c < m.shape.dimensions(); ++c) {
       const auto a = static_cast<std::size_t>(c);
-      if (a == face.axis) continue;
+      if (a == face.axis || w.wraps[a]) continue;
       const bool low = item[a] == 0;
       if (!low && item[a] != m.shape.cells[a] - 1) continue;
       const SideHold hold = hold_beside(m, w, 2 * a + (low ? 0 : 1), face.axis, item);
@@ -273,7 +274,10 @@ SideHold hold_beside(const Model& m, const Liquid::Workspace& w, std::size_t sid
   item[axis] = side % 2 ? m.shape.cells[axis] : 0;
   if (!m.inlet_faces.empty() && static_cast<int>(axis) != c) {
     const std::size_t face = m.shape.index(item[0], item[1], item[2]);
-    for (const std::size_t at : {face, face - static_cast<std::size_t>(m.shape.stride(c))})
+    const auto along = static_cast<std::size_t>(c);
+    std::array<Index, 3> below = item;
+    below[along] = w.wraps[along] && item[along] == 0 ? m.shape.cells[along] - 1 : item[along] - 1;
+    for (const std::size_t at : {face, m.shape.index(below[0], below[1], below[2])})
       if (const Liquid::InletFace* found = find_inlet_face(m, axis, at); found && w.inflow[found->inlet] > 0)
         return {true, w.inflow[found->inlet] * m.inlets[found->inlet].velocity[c]};
   }
@@ -315,11 +319,12 @@ void let_in(const Model& m, Liquid::State& s, const Liquid::Params& params, doub
         x += static_cast<Real>(age) * velocity;
         for (int c = 0; c < m.shape.dimensions(); ++c) {
           const auto a = static_cast<std::size_t>(c);
+          if (m.is_periodic(a)) continue;
           const Real gap = wall_gap * m.h, high = m.low[c] + m.h * static_cast<Real>(m.shape.cells[a]);
           x[c] = std::min(std::max(x[c], m.low[c] + gap), high - gap);
         }
         if (!m.walls.empty()) x = stop_at_walls(m.walls, begin, x, wall_gap * m.h, m.shape.is_flat()).x;
-        s.x.push_back(x);
+        s.x.push_back(wrapped(m, x));
         s.v.push_back(velocity);
       }
     }

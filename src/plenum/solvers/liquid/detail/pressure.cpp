@@ -10,7 +10,7 @@
 #include <cstring>
 #include <limits>
 
-#include "plenum/solvers/liquid/detail/stages.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
@@ -54,7 +54,8 @@ class Faces {
   /// Part of the way from a cell of the liquid to the surface towards a cell of air. Beyond the box's open
   /// sides the face is the surface.
   Real theta(std::ptrdiff_t cell, std::ptrdiff_t air, int c, Index along) const {
-    if (along == 0 || along == m_.shape.cells[static_cast<std::size_t>(c)]) return Real(0.5);
+    const auto a = static_cast<std::size_t>(c);
+    if (!w_.wraps[a] && (along == 0 || along == m_.shape.cells[a])) return Real(0.5);
     const Real in = std::max(depth(cell), Real(0)), out = std::min(depth(air), Real(0));
     return in - out > 0 ? std::max(in / (in - out), least_theta) : least_theta;
   }
@@ -128,11 +129,12 @@ void for_differences(const Model& m, const Workspace& w, F&& f) {
   for (int c = 0; c < shape.dimensions(); ++c) {
     const CellWindow& solved = w.solved;
     const std::ptrdiff_t stride = shape.stride(c);
-    const ItemBox box = faces_of(solved, c);
+    const ItemBox box = faces_of(w, solved, c);
     for_rows(box, [&](Index j, Index k) {
       const auto row = static_cast<std::ptrdiff_t>(shape.index(0, j, k));
       const auto row_of = [&](Index jj, Index kk) -> const double* {
-        const Index y = jj - solved.low[1], z = kk - solved.low[2];
+        const Index y = w.wraps[1] && jj < 0 ? shape.cells[1] - 1 : jj - solved.low[1],
+                    z = w.wraps[2] && kk < 0 ? shape.cells[2] - 1 : kk - solved.low[2];
         if (y < 0 || z < 0 || y >= layout.cells[1] || z >= layout.cells[2]) return nullptr;
         return x + layout.row(y, z) - solved.low[0];
       };
@@ -183,9 +185,12 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
     // Once, for memory of the whole box.
     if (!w.pressure.is_made())
       w.pressure.remake(shape.cells, shape.dimensions(), [](Index, Index, const PoissonRow&) {});
-    w.pressure.remake(cells, shape.dimensions(), [&](Index j, Index k, const PoissonRow& row) {
-      fill_row(m, w, faces, j + solved.low[1], k + solved.low[2], row);
-    });
+    w.pressure.remake(
+        cells, shape.dimensions(),
+        [&](Index j, Index k, const PoissonRow& row) {
+          fill_row(m, w, faces, j + solved.low[1], k + solved.low[2], row);
+        },
+        w.wraps);
   }
   const StageTimer timer(report.stages, "pressure");
   const RowLayout& layout = w.pressure.poisson().layout;
@@ -257,7 +262,7 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
     w.pairs[static_cast<std::size_t>(c)][static_cast<std::size_t>(2 * face)] -= difference;
   });
   for (int c = 0; c < shape.dimensions(); ++c) {
-    const ItemBox all = faces_of(w.window, c);
+    const ItemBox all = faces_of(w, w.window, c);
     for_rows(all, [&](Index j, Index k) {
       const std::size_t row = shape.index(0, j, k);
       Real* pair = w.pairs[static_cast<std::size_t>(c)].data() + 2 * row;

@@ -68,8 +68,9 @@ int reseed_particles(const Liquid::Model& m, Liquid::State& s, Workspace& w) {
       const auto a = static_cast<std::size_t>(c);
       const Index at = c == 0 ? i : c == 1 ? j : k;
       // Sides that are closed have no air beyond.
-      if (at > 0 && !w.liquid[static_cast<std::size_t>(cell - shape.stride(c))]) return false;
-      if (at + 1 < shape.cells[a] && !w.liquid[static_cast<std::size_t>(cell + shape.stride(c))])
+      if ((at > 0 || w.wraps[a]) && !w.liquid[static_cast<std::size_t>(cell - shape.stride(c))]) return false;
+      if ((at + 1 < shape.cells[a] || w.wraps[a]) &&
+          !w.liquid[static_cast<std::size_t>(cell + shape.stride(c))])
         return false;
       if ((at == 0 && m.is_open(2 * a)) || (at + 1 == shape.cells[a] && m.is_open(2 * a + 1))) return false;
     }

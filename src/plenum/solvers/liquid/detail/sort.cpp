@@ -69,6 +69,7 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
   // Within bodies cells beside those of particles have a pressure too.
   const Index beside = w.immersed.any() ? 1 : 0;
   w.occupied = w.solved = w.window = occupied;
+  w.wraps = {};
   if (!occupied.is_empty())
     for (int c = 0; c < shape.dimensions(); ++c) {
       const auto a = static_cast<std::size_t>(c);
@@ -76,6 +77,10 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
       w.solved.high[a] = std::min(shape.cells[a], (occupied.high[a] + beside + step - 1) / step * step);
       w.window.low[a] = std::max<Index>(0, std::min(occupied.low[a] - margin, w.solved.low[a]));
       w.window.high[a] = std::min(shape.cells[a], std::max(occupied.high[a] + margin, w.solved.high[a]));
+      w.wraps[a] = m.is_periodic(a) && (w.window.low[a] == 0 || w.window.high[a] == shape.cells[a]);
+      if (!w.wraps[a]) continue;
+      w.solved.low[a] = w.window.low[a] = 0;
+      w.solved.high[a] = w.window.high[a] = shape.cells[a];
     }
   // Where each block's particles of each slab go.
   std::uint32_t sum = 0;

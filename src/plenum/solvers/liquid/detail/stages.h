@@ -82,6 +82,10 @@ inline bool may_be_cut(const Liquid::Model& m, const Liquid::Workspace& w, std::
   return (!m.near_walls.empty() && m.near_walls[cell] == 2) ||
          (!w.wall_parts.empty() && w.immersed.part_at[cell] != 0);
 }
+/// Copies to the ghosts of axes that wrap (detail/seam.h): which cells are of the liquid; velocities, and
+/// which faces have one.
+void wrap_liquid(const Liquid::Model& m, Liquid::Workspace& w);
+void wrap_velocities(const Liquid::Model& m, Liquid::Workspace& w);
 /// Cells without particles, but in the midst of them, are of the liquid too.
 void close_holes(const Liquid::Model& m, Liquid::Workspace& w);
 /// Cells whose centres the surface passes below have no pressure: the air does.
@@ -163,10 +167,10 @@ inline ItemBox grown(const GridShape& shape, const CellWindow& w, Index below, I
   }
   return box;
 }
-/// The faces across axis c of a window's cells.
-inline ItemBox faces_of(const CellWindow& w, int c) {
-  ItemBox box{w.low, w.high};
-  ++box.high[static_cast<std::size_t>(c)];
+/// The faces across axis c of a window's cells; those of two sides that are one place are the lower ones.
+inline ItemBox faces_of(const Liquid::Workspace& w, const CellWindow& of, int c) {
+  ItemBox box{of.low, of.high};
+  if (!w.wraps[static_cast<std::size_t>(c)]) ++box.high[static_cast<std::size_t>(c)];
   return box;
 }
 /// f(j, k) for rows of items, in parallel.
@@ -193,7 +197,7 @@ double sum_over_rows(const ItemBox& box, F&& f) {
 /// Whether the face across axis c with number `along` is closed by a side of the box.
 inline bool on_closed_side(const Liquid::Model& m, int c, Index along) {
   const auto a = static_cast<std::size_t>(c);
-  return (along == 0 && !m.is_open(2 * a)) || (along == m.shape.cells[a] && !m.is_open(2 * a + 1));
+  return (along == 0 && m.is_closed(2 * a)) || (along == m.shape.cells[a] && m.is_closed(2 * a + 1));
 }
 
 }}  // namespace plenum::inline PLENUM_ABI::detail

@@ -10,7 +10,7 @@
 
 #include "plenum/base/independent.h"
 #include "plenum/math/wide.h"
-#include "plenum/solvers/liquid/detail/stages.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
@@ -201,18 +201,22 @@ template <int D, int c>
 }
 
 /// Where particles may be, and where there are velocities for them: a thousandth of a cell off closed sides;
-/// through open ones they may go.
+/// through open and periodic ones they may go.
 template <int D>
 struct Bounds {
   std::array<Real, D> low, high, stay_low, stay_high;
+  std::array<bool, D> wraps;
+  bool any = false;  ///< of `wraps`
   explicit Bounds(const Model& m) {
     constexpr Real gap = Real(1e-3), far = std::numeric_limits<Real>::max();
     for (int a = 0; a < D; ++a) {
       const auto c = static_cast<std::size_t>(a);
       low[c] = m.low[a] + gap * m.h;
       high[c] = m.low[a] + (static_cast<Real>(m.shape.cells[c]) - gap) * m.h;
-      stay_low[c] = m.is_open(2 * c) ? -far : low[c];
-      stay_high[c] = m.is_open(2 * c + 1) ? far : high[c];
+      stay_low[c] = m.is_closed(2 * c) ? low[c] : -far;
+      stay_high[c] = m.is_closed(2 * c + 1) ? high[c] : far;
+      wraps[c] = m.is_periodic(c);
+      any = any || wraps[c];
     }
   }
 };
@@ -271,7 +275,8 @@ void stop_run(const Model& m, const Workspace& w, std::size_t n, const std::arra
   const bool moving = w.walls.size() > m.walls.size();
   const Bounds<D> bounds(m);
   // [h] that x is from walls at least; negative: its cell is not near any.
-  const auto clearance = [&](const Vec3& x) -> Real {
+  const auto clearance = [&](const Vec3& at) -> Real {
+    const Vec3 x = bounds.any ? wrapped(m, at) : at;
     std::array<Index, 3> cell{};
     std::array<Real, 3> t{};
     for (int c = 0; c < D; ++c) {
@@ -317,7 +322,7 @@ void stop_run(const Model& m, const Workspace& w, std::size_t n, const std::arra
       if (stop.wall[q] >= m.walls.size()) {
         const LiquidBodies::Part& part = w.immersed.parts[w.wall_parts[stop.wall[q] - m.walls.size()]];
         const LiquidBodies::Body& body = w.immersed.bodies[part.body];
-        solid = body.velocity + body.angular_velocity.cross(stop.x - body.centre);
+        solid = body.velocity + body.angular_velocity.cross(stop.x - part.shift - body.centre);
       }
       u -= std::min((u - solid).dot(normal), Real(0)) * normal;
     }
@@ -390,6 +395,13 @@ void gather(const Model& m, State& s, const Params& params, const Workspace& w, 
   const auto clamped = [&](std::size_t c, Real a) {
     return std::min(std::max(a, bounds.low[c]), bounds.high[c]);
   };
+  const auto keep_in = [&](std::array<RunOf<Real>, D>& q) {
+    for (std::size_t c = 0; c < D; ++c) {
+      if (!bounds.wraps[c]) continue;
+      for (std::size_t p = 0; p < n; ++p)
+        q[c][p] = wrapped(q[c][p], m.low[static_cast<Index>(c)], m.h, m.shape.cells[c]);
+    }
+  };
   const auto carry = [&](std::array<RunOf<Real>, D>& out) {
     for_components<D>([&]<int c>() { interpolate<D, c>(l, at, n, w.carry[c].data(), out[c].data()); });
   };
@@ -400,13 +412,26 @@ void gather(const Model& m, State& s, const Params& params, const Workspace& w, 
       at.find(l, n, of(middle));
       carry(u);
     }
-    for (std::size_t c = 0; c < D; ++c)
-      for (std::size_t p = 0; p < n; ++p) middle[c][p] = clamped(c, x[c][p] + part / 2 * u[c][p]);
+    for (std::size_t c = 0; c < D; ++c) {
+      if (bounds.wraps[c])
+        for (std::size_t p = 0; p < n; ++p) middle[c][p] = x[c][p] + part / 2 * u[c][p];
+      else
+        for (std::size_t p = 0; p < n; ++p) middle[c][p] = clamped(c, x[c][p] + part / 2 * u[c][p]);
+    }
+    if (bounds.any) keep_in(middle);
     at.find(l, n, of(middle));
     carry(u);
     if (!w.walls.empty()) start = x;
     for (std::size_t c = 0; c < D; ++c)
       for (std::size_t p = 0; p < n; ++p) x[c][p] += part * u[c][p];
+    if (bounds.any) {
+      // Ways stay as long as they are.
+      if (!w.walls.empty()) middle = x;
+      keep_in(x);
+      if (!w.walls.empty())
+        for (std::size_t c = 0; c < D; ++c)
+          for (std::size_t p = 0; p < n; ++p) start[c][p] += x[c][p] - middle[c][p];
+    }
     if (!m.distance.empty())
       for (std::size_t p = 0; p < n; ++p) {
         std::array<Real, 3> y{}, vy{};
@@ -423,6 +448,7 @@ void gather(const Model& m, State& s, const Params& params, const Workspace& w, 
       }
     }
     if (!w.walls.empty()) stop_run<D>(m, w, n, start, x, v);
+    if (bounds.any && (!w.walls.empty() || !m.distance.empty())) keep_in(x);
   }
   for (std::size_t p = 0; p < n; ++p)
     for (int c = 0; c < D; ++c) {
@@ -491,6 +517,13 @@ void particles_to_faces(const Model& m, State& s, const Params& params, Workspac
         }
       }
     });
+  if (any(w.wraps)) {
+    const ItemBox given = grown(shape, w.window, 1, 1), all = grown(shape, w.window, 1, 2);
+    for (int c = 0; c < shape.dimensions(); ++c)
+      fold_items<2>(shape, w.wraps, given, w.pairs[static_cast<std::size_t>(c)].data());
+    fold_items<1>(shape, w.wraps, given, w.crowd.data());
+    wrap_items<1>(shape, w.wraps, all, w.crowd.data());
+  }
   std::swap(s.x, w.x);
   std::swap(s.v, w.v);
   if (affine) {

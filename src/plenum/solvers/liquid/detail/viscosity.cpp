@@ -8,7 +8,7 @@
 // solids (integrate/grid_diffusion.h).
 #include <limits>
 
-#include "plenum/solvers/liquid/detail/stages.h"
+#include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
@@ -25,7 +25,7 @@ void diffuse_liquid(const Liquid::Model& m, const Liquid::Params& params, Liquid
   const FaceField& open_parts = open_faces(m, w);
   for (int c = 0; c < shape.dimensions(); ++c) {
     const auto axis = static_cast<std::size_t>(c);
-    const ItemBox faces = faces_of(w.window, c);
+    const ItemBox faces = faces_of(w, w.window, c);
     Real* const pair = w.pairs[axis].data();
     // What it starts from, where later velocities that move particles are.
     Real* const start = w.carry[axis].data();
@@ -63,11 +63,18 @@ void diffuse_liquid(const Liquid::Model& m, const Liquid::Params& params, Liquid
       }
       return most;
     });
+    // A checkerboard does not close around an axis of an odd number of cells: what is beyond the seam is of
+    // the half of a sweep before.
+    const bool wraps = any(w.wraps);
+    const auto wrap = [&] {
+      if (wraps) wrap_items<2>(shape, w.wraps, grown(shape, w.window, 1, 2), pair);
+    };
+    wrap();
     const Real size = std::max(fastest_face, fastest_wall);
     const Real tolerance = size * 10 * std::numeric_limits<Real>::epsilon();
     Real change = 0;
     const auto sweep = [&](int colour) {
-      return maximum([&](Index j, Index k) {
+      const Real change_of_all = maximum([&](Index j, Index k) {
         Real most = 0;
         for (Index i = faces.low[0] + ((faces.low[0] + j + k + colour) & 1); i < faces.high[0]; i += 2) {
           const auto at = static_cast<std::ptrdiff_t>(shape.index(i, j, k));
@@ -76,10 +83,12 @@ void diffuse_liquid(const Liquid::Model& m, const Liquid::Params& params, Liquid
           Real sum = 0, diagonal = cling ? cling[at] : Real(0);
           for (int a = 0; a < shape.dimensions(); ++a) {
             const auto b = static_cast<std::size_t>(a);
-            const Index last = shape.cells[b] - (a == c ? 0 : 1);
+            // Of an axis that wraps none is the last.
+            const Index first = w.wraps[b] ? -1 : 0,
+                        last = w.wraps[b] ? shape.cells[b] : shape.cells[b] - (a == c ? 0 : 1);
             Real pairs_of = 0;
             for (int upper = 0; upper < 2; ++upper) {
-              if (upper ? item[b] == last : item[b] == 0) {
+              if (upper ? item[b] == last : item[b] == first) {
                 const std::size_t side = 2 * b + static_cast<std::size_t>(upper);
                 if (a == c) continue;
                 const SideHold hold = m.inlet_faces.empty()
@@ -107,6 +116,8 @@ void diffuse_liquid(const Liquid::Model& m, const Liquid::Params& params, Liquid
         }
         return most;
       });
+      wrap();
+      return change_of_all;
     };
     int sweeps = 0;
     do {
