@@ -6,6 +6,7 @@
 
 #include "../../validation/liquid_scenes.h"
 #include "plenum/base/error.h"
+#include "plenum/scene/scene.h"
 #include "plenum/solvers/liquid/detail/seam.h"
 #include "plenum/world/world.h"
 #include "support/count_allocations.h"
@@ -482,6 +483,22 @@ TEST(LiquidPeriodic, SidesComeInPairs) {
   spec.back.kind = Kind::periodic;
   spec.fill = {filled(Vec3::Zero(), Vec3(1, 1, 1))};
   EXPECT_NO_THROW(Water{spec});
+}
+
+TEST(LiquidPeriodic, AWordForASideIsToldWhereItGoes) {
+  const auto complaint = [](const std::string& side) {
+    try {
+      load_scene_text(
+          R"({"systems": [{"type": "liquid", "name": "w", "model": {"cells_z": 1, "left": )" + side + "}}]}",
+          "s.json");
+    } catch (const Error& error) {
+      return error.problem().remedy;
+    }
+    return std::string("not refused");
+  };
+  EXPECT_EQ(complaint("\"no_slip\""), R"(write {"kind": "no_slip"})");
+  EXPECT_EQ(complaint("\"open\""),
+            R"(write {"kind": ...} with one of free_slip, no_slip, outflow, periodic)");
 }
 
 }}  // namespace plenum

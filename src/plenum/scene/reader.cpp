@@ -88,6 +88,19 @@ bool read_index(JsonValue value, const std::string& path, const Info& info, Read
   return true;
 }
 
+/// How to give an object the first thing that it chooses; empty if there is none.
+std::string choice_in_object(FunctionRef<void(Describer&)> describe, const std::string& word) {
+  for (const FieldDescription& field : describe_fields(describe)) {
+    if (field.kind != FieldKind::choice) continue;
+    if (std::find(field.names.begin(), field.names.end(), word) != field.names.end())
+      return fmt::format("write {{\"{}\": \"{}\"}}", field.name, word);
+    std::string names;
+    for (const std::string& name : field.names) names += (names.empty() ? "" : ", ") + name;
+    return fmt::format("write {{\"{}\": ...}} with one of {}", field.name, names);
+  }
+  return {};
+}
+
 }  // namespace
 
 Info index_info(const Info& info) {
@@ -392,7 +405,13 @@ void ObjectReader::list(const char* name, std::size_t, FunctionRef<void(std::siz
 
 void read_object(JsonValue value, const std::string& path, ReadContext& context,
                  FunctionRef<void(Describer&)> describe) {
-  if (!expect_kind(value, path, JsonKind::object, context)) return;
+  if (value.kind() != JsonKind::object) {
+    Problem problem = problem_at(value, path, fmt::format("must be {}", text_of(JsonKind::object)));
+    // A word alone may be meant for what the object chooses.
+    if (value.kind() == JsonKind::string) problem.remedy = choice_in_object(describe, value.string());
+    context.add(std::move(problem));
+    return;
+  }
   ObjectReader reader(value, path, context);
   describe(reader);
   reader.finish(describe);
