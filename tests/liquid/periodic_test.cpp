@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "../../validation/liquid_scenes.h"
+#include "../../validation/liquid_periodic.h"
 #include "plenum/base/error.h"
 #include "plenum/scene/scene.h"
 #include "plenum/solvers/liquid/detail/seam.h"
@@ -42,7 +42,8 @@ void shift(Water& water, const std::array<Index, 3>& cells) {
   for (Vec3& x : water.state.x) x = detail::wrapped(water.model, x);
 }
 void round_places(Water& water) {
-  for (Vec3& x : water.state.x) x = (x * Real(1 << 20)).array().round() / Real(1 << 20);
+  for (Vec3& x : water.state.x)
+    x = detail::wrapped(water.model, (x * Real(1 << 20)).array().round() / Real(1 << 20));
 }
 /// Shortest way from a to b along axes that may be periodic.
 Vec3 between(const Liquid::Model& m, const Vec3& a, const Vec3& b) {
@@ -244,94 +245,18 @@ TEST(LiquidPeriodic, WhatFliesComesAroundUnchanged) {
   }
 }
 
-/// A channel between walls that hold a viscous liquid, full, on which a force acts along it; n cells high.
-Liquid::Spec channel(int n, bool flat) {
-  Liquid::Spec spec = endless(8, n, 1);
-  spec.spacing = static_cast<Real>(1.0 / n);
-  if (!flat) {
-    // Along z; x ends at walls that let it slip.
-    spec.cells_x = 4, spec.cells_z = 8;
-    spec.left.kind = spec.right.kind = Kind::free_slip;
-    spec.back.kind = spec.front.kind = Kind::periodic;
-  }
-  spec.bottom.kind = spec.top.kind = Kind::no_slip;
-  spec.jitter = 0;
-  spec.fill = {filled(Vec3::Zero(), Vec3(10, 10, 10))};
-  return spec;
-}
-
 TEST(LiquidPeriodic, AForceAlongAChannelDrivesPoiseuillesFlow) {
   for (const bool flat : {true, false}) {
-    const int n = flat ? 20 : 12, axis = flat ? 0 : 2;
-    Water water(channel(n, flat));
-    water.params.viscosity = 1;
-    water.params.gravity = Vec3::Zero();
-    water.params.gravity[axis] = 8;  // [m/s^2] u = 4 y (1 - y), 1 m/s in the middle
-    const std::size_t count = water.state.x.size();
-    double t = 0;
-    for (; t < 1; t += 0.01) water.step(0.01);
-    double most = 0;
-    for (std::size_t p = 0; p < water.state.x.size(); ++p) {
-      const double y = static_cast<double>(water.state.x[p].y());
-      Vec3 u = water.state.v[p];
-      u[axis] -= static_cast<Real>(4 * y * (1 - y));
-      most = std::max(most, static_cast<double>(u.norm()));
-    }
-    EXPECT_EQ(water.state.x.size(), count);
-    // Half a cell from the wall the ghost beyond it stands for a parabola by h^2 u'' / 8 too little, which
-    // lifts the whole profile; between faces the line is below the parabola by as much at most. Of the
-    // start e^(-pi^2 t) is left, by Euler's method (1 + pi^2 dt)^(-t / dt).
-    const double bound = 1.0 / (n * n) + 32 / std::pow(std::numbers::pi, 3) *
-                                             std::pow(1 + std::numbers::pi * std::numbers::pi * 0.01, -100);
-    EXPECT_LT(most, bound + 1e-4);
+    const validation::Poiseuille flow(flat ? 20 : 12, flat);
+    EXPECT_EQ(flow.particles_left, flow.particles);
+    EXPECT_LT(flow.error, flow.bound) << flat;
   }
-}
-
-/// [omega of the depth] at which a wave stands in a box as long as it, along an axis, with n cells.
-double frequency_of_wave(int n, int axis, double depth, double height) {
-  Liquid::Spec spec = endless(axis == 0 ? n : 4, 3 * n / 4, axis == 0 ? 1 : n);
-  spec.spacing = static_cast<Real>(1.0 / n);
-  const double k = 2 * std::numbers::pi, omega = std::sqrt(9.81 * k * std::tanh(k * depth));
-  spec.fill = {filled(Vec3(-1, -1, -1), Vec3(2, static_cast<Real>(depth), 2))};
-  Water water(spec);
-  // It starts flat, at its fastest: of the potential that has no slope at the bottom.
-  for (std::size_t p = 0; p < water.state.x.size(); ++p) {
-    const double x = k * static_cast<double>(water.state.x[p][axis]),
-                 y = k * static_cast<double>(water.state.x[p].y()), u = height * omega / std::sinh(k * depth);
-    water.state.v[p].setZero();
-    water.state.v[p][axis] = static_cast<Real>(-u * std::cosh(y) * std::sin(x));
-    water.state.v[p].y() = static_cast<Real>(u * std::sinh(y) * std::cos(x));
-  }
-  // The surface's part of the wave is the first moment of the particles' places.
-  const auto moment = [&] {
-    double sum = 0;
-    for (const Vec3& x : water.state.x) sum += std::cos(k * static_cast<double>(x[axis]));
-    return sum;
-  };
-  const double dt = 1.0 / 240;
-  double before = 0, t = 0;
-  std::vector<double> falls;
-  while (falls.size() < 2 && t < 3) {
-    water.step(dt);
-    const double now = moment();
-    if (before > 0 && now <= 0) falls.push_back(t + dt * before / (before - now));
-    before = now, t += dt;
-  }
-  EXPECT_EQ(falls.size(), 2u);
-  return falls.size() == 2 ? 2 * std::numbers::pi / (falls[1] - falls[0]) / omega : 0;
 }
 
 TEST(LiquidPeriodic, AWaveStandsAtTheFrequencyOfItsDepth) {
-  // omega^2 = g k tanh(k H) (Lamb 1932, "Hydrodynamics", section 228), lower by (k a)^2 / 8 at the height a
-  // in deep water (Rayleigh 1915, "Deep water waves, progressive or stationary, to the third order of
-  // approximation"). Each of the differences of the pressure, and of the hat functions by which particles
-  // give and take and the surface is found, weakens the wave by (k h)^2 / 12 at most, omega by half of that:
-  // four are (k h)^2 / 6.
-  const double height = 0.02;
   for (const auto& [n, axis] : {std::pair(32, 0), std::pair(64, 0), std::pair(32, 2)}) {
-    const double expected = 1 - std::pow(2 * std::numbers::pi * height, 2) / 8;
-    const double found = frequency_of_wave(n, axis, 0.5, height);
-    EXPECT_NEAR(found, expected, std::pow(2 * std::numbers::pi / n, 2) / 6) << n << " " << axis;
+    const validation::StandingWave wave(n, axis);
+    EXPECT_NEAR(wave.frequency, wave.expected, wave.tolerance) << n << " " << axis;
   }
 }
 
