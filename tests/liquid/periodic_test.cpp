@@ -161,7 +161,8 @@ TEST(LiquidPeriodic, GoesAroundSolidsAtTheSeamAsElsewhere) {
     const double dt = 1.0 / 120;
     // Particles stop a gap before walls, or do not quite meet them.
     const double slack = thin ? 4 * static_cast<double>(detail::wall_gap * a.model.h) : 0;
-    expect_same(a, b, {16, 0, 0}, 30, dt, 9.81 * dt, slack, [&](Water& water) { water.step(dt); });
+    expect_same(a, b, {16, 0, 0}, thin ? 15 : 30, dt, 9.81 * dt, slack,
+                [&](Water& water) { water.step(dt); });
   }
 }
 
@@ -254,9 +255,9 @@ TEST(LiquidPeriodic, AForceAlongAChannelDrivesPoiseuillesFlow) {
 }
 
 TEST(LiquidPeriodic, AWaveStandsAtTheFrequencyOfItsDepth) {
-  for (const auto& [n, axis] : {std::pair(32, 0), std::pair(64, 0), std::pair(32, 2)}) {
-    const validation::StandingWave wave(n, axis);
-    EXPECT_NEAR(wave.frequency, wave.expected, wave.tolerance) << n << " " << axis;
+  for (const int axis : {0, 2}) {
+    const validation::StandingWave wave(32, axis);
+    EXPECT_NEAR(wave.frequency, wave.expected, wave.tolerance) << axis;
   }
 }
 
@@ -289,7 +290,7 @@ TEST(LiquidPeriodic, GivesTheSameBitsForEveryNumberOfThreads) {
       source.position = Vec3(1, Real(0.6), 0);
       water.params.sources = {source};
       world.add<Liquid>("water", std::move(water.model), std::move(water.state), water.params);
-      for (int k = 0; k < 20; ++k) ASSERT_TRUE(world.step_frame().ok);
+      for (int k = 0; k < 10; ++k) ASSERT_TRUE(world.step_frame().ok);
       if (first.empty()) first = world.hash().hex();
       EXPECT_EQ(world.hash().hex(), first) << flat << " " << threads;
     }
