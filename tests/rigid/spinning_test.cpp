@@ -1,7 +1,9 @@
 // Faces that spin on a floor: even pressure, whose lever is the mean way from the middle.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "rigid/scene_laws.h"
 
@@ -21,24 +23,27 @@ double mean_way(double a, double b) {
   return sum / (n * n);
 }
 
-/// [rad/s^2] by which it is slowed over a third of a second, from 10 rad/s.
+/// [rad/s^2] by which it is slowed, from 10 rad/s, in most of 20 steps. Where its points go over to others,
+/// as on a disc now and then, these press anew, and a sub-step of eight does not rub.
 double slowing(rigid::BodySpec body) {
   body.angular_velocity = Vec3(0, 10, 0);
   RigidScene scene({.bodies = {validation::floor_box(), body}});
-  // It is pressed evenly from the second step on.
-  scene.step();
-  const double before = scene.state.frames.w[1].y();
-  for (int k = 0; k < 19; ++k) scene.step();
-  return (before - scene.state.frames.w[1].y()) / (19 / 60.0);
+  std::vector<double> rates;
+  for (int k = 0; k < 20; ++k) {
+    const double before = scene.state.frames.w[1].y();
+    scene.step();
+    rates.push_back(60 * (before - scene.state.frames.w[1].y()));
+  }
+  std::nth_element(rates.begin(), rates.begin() + 10, rates.end());
+  return rates[10];
 }
 
-// Simpson's rule over the sides is right to a hundredth for squares, and to 1/24 for what is much longer than
-// wide, whose integrand |x| has a corner there.
+// Simpson's rule over halves of the sides is right to 4 parts in a thousand for sides of 1:1 to 1:10.
 TEST(SpinningFaces, RectanglesRubWithTheirMeanWay) {
-  for (const double b : {1.0, 0.5, 0.2}) {
+  for (const double b : {1.0, 0.5, 0.2, 0.1}) {
     const double want = rubs * mean_way(1, b) * 12 / (1 + b * b);
     EXPECT_NEAR(slowing(validation::box(Vec3(Real(0.5), Real(0.05), Real(b / 2)), Vec3(0, Real(0.05), 0))),
-                want, 0.05 * want)
+                want, 0.01 * want)
         << b;
   }
 }

@@ -67,10 +67,17 @@ void set_friction(const Rigid::State& state, const Rigid::Collider& a, const Rig
 Real lever_part(const ContactInput& c, const Vec3& centre, Real rim) {
   if (c.count == 2) return Real(0.5);
   if (c.count < 3) return 1;
-  const auto on_rim = [&](const ContactInput::Point& p) {
-    return std::abs((p.ra - centre - c.normal.dot(p.ra - centre) * c.normal).norm() - rim) < Real(0.02) * rim;
-  };
-  if (rim > 0 && std::all_of(c.points, c.points + c.count, on_rim)) return Real(2) / 3;
+  if (rim > 0) {
+    Real sum = 0;
+    int on_rim = 0;
+    for (int p = 0; p < c.count; ++p) {
+      const Vec3 from = c.points[p].ra - centre;
+      const Real way = (from - c.normal.dot(from) * c.normal).norm();
+      sum += way;
+      on_rim += std::abs(way - rim) < Real(0.05) * rim;
+    }
+    if (on_rim == c.count) return Real(2) / 3 * rim * static_cast<Real>(c.count) / sum;
+  }
   Vec3 middle = Vec3::Zero();
   for (int p = 0; p < c.count; ++p) middle += c.points[p].ra / static_cast<Real>(c.count);
   Vec3 x[4];
@@ -92,13 +99,17 @@ Real lever_part(const ContactInput& c, const Vec3& centre, Real rim) {
       if (std::abs(sum) > largest) largest = std::abs(sum), order = o;
     }
   }
-  // Over a triangle with its apex in the middle, two thirds of the mean over the opposite side, by Simpson.
+  // Over a triangle with its apex in the middle, two thirds of the mean over the opposite side, by Simpson's
+  // rule over its halves.
   Real area = 0, moment = 0;
   for (int k = 0; k < c.count; ++k) {
     const int p = order[k], q = order[(k + 1) % c.count];
     const Real part = std::abs(twice_area(p, q));
     area += part;
-    moment += part * (way[p] + 2 * (x[p] + x[q]).norm() + way[q]) / 9;
+    const Vec3 half = Real(0.5) * (x[p] + x[q]), quarter = Real(0.25) * (x[q] - x[p]);
+    moment += part *
+              (way[p] + way[q] + 2 * half.norm() + 4 * ((half - quarter).norm() + (half + quarter).norm())) /
+              18;
   }
   // On a line, all of them.
   if (!(area > Real(1e-4) * ways * ways)) return Real(0.5);
