@@ -135,6 +135,39 @@ void roll_over(const Rigid::Contacts& old, Index contact, const Manifold& m, Con
   c.points[deepest].carried = old.carried[contact][largest];
 }
 
+/// What rests on points that are all new, as a disc that spins or a slab that slides over uneven ground, goes
+/// on with the load that it had, and its middle: else it would fall freely for a sub-step, and not rub in it.
+void take_over(const Rigid::Contacts& old, Index contact, const Manifold& m, ContactInput& c) {
+  constexpr Real alike = Real(0.99);
+  const Real load = old.impulse[contact].head(old.count[contact]).sum();
+  if (m.count < 3 || old.count[contact] < 3 || !(load > 0) || c.presses() > 0 ||
+      old.normal[contact].dot(m.normal) < alike)
+    return;
+  Vec3 pressed = Vec3::Zero(), middle = Vec3::Zero();
+  Real carried = 0;
+  for (int o = 0; o < old.count[contact]; ++o) {
+    pressed += old.impulse[contact][o] / load * old.point[4 * std::size_t(contact) + std::size_t(o)];
+    carried += old.carried[contact][o];
+  }
+  for (int q = 0; q < m.count; ++q) middle += m.points[q].x / static_cast<Real>(m.count);
+  // The least impulses with that sum and centre; none pulls.
+  const Vec3 u = m.normal.unitOrthogonal(), v = m.normal.cross(u);
+  const auto flat = [&](const Vec3& x) { return Vec2(u.dot(x - middle), v.dot(x - middle)); };
+  Eigen::Matrix<Real, 2, 2> spread = Eigen::Matrix<Real, 2, 2>::Zero();
+  for (int q = 0; q < m.count; ++q) spread += flat(m.points[q].x) * flat(m.points[q].x).transpose();
+  if (!(spread.determinant() > Real(1e-4) * spread.trace() * spread.trace())) return;
+  const Vec2 tilt = spread.inverse() * flat(pressed);
+  Real part[4], sum = 0;
+  for (int q = 0; q < m.count; ++q) {
+    part[q] = std::max(1 / static_cast<Real>(m.count) + tilt.dot(flat(m.points[q].x)), Real(0));
+    sum += part[q];
+  }
+  for (int q = 0; q < m.count; ++q) {
+    c.points[q].impulse = part[q] / sum * load;
+    c.points[q].carried = part[q] / sum * carried;
+  }
+}
+
 ManifoldSeen seen_from(const Eigen::Matrix<Real, 8, 1>& s) {
   return {{s.head<3>(), Quat(s[6], s[3], s[4], s[5])}, s[7]};
 }
@@ -575,6 +608,7 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
       c.rolls_round = rolls(c.axis_a, ca.body, cb.body) || rolls(c.axis_b, cb.body, ca.body);
       if (inherits) inherit(old, before, m, Real(0.1) * c.size, c);
       if (inherits && c.rolls_round) roll_over(old, before, m, c);
+      if (inherits && !guards) take_over(old, before, m, c);
       c.friction_impulse = Vec3::Zero();
       c.twist_impulse = 0;
       if (inherits) {
