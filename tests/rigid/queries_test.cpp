@@ -7,6 +7,7 @@
 #include "plenum/base/error.h"
 #include "plenum/base/random.h"
 #include "plenum/geometry/collide/collide.h"
+#include "plenum/geometry/collide/surface_cast.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/solvers/rigid/queries.h"
 
@@ -128,6 +129,38 @@ TEST(RigidQueries, OverlapsAreThoseOfAskingEveryCollider) {
   EXPECT_GE(most, 3u);
 }
 
+TEST(RigidQueries, CastsMeetWhatAskingEveryColliderMeets) {
+  const RigidScene scene = heap();
+  const RigidQueries queries(scene.model, scene.state);
+  const Real tolerance = Real(1e-3);
+  int hits = 0;
+  for (std::uint64_t i = 0; i < 150; ++i) {
+    const Shape probe = i % 3 == 0   ? Shape(SphereShape{Real(0.01)})
+                        : i % 3 == 1 ? Shape(BoxShape{Vec3(Real(0.2), Real(0.02), Real(0.4))})
+                                     : Shape(CapsuleShape{Real(0.1), Real(0.3)});
+    const Pose from{place(i) + Vec3(0, 4, 0), Quat(Eigen::AngleAxis<Real>(Real(i), way(i)))};
+    const Pose to{from.position + 9 * way(i + 1000), i % 2 ? from.rotation : Quat(1, 0, 0, 0)};
+    const Sweep sweep = Sweep::between(from, to);
+    std::optional<Impact> first;
+    Index which = -1;
+    for (Index k = 0; k < Index(scene.model.colliders.size()); ++k) {
+      const Pose at = collider_pose(scene, k);
+      const auto impact =
+          can_collide(shape_of(scene, k), probe)
+              ? time_of_impact(shape_of(scene, k), Sweep::between(at, at), probe, sweep, 0, tolerance)
+              : cast_at_surface(shape_of(scene, k), at, probe, sweep, tolerance);
+      if (impact && (!first || impact->s < first->s)) first = impact, which = k;
+    }
+    const auto hit = queries.cast(probe, from, to, tolerance);
+    ASSERT_EQ(hit.has_value(), first.has_value()) << i;
+    if (!hit) continue;
+    ++hits;
+    EXPECT_EQ(hit->collider, which) << i;
+    EXPECT_EQ(hit->t, first->s) << i;
+  }
+  EXPECT_GT(hits, 50);
+}
+
 TEST(RigidQueries, AMovingBallStopsWhereGeometrySays) {
   BodySpec sphere = validation::unit_box(0, 0, 0);
   sphere.shapes[0].shape = Form::sphere;
@@ -190,6 +223,87 @@ TEST(RigidQueries, LeaveOutSensorsAndWhatPassesThroughTheAsker) {
   queries.overlap(SphereShape{Real(3)}, {Vec3(3, 0, 0)}, overlaps, {.sensors = true});
   EXPECT_EQ(overlaps.size(), 2);
   EXPECT_EQ(queries.nearest(Vec3(2, 0, 0), 20)->body, 1);
+}
+
+// A mesh floor, and a plate of which nothing is left out though the way is ten thousand times the ball's
+// size.
+TEST(RigidQueries, NothingIsTooSmallToBeStopped) {
+  BodySpec floor;
+  floor.motion = rigid::Motion::fixed;
+  floor.shapes[0].shape = Form::mesh;
+  floor.shapes[0].mesh = grid_mesh(Vec2(20, 20), 9, 9);
+  const RigidScene scene({.bodies = {floor}});
+  const RigidQueries queries(scene.model, scene.state);
+  for (const auto& [radius, height] : {std::pair{0.02, 49.0}, {0.005, 19.0}, {0.001, 4.0}, {0.0001, 4.0}})
+    for (const Shape& shape :
+         {Shape(SphereShape{Real(radius)}), Shape(BoxShape{Vec3::Constant(Real(radius))})}) {
+      const auto hit = queries.cast(shape, {Vec3(Real(0.3), Real(height), Real(0.2))},
+                                    {Vec3(Real(0.3), -1, Real(0.2))}, Real(1e-4));
+      ASSERT_TRUE(hit) << radius;
+      EXPECT_NEAR(double(hit->t), (height - radius) / (height + 1), 1e-4 / (height + 1) + 2e-7) << radius;
+    }
+}
+
+// Behind an open sheet there is no inside: both of its sides are met, and only near it.
+TEST(RigidQueries, SheetsAreMetFromBothSides) {
+  BodySpec sheet;
+  sheet.motion = rigid::Motion::fixed;
+  sheet.shapes[0].shape = Form::mesh;
+  sheet.shapes[0].mesh = grid_mesh(Vec2(4, 4), 9, 9);
+  for (Vec3& x : sheet.shapes[0].mesh.x)
+    x.y() = x.squaredNorm() / 8 - Real(1.0 / 81);  // a bowl, flat and 0 in its middle
+  const RigidScene scene({.bodies = {sheet}});
+  const RigidQueries queries(scene.model, scene.state);
+  std::vector<Index> found;
+  for (const Real side : {Real(1), Real(-1)}) {
+    queries.overlap(BoxShape{Vec3::Constant(Real(0.1))}, {Vec3(0, Real(0.08) * side, 0)}, found);
+    EXPECT_EQ(found.size(), 1u) << side;
+    queries.overlap(BoxShape{Vec3::Constant(Real(0.1))}, {Vec3(0, Real(0.12) * side, 0)}, found);
+    EXPECT_EQ(found.size(), 0u) << side;
+    const auto hit =
+        queries.cast(SphereShape{Real(0.1)}, {Vec3(0, side, 0)}, {Vec3(0, -side, 0)}, Real(1e-4));
+    ASSERT_TRUE(hit) << side;
+    EXPECT_NEAR(hit->t, 0.45, 1e-4) << side;
+    EXPECT_GT(hit->normal.y() * side, 0.99);
+    EXPECT_FALSE(queries.nearest(Vec3(0, Real(0.5) * side, 0), Real(0.2))) << side;
+    const auto near = queries.nearest(Vec3(0, Real(0.15) * side, 0), Real(0.2));
+    ASSERT_TRUE(near) << side;
+    EXPECT_NEAR(near->distance, 0.15, 1e-5);
+  }
+}
+
+TEST(RigidQueries, TheGroundBelowAHeightFieldIsSolid) {
+  BodySpec ground;
+  ground.motion = rigid::Motion::fixed;
+  ground.shapes[0].shape = Form::height_field;
+  ground.shapes[0].columns = 9;
+  ground.shapes[0].heights.assign(81, 0);
+  const RigidScene scene({.bodies = {ground}});
+  const RigidQueries queries(scene.model, scene.state);
+  std::vector<Index> found;
+  const Shape ball = SphereShape{Real(0.1)};
+  for (const double depth : {0.05, 0.11, 0.5, 30.0}) {
+    const Vec3 x(Real(0.3), Real(-depth), Real(0.2));
+    queries.overlap(ball, {x}, found);
+    EXPECT_EQ(found.size(), 1u) << depth;
+    const auto hit = queries.cast(ball, {x}, {x + Vec3(0, 1, 0)}, Real(1e-3));
+    ASSERT_TRUE(hit) << depth;
+    EXPECT_EQ(hit->t, 0) << depth;
+    EXPECT_NEAR(hit->normal.y(), 1, 1e-6) << depth;
+    const auto near = queries.nearest(x, Real(0.2));
+    ASSERT_TRUE(near) << depth;
+    EXPECT_NEAR(near->distance, -depth, 1e-5) << depth;
+  }
+  // Beside it, too: from there a ball comes to the side of the ground.
+  const Real border = 4 * ground.shapes[0].grid_spacing;
+  queries.overlap(ball, {Vec3(border + Real(0.05), -3, 0)}, found);
+  EXPECT_EQ(found.size(), 1u);
+  queries.overlap(ball, {Vec3(border + Real(0.15), -3, 0)}, found);
+  EXPECT_EQ(found.size(), 0u);
+  const auto hit = queries.cast(ball, {Vec3(border + 1, -3, 0)}, {Vec3(border - 1, -3, 0)}, Real(1e-4));
+  ASSERT_TRUE(hit);
+  EXPECT_NEAR(hit->t, 0.45, 1e-4);
+  EXPECT_NEAR(hit->normal.x(), 1, 1e-5);
 }
 
 TEST(RigidQueries, CastsThatBeginInsideHitAtOnce) {

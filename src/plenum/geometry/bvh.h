@@ -142,6 +142,33 @@ class Bvh {
     }
   }
 
+  /// Branch and bound for what comes first. key(box) is a lower bound of the keys of all in a box, infinite
+  /// if none of it counts; calls visit(item) for items of leaves whose keys are at most `most`, nearest side
+  /// first; visit lowers `most` as it finds items.
+  template <class Key, class Visit>
+  void front_to_back(const double& most, Key&& key, Visit&& visit) const {
+    struct Far {
+      Index node;
+      double key;
+    } stack[max_depth + 2];
+    int size = 0;
+    const auto key_of = [&](Index n) { return key(Aabb{nodes_[n].low, nodes_[n].high}); };
+    if (!empty()) stack[size++] = {0, key_of(0)};
+    while (size > 0) {
+      const Far top = stack[--size];
+      if (!(top.key <= most)) continue;
+      const Node& node = nodes_[top.node];
+      if (node.count > 0) {
+        for (Index i = node.first; i < node.first + node.count; ++i) visit(order_[i]);
+        continue;
+      }
+      const double keys[2] = {key_of(node.first), key_of(node.first + 1)};
+      const int near = keys[1] < keys[0] ? 1 : 0;
+      for (const int side : {1 - near, near})
+        if (keys[side] <= most) stack[size++] = {node.first + side, keys[side]};
+    }
+  }
+
   /// First item along a ray. hit(slot, t_max) returns the parameter at which the ray meets the item
   /// order()[slot], or NaN. Returns the slot, or -1; t_max then is the hit's parameter.
   template <class Hit>

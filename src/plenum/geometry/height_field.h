@@ -79,6 +79,49 @@ class HeightField {
     }
   }
 
+  /// Calls visit(p, q) for the pieces of the border beside which `box` is.
+  template <class Visit>
+  void border(const Aabb& box, Visit&& visit) const {
+    const Index2 i = cells_between(box.low[0], box.high[0], columns_),
+                 k = cells_between(box.low[2], box.high[2], rows_);
+    const auto is_between = [&](const Vec3& p, int axis) {
+      return p[axis] >= box.low[axis] && p[axis] <= box.high[axis];
+    };
+    for (const Index row : {Index(0), rows_ - 1})
+      for (Index c = i[0]; c < i[1] && is_between(vertex(0, row), 2); ++c)
+        visit(vertex(c, row), vertex(c + 1, row));
+    for (const Index column : {Index(0), columns_ - 1})
+      for (Index c = k[0]; c < k[1] && is_between(vertex(column, 0), 0); ++c)
+        visit(vertex(column, c), vertex(column, c + 1));
+  }
+  /// Branch and bound for the triangle that comes first, as Bvh::front_to_back().
+  template <class Key, class Visit>
+  void front_to_back(const double& most, Key&& key, Visit&& visit) const {
+    struct Far {
+      Cell cell;
+      double key;
+    } stack[4 * 32];
+    int size = 0;
+    const auto push = [&](const Cell& c) {
+      const double k = key(box_of(c));
+      if (k <= most) stack[size++] = {c, k};
+    };
+    push({Index(levels_.size()) - 1, 0, 0});
+    while (size > 0) {
+      const Far top = stack[--size];
+      if (!(top.key <= most)) continue;
+      if (top.cell.level == 0) {
+        const Index cell = top.cell.k * (columns_ - 1) + top.cell.i;
+        visit(2 * cell);
+        visit(2 * cell + 1);
+        continue;
+      }
+      const int first = size;
+      each_child(top.cell, push);
+      std::sort(stack + first, stack + size, [](const Far& l, const Far& r) { return l.key > r.key; });
+    }
+  }
+
   /// Exact distance to the surface, negative below it.
   SignedDistance<Real> signed_distance(const Vec3& x) const;
   /// First surface point of a ray, from either side.

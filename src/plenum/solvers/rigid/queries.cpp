@@ -6,8 +6,9 @@
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/collide/collide.h"
-#include "plenum/geometry/collide/surface_contacts.h"
+#include "plenum/geometry/collide/surface_cast.h"
 #include "plenum/geometry/collide/time_of_impact.h"
+#include "plenum/geometry/swept_box.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -19,32 +20,20 @@ bool is_surface(const Shape& shape) {
 bool is_plane(const Shape& shape) {
   return std::holds_alternative<PlaneShape>(shape.variant());
 }
+/// The ground below a height field is solid without end, too.
+bool is_infinite(const Shape& shape) {
+  return is_plane(shape) || std::holds_alternative<HeightFieldShape>(shape.variant());
+}
 void require_convex(const Shape& shape) {
   if (is_plane(shape) || !can_collide(shape, SphereShape{1}))
     throw Error(
         Problem{.key = "shape", .what = "cannot be asked with", .allowed = "convex shapes but planes"});
 }
 
-/// Least separation of shape B at a pose from a surface within `margin`, and where.
-struct Separation {
-  Real distance;
-  Vec3 x, normal;
-};
-std::optional<Separation> separation(const Shape& surface, const Pose& at, const Shape& b, const Pose& pose,
-                                     Real margin) {
-  SurfaceManifolds found;
-  collide_surface(surface, b,
-                  {at.to_local(pose.position), (at.rotation.conjugate() * pose.rotation).normalized()},
-                  margin, found);
-  std::optional<Separation> least;
-  for (int s = 0; s < found.count; ++s)
-    for (int q = 0; q < found.manifolds[s].count; ++q) {
-      const Manifold::Point& p = found.manifolds[s].points[q];
-      if (least && p.separation >= least->distance) continue;
-      const Vec3 n = at.rotation * found.manifolds[s].normal;
-      least = {p.separation, at * p.x - Real(0.5) * p.separation * n, n};
-    }
-  return least;
+/// Of these, the lowest collider of equally near ones.
+template <class Hit>
+bool is_nearer(const Hit& hit, const std::optional<Hit>& best) {
+  return !best || hit.t < best->t || (hit.t == best->t && hit.collider < best->collider);
 }
 
 }  // namespace
@@ -59,11 +48,10 @@ void RigidQueries::update(const Rigid::Model& model, const Rigid::State& state) 
     const Pose body = state.frames.pose(std::size_t(c.body));
     poses_[k] = {body * c.local.position, (body.rotation * c.local.rotation).normalized()};
     const Shape& shape = model.shapes[std::size_t(c.shape)];
-    if (is_plane(shape)) {
+    if (is_infinite(shape)) {
       infinite_.push_back(Index(k));
       continue;
     }
-    // What lies below a height field is solid, but has no surface: its box will do.
     boxes_.push_back(shape.bounds(poses_[k]));
     bounded_.push_back(Index(k));
   }
@@ -108,42 +96,41 @@ std::optional<RigidQueries::Hit> RigidQueries::cast(const Shape& shape, const Po
                                                     Real tolerance, const Filter& filter) const {
   require_convex(shape);
   if (!model_) return {};
+  const Sweep sweep = Sweep::between(from, to);
   // Wherever it turns on its way, it stays within its reach of the line.
   const Aabb own = shape.bounds({});
-  const Real reach = own.low.cwiseAbs().cwiseMax(own.high.cwiseAbs()).norm();
-  Aabb way;
-  way.extend(from.position), way.extend(to.position);
-  // No point of it moves faster, over the whole way.
-  const Real speed =
-      (to.position - from.position).norm() + reach * from.rotation.angularDistance(to.rotation);
+  const double reach =
+      static_cast<double>(own.low.cwiseAbs().cwiseMax(own.high.cwiseAbs()).norm() + tolerance);
+  SweptBox way{from.position.cast<double>(), to.position.cast<double>() - from.position.cast<double>(),
+               Vector3<double>::Constant(reach)};
+  way.half.array() += 4 * static_cast<double>(std::numeric_limits<Real>::epsilon()) *
+                      (way.centre.cwiseAbs() + way.way.cwiseAbs() + way.half).maxCoeff();
   std::optional<Hit> best;
+  double end = 1;
   const auto meet = [&](Index k) {
     if (!counts(k, filter)) return;
     const Rigid::Collider& c = model_->colliders[std::size_t(k)];
     const Shape& other = model_->shapes[std::size_t(c.shape)];
     const Pose& at = poses_[std::size_t(k)];
-    std::optional<Hit> hit;
-    if (is_surface(other)) {
-      constexpr int most_steps = 1000;
-      const Real margin = std::max(own.size().maxCoeff(), 4 * tolerance);
-      Real s = 0;
-      for (int step = 0; step < most_steps && s <= 1; ++step) {
-        const auto d = separation(other, at, shape, between(from, to, s), margin);
-        if (d && d->distance <= tolerance) {
-          hit = {k, c.body, s, d->x, d->normal};
-          break;
-        }
-        if (s == 1 || !(speed > 0)) break;
-        s = std::min(Real(1), s + (d ? d->distance : margin) / speed);
-      }
-    } else if (can_collide(other, shape)) {
-      const auto impact =
-          time_of_impact(other, Sweep::between(at, at), shape, Sweep::between(from, to), 0, tolerance);
-      if (impact) hit = {k, c.body, impact->s, impact->x, impact->normal};
-    }
-    if (hit && (!best || hit->t < best->t || (hit->t == best->t && k < best->collider))) best = hit;
+    std::optional<Impact> impact;
+    if (is_surface(other))
+      // Not later than the best, and still when it is just as late.
+      impact = cast_at_surface(other, at, shape, sweep, tolerance,
+                               best ? std::min(Real(1), std::nextafter(best->t, Real(2))) : Real(1));
+    else if (can_collide(other, shape))
+      impact = time_of_impact(other, Sweep::between(at, at), shape, sweep, 0, tolerance);
+    if (!impact) return;
+    const Hit hit{k, c.body, impact->s, impact->x, impact->normal};
+    if (!is_nearer(hit, best)) return;
+    best = hit;
+    end = static_cast<double>(hit.t);
   };
-  near(way.grown(reach), meet);
+  for (const Index k : infinite_) meet(k);
+  tree_.front_to_back(
+      end, [&](const Aabb& box) { return way.meets(box, end); },
+      [&](Index b) {
+        if (way.meets(boxes_[std::size_t(b)], end) <= end) meet(bounded_[std::size_t(b)]);
+      });
   return best;
 }
 
@@ -157,8 +144,7 @@ void RigidQueries::overlap(const Shape& shape, const Pose& pose, std::vector<Ind
     const Shape& other = model_->shapes[std::size_t(model_->colliders[std::size_t(k)].shape)];
     const Pose& at = poses_[std::size_t(k)];
     if (is_surface(other)) {
-      const auto d = separation(other, at, shape, pose, 0);
-      if (d && d->distance <= 0) colliders.push_back(k);
+      if (overlaps_surface(other, at, shape, pose)) colliders.push_back(k);
     } else if (can_collide(other, shape)) {
       ManifoldCache cache;
       const Manifold m = collide(
@@ -184,7 +170,10 @@ std::optional<RigidQueries::Nearest> RigidQueries::nearest(const Vec3& x, Real m
     if (!counts(k, filter)) return;
     const Rigid::Collider& c = model_->colliders[std::size_t(k)];
     const Pose& at = poses_[std::size_t(k)];
-    const SignedDistance<Real> d = model_->shapes[std::size_t(c.shape)].exact_distance(at.to_local(x));
+    const Shape& shape = model_->shapes[std::size_t(c.shape)];
+    const Vec3 here = at.to_local(x);
+    const SignedDistance<Real> d =
+        is_surface(shape) ? surface_distance(shape, here) : shape.exact_distance(here);
     if (d.distance > max_distance) return;
     const Real key = std::max(d.distance, Real(0)), kept = best ? std::max(best->distance, Real(0)) : key;
     if (best && (key > kept || (key == kept && k > best->collider))) return;

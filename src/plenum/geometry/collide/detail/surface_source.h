@@ -153,6 +153,27 @@ struct MeshSource {
     return face.dot(d.normal) >= Real(0.999) * face.norm();
   }
 
+  /// As Bvh::front_to_back().
+  template <class Key, class Visit>
+  void front_to_back(const double& most, Key&& key, Visit&& visit) const {
+    solid.exact.bvh().front_to_back(
+        most, [&](const Aabb& box) { return key(box.scaled(scale)); }, visit);
+  }
+  /// What bounds the solid besides its triangles: nothing.
+  template <class Visit>
+  void walls(const Aabb&, Visit&&) const {}
+  /// Exact distance, negative inside of a closed mesh; open ones have no inside.
+  SignedDistance<Real> solid_distance(const Vec3& x) const {
+    SignedDistance<Real> d = solid.features.is_closed ? solid.exact_distance(back * x)
+                                                      : solid.exact.unsigned_distance(back * x, near);
+    d.distance *= scale;
+    return d;
+  }
+  bool is_inside(const Point& x) const {
+    const Vec3 at = x.cast<Real>();
+    return solid.features.is_closed && bounds().contains(at) && solid_distance(at).distance < 0;
+  }
+
   /// Where a ray from x meets the surface.
   std::optional<RayHit> first_hit(const Vec3& x, const Vec3& direction, Real t_max) const {
     return solid.exact.intersect({back * x, back * direction, 0, t_max});
@@ -243,6 +264,33 @@ struct HeightSource {
     d.distance *= scale;
     return field.covers(back * x[0], back * x[2]);
   }
+  template <class Key, class Visit>
+  void front_to_back(const double& most, Key&& key, Visit&& visit) const {
+    field.front_to_back(
+        most, [&](const Aabb& box) { return key(box.scaled(scale)); }, visit);
+  }
+  /// The sides of the ground below the border beside `box`, a little farther down than that.
+  template <class Visit>
+  void walls(const Aabb& box, Visit&& visit) const {
+    field.border(box.scaled(back), [&](const Vec3& p, const Vec3& q) {
+      const Vec3 a = scale * p, b = scale * q;
+      const Real bottom = std::min({a[1], b[1], box.low[1]}) - scale * field.spacing();
+      const Point corners[4] = {a.cast<double>(), b.cast<double>(), Vec3(b[0], bottom, b[2]).cast<double>(),
+                                Vec3(a[0], bottom, a[2]).cast<double>()};
+      visit(corners);
+    });
+  }
+  /// Exact distance to the surface, negative below it.
+  SignedDistance<Real> solid_distance(const Vec3& x) const {
+    SignedDistance<Real> d = field.signed_distance(back * x);
+    d.distance *= scale;
+    return d;
+  }
+  bool is_inside(const Point& x) const {
+    Point surface, normal;
+    return way_out(x, surface, normal);
+  }
+
   std::optional<RayHit> first_hit(const Vec3& x, const Vec3& direction, Real t_max) const {
     return field.intersect({back * x, back * direction, 0, t_max});
   }
