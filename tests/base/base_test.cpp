@@ -59,6 +59,9 @@ TEST(Error, NearestNameToleratesTyposAndRefusesStrangers) {
   EXPECT_EQ(nearest_name("quaternion", keys), "rotation");
   EXPECT_EQ(nearest_name("orientation", keys), "rotation");
   EXPECT_EQ(nearest_name("static", keys), "");
+  const std::vector<std::string> of_systems = {"name", "type", "model", "params", "keyframes"};
+  EXPECT_EQ(nearest_name("parameters", of_systems), "params");
+  EXPECT_EQ(nearest_name("settings", of_systems), "params");
   const std::vector<std::string> formats = {"obj", "ply", "vtu"};
   EXPECT_EQ(nearest_name("OBJ", formats), "obj");
   EXPECT_EQ(nearest_name("vtk", formats), "vtu");

@@ -132,6 +132,10 @@ constexpr std::pair<const char*, const char*> other_words[] = {
     {"geometry", "shapes"},
     {"type", "motion"},
     {"type", "shape"},
+    {"parameters", "params"},
+    {"settings", "params"},
+    {"options", "params"},
+    {"spec", "model"},
     {"color", "palette"},
     {"colour", "palette"},
 };
