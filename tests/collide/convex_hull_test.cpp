@@ -9,6 +9,7 @@
 #include "collide/solids.h"
 #include "plenum/base/error.h"
 #include "plenum/geometry/measures.h"
+#include "plenum/geometry/triangle_distance.h"
 
 namespace plenum { namespace {
 
@@ -110,6 +111,61 @@ TEST(ConvexHull, OfBoxMatchesTheBox) {
   for (int i = 0; i < 1000; ++i) {
     const Vec3 x = (5 * dice.uniform() * dice.direction()).cast<Real>();
     EXPECT_NEAR(hull_distance(box, x).distance, box_distance(x, h).distance, 1e-5);
+  }
+}
+
+// Flat ones made far from their origin have planes that rounding tilts: what is on one face is before another
+// that ends elsewhere.
+TEST(ConvexHull, DistancesOfFlatHullsAreThoseOfTheirTriangles) {
+  Dice dice(4);
+  const auto real3 = [](const Point& p) { return Vec3(p.cast<Real>()); };
+  for (int trial = 0; trial < 300; ++trial) {
+    const double thickness = trial % 2 ? 0.002 : 0.02, far = trial % 3 == 0 ? 0 : trial % 3 == 1 ? 10 : 100;
+    const Quat q = trial % 5 == 0 ? Quat(1, 0, 0, 0) : dice.rotation();
+    const Point origin = far * dice.direction();
+    std::vector<Vec3> x;
+    for (int i = 0; i < 60; ++i)
+      x.push_back(real3(q.cast<double>() * Point(dice.between(-1, 1), dice.between(-1, 1),
+                                                 0.5 * thickness * dice.between(-1, 1)) +
+                        origin));
+    if (convex_hull_tolerance(x) > thickness / 4) continue;  // no volume
+    const ConvexHull hull = convex_hull(x);
+    const TriangleMesh mesh = triangulate(hull);
+    const double tolerance = 4 * convex_hull_tolerance(x);
+    const auto expect = [&](const Vec3& p, bool is_on) {
+      // By all triangles: the nearest, and the solid angle of van Oosterom & Strackee 1983.
+      double least = infinity, angle = 0;
+      for (const Index3& t : mesh.triangles) {
+        Point c[3];
+        for (int k = 0; k < 3; ++k) c[k] = (mesh.x[std::size_t(t[k])] - p).cast<double>();
+        least = std::min(least, closest_on_triangle<double>(Point::Zero(), c[0], c[1], c[2]).point.norm());
+        const double la = c[0].norm(), lb = c[1].norm(), lc = c[2].norm();
+        angle += 2 * std::atan2(c[0].dot(c[1].cross(c[2])), la * lb * lc + c[0].dot(c[1]) * lc +
+                                                                c[1].dot(c[2]) * la + c[2].dot(c[0]) * lb);
+      }
+      const bool is_outside = angle < 2 * std::numbers::pi;
+      const SignedDistance<Real> d = hull_distance(hull, p);
+      // Points are up to the tolerance outside of planes, and the distance is known as well as these are.
+      if (d.distance > 0)
+        EXPECT_NEAR(double(d.distance), least, 2.5 * tolerance) << trial;
+      else if (is_on)
+        EXPECT_GT(double(d.distance), -2.5 * tolerance) << trial;
+      else if (is_outside)
+        EXPECT_LT(least, 2.5 * tolerance) << trial;
+      EXPECT_NEAR(d.normal.norm(), 1, 1e-5) << trial;
+    };
+    for (const Vec3& v : hull.vertices) expect(v, true);
+    for (int i = 0; i < 60; ++i) {
+      // On the surface, and off it.
+      const Index3& t = mesh.triangles[std::size_t(dice.below(int(mesh.triangles.size())))];
+      double u = dice.uniform(), v = dice.uniform();
+      if (u + v > 1) u = 1 - u, v = 1 - v;
+      const Point a = mesh.x[std::size_t(t[0])].cast<double>(), b = mesh.x[std::size_t(t[1])].cast<double>(),
+                  c = mesh.x[std::size_t(t[2])].cast<double>();
+      const Point on = a + u * (b - a) + v * (c - a);
+      expect(real3(on), true);
+      expect(real3(on + dice.between(0, 0.1) * (b - a).cross(c - a).normalized()), false);
+    }
   }
 }
 

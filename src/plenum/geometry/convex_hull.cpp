@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "plenum/geometry/triangle_distance.h"
+
 namespace plenum::inline PLENUM_ABI {
 
 void ConvexHull::pack() {
@@ -80,24 +82,24 @@ TriangleMesh triangulate(const ConvexHull& hull) {
   return mesh;
 }
 
-SignedDistance<Real> hull_distance(const ConvexHull& hull, const Vec3& x) {
-  Real most = -std::numeric_limits<Real>::infinity();
-  const ConvexHull::Face* nearest_plane = nullptr;
-  for (const ConvexHull::Face& f : hull.faces) {
-    const Real height = f.normal.dot(x) - f.offset;
-    if (height > most) {
-      most = height;
-      nearest_plane = &f;
-    }
-  }
-  if (most <= 0) return {most, nearest_plane->normal};
-  // The nearest point lies on a face that sees x. A plane's height bounds the distance to its face from
-  // below.
-  Real least2 = std::numeric_limits<Real>::infinity();
-  Vec3 to = Vec3::Zero();
-  for (const ConvexHull::Face& f : hull.faces) {
-    const Real height = f.normal.dot(x) - f.offset;
-    if (height < 0 || height * height > least2) continue;
+namespace {
+
+/// By how much [m] heights of x over faces may be off: a hull's points are outside of its planes by up to
+/// four times its tolerance, and products round.
+Real doubt_of_heights(const ConvexHull& hull, const Vec3& x) {
+  const Vec3 farthest = hull.bounds.low.cwiseAbs().cwiseMax(hull.bounds.high.cwiseAbs());
+  constexpr Real epsilon = std::numeric_limits<Real>::epsilon();
+  return 4 * std::max(8 * epsilon * farthest.sum(), Real(1e-7) * hull.bounds.size().maxCoeff()) +
+         4 * epsilon * x.lpNorm<1>();
+}
+
+/// The nearest point of the faces that a search has looked at.
+struct NearestFace {
+  Real squared = std::numeric_limits<Real>::infinity();
+  Vec3 to = Vec3::Zero();  ///< x from its nearest point
+
+  void look_at(const ConvexHull& hull, const ConvexHull::Face& f, Real height, const Vec3& x) {
+    if (height * height > squared) return;  // a plane's height bounds the distance to its face from below
     const std::uint16_t* c = &hull.corners[f.first];
     // Over the face's prism the plane's foot is nearest.
     bool inside = true;
@@ -106,26 +108,79 @@ SignedDistance<Real> hull_distance(const ConvexHull& hull, const Vec3& x) {
       inside = (b - a).cross(x - a).dot(f.normal) >= 0;
     }
     if (inside) {
-      if (height * height < least2) {
-        least2 = height * height;
+      if (height * height < squared) {
+        squared = height * height;
         to = height * f.normal;
       }
-      continue;
+      return;
     }
     for (std::uint16_t k = 0; k < f.count; ++k) {
       const Vec3 &a = hull.vertices[c[k]], &b = hull.vertices[c[k + 1 < f.count ? k + 1 : 0]];
       const Vec3 ab = b - a;
       const Real s = std::clamp((x - a).dot(ab) / ab.squaredNorm(), Real(0), Real(1));
       const Vec3 d = x - (a + s * ab);
-      if (d.squaredNorm() < least2) {
-        least2 = d.squaredNorm();
+      if (d.squaredNorm() < squared) {
+        squared = d.squaredNorm();
         to = d;
       }
     }
   }
-  const Real distance = std::sqrt(least2);
+};
+
+/// Nearest of all faces, triangle by triangle.
+SignedDistance<Real> nearest_triangle(const ConvexHull& hull, const Vec3& x, Real doubt) {
+  Real least = std::numeric_limits<Real>::infinity();
+  Vec3 to = Vec3::Zero();
+  const ConvexHull::Face* nearest = nullptr;
+  for (const ConvexHull::Face& f : hull.faces) {
+    if (std::abs(f.normal.dot(x) - f.offset) > least + doubt) continue;
+    const auto corner = [&](int n) -> Vector3<double> {
+      return (hull.vertices[hull.corners[std::size_t(f.first + n)]] - x).cast<double>();
+    };
+    for (int k = 1; k + 1 < f.count; ++k) {
+      const Vec3 offset =
+          closest_on_triangle<double>(Vector3<double>::Zero(), corner(0), corner(k), corner(k + 1))
+              .point.cast<Real>();
+      if (const Real d = offset.norm(); d < least) least = d, to = -offset, nearest = &f;
+    }
+  }
+  return {least, least > doubt ? Vec3(to / least) : nearest->normal};
+}
+
+}  // namespace
+
+SignedDistance<Real> hull_distance(const ConvexHull& hull, const Vec3& x) {
+  Real most = -std::numeric_limits<Real>::infinity();
+  const ConvexHull::Face* nearest_plane = nullptr;
+  const auto height_over = [&](const ConvexHull::Face& f) { return f.normal.dot(x) - f.offset; };
+  for (const ConvexHull::Face& f : hull.faces) {
+    const Real height = height_over(f);
+    if (height > most) {
+      most = height;
+      nearest_plane = &f;
+    }
+  }
+  const Real doubt = doubt_of_heights(hull, x);
+  if (most <= 0) {
+    // All of the hull is behind each of its planes, so that a ball inside that comes near one is as small:
+    // what is farther from the surface is beyond a sharp edge.
+    if (most > -doubt)
+      if (const auto d = nearest_triangle(hull, x, doubt); d.distance > 2 * doubt) return d;
+    return {most, nearest_plane->normal};
+  }
+  // The nearest point lies on a face that sees x.
+  NearestFace seen;
+  for (const ConvexHull::Face& f : hull.faces)
+    if (const Real height = height_over(f); height >= 0) seen.look_at(hull, f, height, x);
+  const Real distance = std::sqrt(seen.squared);
+  // By rounding those that do may be others, far from x where it is on the surface or in the plane of
+  // something flat. A point p is nearest to x if and only if all of the hull is behind the plane through p
+  // across x - p; what is before it bounds the error.
+  if (distance > doubt &&
+      seen.to.dot(hull.vertices[hull.support(seen.to)] - (x - seen.to)) > doubt * distance)
+    return nearest_triangle(hull, x, doubt);
   if (!(distance > 0)) return {most, nearest_plane->normal};
-  return {distance, to / distance};
+  return {distance, seen.to / distance};
 }
 
 std::optional<RayHit> intersect_hull(const Ray& ray, const ConvexHull& hull) {
