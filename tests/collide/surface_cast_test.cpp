@@ -198,7 +198,7 @@ TEST(SurfaceCast, StopsWithinTheToleranceOfTheFirstTouch) {
   for (const Land& land : lands()) {
     Dice dice(41);
     int hits = 0, passes = 0;
-    for (int trial = 0; trial < 72; ++trial) {
+    for (int trial = 0; trial < 54; ++trial) {
       const Kind kind = Kind(trial % num_kinds);
       const Shape shape = random_shape(kind, dice, dice.between(0.1, 0.5));
       const Pose from{anywhere(dice, 3, 2), dice.rotation()};
@@ -207,8 +207,8 @@ TEST(SurfaceCast, StopsWithinTheToleranceOfTheFirstTouch) {
       compare(land, shape, Sweep::between(from, to),
               std::string(land.name) + ", " + name_of(kind) + " " + std::to_string(trial), hits, passes);
     }
-    EXPECT_GT(hits, 12) << land.name;
-    EXPECT_GT(passes, 5) << land.name;
+    EXPECT_GT(hits, 9) << land.name;
+    EXPECT_GT(passes, 4) << land.name;
   }
 }
 
@@ -274,7 +274,7 @@ TEST(SurfaceCast, OverlapsAreThoseOfAllTriangles) {
   for (const Land& land : lands()) {
     Dice dice(43);
     int met = 0, apart = 0, within = 0;
-    for (int trial = 0; trial < 360; ++trial) {
+    for (int trial = 0; trial < 240; ++trial) {
       const Kind kind = Kind(trial % num_kinds);
       const Shape shape = random_shape(kind, dice, dice.between(0.02, 0.5));
       const Pose pose{anywhere(dice, 2, 1), dice.rotation()};
@@ -285,9 +285,9 @@ TEST(SurfaceCast, OverlapsAreThoseOfAllTriangles) {
           << land.name << ", " << name_of(kind) << " " << trial << ", gap " << g;
       (wholly ? within : g < 0 ? met : apart) += 1;
     }
-    EXPECT_GT(met, 30) << land.name;
-    EXPECT_GT(apart, 30) << land.name;
-    EXPECT_EQ(within > 3, land.is_solid) << land.name << ", " << within;
+    EXPECT_GT(met, 20) << land.name;
+    EXPECT_GT(apart, 20) << land.name;
+    EXPECT_EQ(within > 1, land.is_solid) << land.name << ", " << within;
   }
 }
 

@@ -25,36 +25,40 @@ Point farthest(Corners x, const Point& d) {
   return *best;
 }
 
-GjkResult<double> distance_between(Corners x, const Core& core, double relative, double absolute,
-                                   double enough) {
-  return gjk<double>([&](const Point& d) { return farthest(x, d); },
-                     [&](const Point& d) { return core.support(d); }, core.centre() - x[0], relative,
-                     absolute, enough);
+/// Of a convex set, with a point of it, and a core.
+template <class Support>
+GjkResult<double> distance_between(Support&& support, const Point& in_it, const Core& core, double relative,
+                                   double absolute, double enough) {
+  return gjk<double>(
+      support, [&](const Point& d) { return core.support(d); }, core.centre() - in_it, relative, absolute,
+      enough);
 }
 
 bool touches(Corners x, const Core& core) {
   if (core.is_beyond(x.data(), static_cast<int>(x.size()), 0)) return false;
   const double radius = core.radius();
-  const auto g = distance_between(x, core, 1e-9, 0, radius);
+  const auto g =
+      distance_between([&](const Point& d) { return farthest(x, d); }, x[0], core, 1e-9, 0, radius);
   return g.overlap || (!(g.lower_bound > radius) && g.distance <= radius);
 }
 
 /// Calls visit(corners) for the pieces of a surface, front to back as Bvh::front_to_back(), then those of its
-/// sides beside `all`.
-template <class Source, class Key, class Visit>
-void each_piece(const Source& source, const Aabb& all, const double& most, Key&& key, Visit&& visit) {
+/// sides beside `all`; of those whose boxes have at most `most` by key_of_piece(), a cheaper key().
+template <class Source, class Key, class PieceKey, class Visit>
+void each_piece(const Source& source, const Aabb& all, const double& most, Key&& key, PieceKey&& key_of_piece,
+                Visit&& visit) {
   source.front_to_back(most, key, [&](Index t) {
     Index3 v;
     Vec3 corner[3];
     source.fetch(t, v, corner);
-    if (!(key(bounds_of(corner)) <= most)) return;
+    if (!(key_of_piece(bounds_of(corner)) <= most)) return;
     const Point x[3] = {corner[0].cast<double>(), corner[1].cast<double>(), corner[2].cast<double>()};
     visit(Corners(x));
   });
   source.walls(all, [&](const Point(&x)[4]) {
     Aabb box;
     for (const Point& p : x) box.extend(p.cast<Real>());
-    if (key(box) <= most) visit(Corners(x));
+    if (key_of_piece(box) <= most) visit(Corners(x));
   });
 }
 
@@ -80,11 +84,10 @@ bool overlaps(const Source& source, const Core& core) {
   SweptBox box = box_around(core, 0);
   box.half.array() += rounding(box);
   double most = 0;  // and less as soon as one is found
-  each_piece(
-      source, box.whole(), most, [&](const Aabb& b) { return box.meets(b, 0); },
-      [&](Corners x) {
-        if (most == 0 && touches(x, core)) most = -1;
-      });
+  const auto key = [&](const Aabb& b) { return box.meets(b, 0); };
+  each_piece(source, box.whole(), most, key, key, [&](Corners x) {
+    if (most == 0 && touches(x, core)) most = -1;
+  });
   // What meets no triangle is inside as a whole or not at all.
   return most < 0 || source.is_inside(core.centre());
 }
@@ -127,26 +130,41 @@ class Cast {
     }
     box.way = motion_.velocity;
     box.half.array() += rounding(box);
+    const auto enters = [&](const Aabb& b) { return box.meets(b, end_); };
     each_piece(
-        source_, box.whole(), end_, [&](const Aabb& b) { return box.meets(b, end_); },
-        [&](Corners x) { meet(x); });
+        source_, box.whole(), end_, [&](const Aabb& b) { return enters(b) <= end_ ? reaches(b) : never; },
+        enters, [&](Corners x) { meet(x); });
     return first_;
   }
 
  private:
   void place(double s) { core_.place(motion_.rotation(s), motion_.position(s)); }
 
-  void meet(Corners x) {
-    const double radius = core_.radius();
+  /// The first moment before the best at which the core is within `slack` of a convex set. Before that it
+  /// does not touch it.
+  template <class Support>
+  std::optional<Advance> approach(Support&& support, const Point& in_it, double slack) {
     const auto measure = [&](double s) -> Gap {
       place(s);
-      const auto g = distance_between(x, core_, 1e-6, 0.01 * tolerance_, never);
+      const auto g = distance_between(support, in_it, core_, 1e-6, 0.01 * slack, never);
       if (!g.overlap) return {g.distance, g.lower_bound, g.normal, g.a};
-      const Point apart = core_.centre() - x[0];
+      const Point apart = core_.centre() - in_it;
       return {0, 0, apart.norm() > 0 ? Point(apart.normalized()) : Point::UnitY(), g.simplex.v[0].a};
     };
     const auto closing = [&](const Point& n) { return closing_along(n, still_, 0, motion_, reach_); };
-    auto hit = advance(measure, closing, radius, tolerance_, end_);
+    return advance(measure, closing, core_.radius(), slack, end_);
+  }
+
+  /// When it may touch what is in a box: more roughly than a triangle, as a box is rough itself.
+  double reaches(const Aabb& box) {
+    const Point low = box.low.template cast<double>(), high = box.high.template cast<double>();
+    const auto hit = approach([&](const Point& d) -> Point { return (d.array() < 0).select(low, high); },
+                              0.5 * (low + high), std::max(tolerance_, 0.1 * (high - low).norm()));
+    return hit ? hit->s : never;
+  }
+
+  void meet(Corners x) {
+    auto hit = approach([&](const Point& d) { return farthest(x, d); }, x[0], tolerance_);
     if (!hit || (first_ && hit->s >= first_->s)) return;
     // Within the tolerance t what is round, or long and leans, meets a neighbour's edge before the face that
     // it comes down on, with a normal that leans by about sqrt(2 t / radius): the face's is taken where it
@@ -154,7 +172,7 @@ class Cast {
     place(hit->s);
     Point m = (x[1] - x[0]).cross(x[2] - x[0]).normalized();
     if (m.dot(hit->gap.normal) < 0) m = -m;
-    if (m.dot(hit->gap.normal) > 0 && m.dot(core_.support(-m) - x[0]) - radius >= -tolerance_)
+    if (m.dot(hit->gap.normal) > 0 && m.dot(core_.support(-m) - x[0]) - core_.radius() >= -tolerance_)
       hit->gap.normal = m;
     first_ = hit;
     end_ = hit->s;

@@ -26,9 +26,10 @@ bool overlaps_surface(const Shape& surface, const Pose& at, const Shape& shape, 
 ///
 /// Each triangle, being convex, by conservative advancement on proven lower bounds of the distance, so that
 /// the shape stops at most the tolerance before the touch and never after it (as time_of_impact()); front to
-/// back through the hierarchy by when the box around the shape's way enters a node's, as a ray: van den
+/// back through the hierarchy by when the box around the shape's way enters a node's, as a ray (van den
 /// Bergen 2004, "Ray casting against general convex objects with application to continuous collision
-/// detection", sections 5 and 6. The work does not grow with the way's length.
+/// detection", sections 5 and 6), and then by when the shape itself reaches it (as Redon, Kheddar &
+/// Coquillart 2002). The work does not grow with the way's length.
 std::optional<Impact> cast_at_surface(const Shape& surface, const Pose& at, const Shape& shape,
                                       const Sweep& sweep, Real tolerance, Real until = 1);
 
