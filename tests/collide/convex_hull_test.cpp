@@ -134,7 +134,7 @@ TEST(ConvexHull, DistancesOfFlatHullsAreThoseOfTheirTriangles) {
     const double tolerance = 4 * convex_hull_tolerance(x);
     const auto expect = [&](const Vec3& p, bool is_on) {
       // By all triangles: the nearest, and the solid angle of van Oosterom & Strackee 1983.
-      double least = infinity, angle = 0;
+      double least = test::infinity, angle = 0;
       for (const Index3& t : mesh.triangles) {
         Point c[3];
         for (int k = 0; k < 3; ++k) c[k] = (mesh.x[std::size_t(t[k])] - p).cast<double>();

@@ -242,6 +242,22 @@ TEST(SurfaceCast, SmallThingsAreStoppedAfterLongWays) {
         }
 }
 
+// A rod that rolls about its axis over a sheet comes no nearer; one that tips over meets it with its end.
+TEST(SurfaceCast, WhatRollsJustAboveASheetPasses) {
+  const Land sheet = mesh_land("sheet", grid_mesh(Vec2(4, 4), 3, 3), false);
+  const Shape rod = CapsuleShape{Real(0.1), 1};
+  const Quat flat = turn(std::numbers::pi / 2, Vec3::UnitZ());
+  for (const double above : {1e-3, 1e-4, 2e-5}) {
+    const Pose from{Vec3(0, Real(0.1 + above), Real(-0.5)), flat},
+        to{Vec3(0, Real(0.1 + above), Real(0.5)), turn(3, Vec3::UnitX()) * flat};
+    EXPECT_FALSE(cast_at_surface(sheet.shape, {}, rod, Sweep::between(from, to), Real(1e-5))) << above;
+  }
+  const Pose from{Vec3(0, Real(0.3), 0), flat}, to{Vec3(0, Real(0.3), 0), turn(0.5, Vec3::UnitZ()) * flat};
+  const auto hit = cast_at_surface(sheet.shape, {}, rod, Sweep::between(from, to), Real(1e-5));
+  ASSERT_TRUE(hit);
+  EXPECT_NEAR(hit->s, std::asin(0.2) / 0.5, 5e-5);
+}
+
 TEST(SurfaceCast, SeesSurfacesWhereTheyStand) {
   // The same twice: the surface and the shape turned and moved together, and twice as large.
   const Land ring = lands()[0];

@@ -140,18 +140,35 @@ class Cast {
  private:
   void place(double s) { core_.place(motion_.rotation(s), motion_.position(s)); }
 
+  /// How fast, at most, a slab of thickness `room` between the core and what is still closes until it is
+  /// gone. Points at p from the origin approach along n at - n . v - (n x w) . p. As they turn these change
+  /// by up to |w| |p| per unit of s, so that c1 s + c2 s^2 of the slab is gone after s, or less if it turns
+  /// far.
+  double closing_speed(const Point& n, double now, double room) const {
+    const double most = closing_along(n, still_, 0, motion_, reach_);
+    const Point lever = n.cross(motion_.spin);
+    const double turning = lever.norm();
+    if (!(turning > 0) || !(room > 0)) return most;
+    const double c1 = -n.dot(motion_.velocity) - lever.dot(core_.support(-lever) - motion_.position(now)),
+                 c2 = 0.5 * turning * motion_.spin.norm() * reach_;
+    // room / s of the positive root.
+    return std::min(most, 0.5 * (c1 + std::sqrt(c1 * c1 + 4 * c2 * room)));
+  }
+
   /// The first moment before the best at which the core is within `slack` of a convex set. Before that it
   /// does not touch it.
   template <class Support>
   std::optional<Advance> approach(Support&& support, const Point& in_it, double slack) {
+    double now = 0, room = 0;
     const auto measure = [&](double s) -> Gap {
       place(s);
       const auto g = distance_between(support, in_it, core_, 1e-6, 0.01 * slack, never);
+      now = s, room = g.lower_bound - core_.radius();
       if (!g.overlap) return {g.distance, g.lower_bound, g.normal, g.a};
       const Point apart = core_.centre() - in_it;
       return {0, 0, apart.norm() > 0 ? Point(apart.normalized()) : Point::UnitY(), g.simplex.v[0].a};
     };
-    const auto closing = [&](const Point& n) { return closing_along(n, still_, 0, motion_, reach_); };
+    const auto closing = [&](const Point& n) { return closing_speed(n, now, room); };
     return advance(measure, closing, core_.radius(), slack, end_);
   }
 

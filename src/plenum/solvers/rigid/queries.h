@@ -50,8 +50,9 @@ class RigidQueries {
 
   /// First touch of a convex shape (not a plane) that moves from one pose to another, straight and turning at
   /// a constant rate the shorter way: the first moment at which it would overlap(); t = 0 if it starts so. By
-  /// conservative advancement: stops at most `tolerance` [m, > 0] before the touch and never after it,
-  /// however small the shape or long the way. Throws Error for other shapes.
+  /// conservative advancement: stops at most `tolerance` [m, > 0] before the touch (earlier where it turns so
+  /// far so near beside something that a thousand steps do not settle it) and never after it, however small
+  /// the shape or long the way. Throws Error for other shapes.
   std::optional<Hit> cast(const Shape& shape, const Pose& from, const Pose& to, Real tolerance,
                           const Filter& filter) const;
   std::optional<Hit> cast(const Shape& shape, const Pose& from, const Pose& to, Real tolerance) const {
