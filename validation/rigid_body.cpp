@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/shapes.h"
@@ -92,8 +93,10 @@ void slopes(Rows& rows) {
     for (double t = 0; t < 1 - dt / 2; t += dt) scene.step(dt);
     return scene.state.frames.v[1];
   });
-  for (const double friction : {0.5, 0.49}) {
-    const double angle = std::atan(0.5) - (friction == 0.5 ? 1e-4 : 0);
+  // On the border itself nothing slows what has begun to slide: what a block gets of speed while it settles,
+  // it keeps. Judged is a slope that is less by 1e-4.
+  for (const auto& [friction, less] : {std::pair(0.5, 0.0), std::pair(0.5, 1e-4), std::pair(0.49, 0.0)}) {
+    const double angle = std::atan(0.5) - less;
     BodySpec block = box(Vec3(Real(0.5), Real(0.25), Real(0.5)),
                          Vec3(Real(0.25 * std::sin(angle)), Real(0.25 * std::cos(angle)), 0));
     block.rotation = Vec3(0, 0, Real(-angle * 180 / pi));
@@ -103,7 +106,9 @@ void slopes(Rows& rows) {
     const D3 start = scene.state.frames.x[1].cast<double>();
     for (int k = 0; k < 600; ++k) scene.step();
     const double slid = (scene.state.frames.x[1].cast<double>() - start).norm();
-    if (friction == 0.5)
+    if (friction == 0.5 && less == 0)
+      rows.report("block at atan(0.5), mu 0.5: slid in 10 s", slid, "m", "rigid_body.csv: less than 1e-3");
+    else if (friction == 0.5)
       rows.at_most("block at atan(0.5) less 1e-4 rad, mu 0.5: slid in 10 s", slid, 1e-3, "m",
                    "rigid_body.csv");
     else
