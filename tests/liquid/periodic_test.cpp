@@ -159,10 +159,10 @@ TEST(LiquidPeriodic, GoesAroundSolidsAtTheSeamAsElsewhere) {
     // Particles are jittered by their numbers.
     b.state = a.state;
     const double dt = 1.0 / 120;
-    // Particles stop a gap before walls, or do not quite meet them.
+    // Particles stop a gap before walls, or do not quite meet them. Sooner or later one is met by one liquid
+    // and missed by the other by rounding, which differs from build to build, so the run is short.
     const double slack = thin ? 4 * static_cast<double>(detail::wall_gap * a.model.h) : 0;
-    expect_same(a, b, {16, 0, 0}, thin ? 15 : 30, dt, 9.81 * dt, slack,
-                [&](Water& water) { water.step(dt); });
+    expect_same(a, b, {16, 0, 0}, 15, dt, 9.81 * dt, slack, [&](Water& water) { water.step(dt); });
   }
 }
 
