@@ -80,7 +80,8 @@ void find_pairs(const Rigid::Model& model, const Rigid::State& state, const Vec3
   }
   parallel_for(bodies, items_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      if (!w.stirs[i] && !w.awake[i] && w.x[i] == state.frames.x[i] && w.turn[i] == state.frames.q[i])
+      if (!w.stirs[i] && !w.awake[i] && is_same(w.x[i], state.frames.x[i]) &&
+          is_same(w.turn[i], state.frames.q[i]))
         continue;
       w.x[i] = state.frames.x[i], w.turn[i] = state.frames.q[i], w.awake[i] = w.stirs[i];
       w.way[i] = dt * state.frames.v[i], w.turn_way[i] = dt * state.frames.w[i];

@@ -1,8 +1,16 @@
 #pragma once
 // Pairs of colliders whose boxes overlap.
+#include <cstring>
+
 #include "plenum/solvers/rigid/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
+
+/// Whether two vectors are equal, asked fast for many of which most are.
+template <class Vector>
+bool is_same(const Vector& a, const Vector& b) {
+  return std::memcmp(a.data(), b.data(), sizeof(Vector)) == 0 || a == b;
+}
 
 /// Whether a collider may go, in a step, so far that contacts at its start do not tell what it meets.
 inline bool is_swift(Real way, const Rigid::Collider& c) {

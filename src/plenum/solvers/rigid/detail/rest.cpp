@@ -76,24 +76,31 @@ Vec3 coming(const std::vector<Vec3>& a, std::size_t i) {
 }
 
 /// Adds up what others' forces would have changed in the velocities of a body that sleeps, over what they
-/// were when it fell asleep; forgotten within sleep_time, so that ripples do not wake it, and a blow or a
-/// lasting change does.
-void add_strays(Rigid::State& state, const Rigid::Params& params, Real dt, std::size_t i) {
+/// were when it fell asleep; of the sum the part `kept` of the step before is left: it is forgotten within
+/// sleep_time, so that ripples do not wake it, and a blow or a lasting change does.
+void add_strays(Rigid::State& state, Real kept, Real dt, std::size_t i) {
   Rigid::Rest& rest = state.rest;
-  const Real kept = std::exp(-dt / params.sleep_time);
   rest.stray_v[i] = kept * rest.stray_v[i] + coming(state.coming_v, i) - dt * rest.push_v[i];
   rest.stray_w[i] = kept * rest.stray_w[i] + coming(state.coming_w, i) - dt * rest.push_w[i];
+}
+
+/// Whether one of the vectors is not zero.
+bool any(const std::vector<Vec3>& vectors) {
+  const Real* x = vectors.empty() ? nullptr : vectors.front().data();
+  int found = 0;
+  for (std::size_t k = 0; k < 3 * vectors.size(); ++k) found |= x[k] != 0;
+  return found != 0;
 }
 
 /// Whether an impulse is on a body that slept, or what forces of others' would have done to it is more than
 /// one at rest may do.
 bool is_pushed(const Rigid::Model& model, const Rigid::State& state, const Rigid::Params& params,
-               std::size_t i) {
-  const Frames& f = state.frames;
+               bool any_strays, std::size_t i) {
+  const Vec3 *v = state.frames.v.data() + i, *w = state.frames.w.data() + i, zero = Vec3::Zero();
+  if (!is_same(*v, zero) || !is_same(*w, zero)) return true;
   const Rigid::Rest& rest = state.rest;
-  return !(f.v[i].isZero(0) && f.w[i].isZero(0)) ||
-         rest.stray_v[i].norm() + model.reach[i] * rest.stray_w[i].norm() >
-             most_rattle * speed_limit(model, params, i);
+  return any_strays && rest.stray_v[i].norm() + model.reach[i] * rest.stray_w[i].norm() >
+                           most_rattle * speed_limit(model, params, i);
 }
 
 /// Wakes the islands whose lowest body is marked in w.wakes.
@@ -124,22 +131,32 @@ void stir(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& p
   w.was_moved.resize(n);
   w.any_woke = false;
   bool any_sleeps = false, any_moved = false, any_pushed = false;
+  const Real kept = std::exp(-dt / params.sleep_time);
+  const bool any_strays = any(state.coming_v) || any(state.coming_w) || any(rest.push_v) ||
+                          any(rest.push_w) || any(rest.stray_v) || any(rest.stray_w);
+  // Nothing but this is done for thousands that sleep: plain pointers, which flags do not alias.
+  const Index* island = rest.island.data();
+  const Motion* motion = model.motion.data();
+  const Vec3 *x = f.x.data(), *start_x = state.start_x.data();
+  const Vec4 *q = f.q.data(), *start_q = state.start_q.data();
+  std::uint8_t* was_moved = w.was_moved.data();
   for (std::size_t i = 0; i < n; ++i) {
-    const bool sleeps = rest.island[i] >= 0;
-    w.was_moved[i] = (sleeps || model.motion[i] != Motion::dynamic) &&
-                     (f.x[i] != state.start_x[i] || f.q[i] != state.start_q[i]);
+    const bool sleeps = island[i] >= 0;
+    const bool moved =
+        (sleeps || motion[i] != Motion::dynamic) && !(is_same(x[i], start_x[i]) && is_same(q[i], start_q[i]));
+    was_moved[i] = moved;
     any_sleeps |= sleeps;
-    any_moved |= w.was_moved[i] != 0;
+    any_moved |= moved;
     if (!sleeps) continue;
-    add_strays(state, params, dt, i);
-    any_pushed |= is_pushed(model, state, params, i);
+    if (any_strays) add_strays(state, kept, dt, i);
+    any_pushed |= is_pushed(model, state, params, any_strays, i);
   }
   if (any_sleeps && (!params.sleeping || rest.gravity != params.gravity)) {
     wake_all(model, state, w);
   } else if (any_sleeps && (any_moved || any_pushed)) {
     w.wakes.assign(n, 0);
     for (std::size_t i = 0; i < n; ++i)
-      if (rest.island[i] >= 0 && (w.was_moved[i] || is_pushed(model, state, params, i)))
+      if (rest.island[i] >= 0 && (w.was_moved[i] || is_pushed(model, state, params, any_strays, i)))
         w.wakes[rest.island[i]] = 1;
     if (any_moved)
       for (const Index2& pair : rest.contacts.pair) {
