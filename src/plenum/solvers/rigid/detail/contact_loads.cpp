@@ -244,7 +244,9 @@ double ContactSolver::take_rows(const SolverBodies& bodies, const Column& column
         bool is_soft = false;
         if constexpr (with_bias)
           if (!(gap > 0)) {
-            bias = std::max(batch.soft_bias[l] * std::min(Real(0), gap + batch.slop[l]), -batch.push[l]);
+            const Real lifted = gap + batch.slop[l];
+            const Real from = batch.soft_impulse[l] > 0 ? lifted : std::min(Real(0), lifted);
+            bias = std::max(batch.soft_bias[l] * from, -batch.push[l]);
             is_soft = true;
           }
         if constexpr (std::decay_t<decltype(at)>::turns) bias += Real(with_bias ? 1 : -1) * at.curve(p)[l];

@@ -365,8 +365,9 @@ class ContactSolver {
                   std::span<const Index> groups);
   template <bool with_bias>
   void solve_batches(SolverBodies& bodies, const JointScene& scene, JointSolver& joints);
+  /// True, without bias, if friction was solved before normals were what bounds it: see slip_rounds.
   template <bool with_bias, class View>
-  void solve_batch(SolverBodies& bodies, Batch& batch, const View& at);
+  bool solve_batch(SolverBodies& bodies, Batch& batch, const View& at);
 
   ContactSettings settings_;
   AlignedVector<Batch> batches_;
