@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "plenum/solvers/rigid/detail/last_contacts.h"
+
 namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
 /// Of the smaller size: how near the shapes come to count as touching.
 constexpr Real counts_as_touching = Real(2e-3);
-/// Cosine of the angle, 8 degrees, by which a contact's normal may be another than that of the first touch.
-constexpr Real same_plane_cosine = Real(0.99);
 
 Sweep times(Real part, const Sweep& sweep) {
   return {sweep.start, part * sweep.way, part * sweep.turn};

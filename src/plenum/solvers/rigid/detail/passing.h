@@ -3,6 +3,7 @@
 #include <span>
 
 #include "plenum/geometry/collide/manifold.h"
+#include "plenum/geometry/collide/surface_contacts.h"
 #include "plenum/geometry/collide/time_of_impact.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
@@ -19,7 +20,7 @@ class Passing {
   bool will_press(const Manifold& m) const;
 
   enum class Meeting {
-    as_found,   ///< at the start, or in no way that is known
+    as_found,   ///< at the start
     elsewhere,  ///< at place_a() and place_b()
     never       ///< as far as contacts look
   };
@@ -45,5 +46,36 @@ class Passing {
   Vec3 normal_ = Vec3::Zero();  ///< of the impact, in A
   bool ball_a_, ball_b_;
 };
+
+/// Sets manifolds right in which bodies press that pass each other within the step, or first meet otherwise:
+/// such are dropped or, if there is room, replaced. collide_there(place of A, of B, margin, manifolds): what
+/// touches at other places. pressed(normal): whether that contact has been pressing. True if any changed.
+template <class CollideThere, class Pressed>
+bool let_pass(Passing& passing, std::span<Manifold> room, int& count, CollideThere&& collide_there,
+              Pressed&& pressed) {
+  std::uint32_t wrong = 0;
+  for (int k = 0; k < count; ++k)
+    if (passing.will_press(room[std::size_t(k)]) && !pressed(room[std::size_t(k)].normal)) wrong |= 1u << k;
+  if (wrong == 0) return false;
+  const Passing::Meeting meeting = passing.find_meeting();
+  if (meeting == Passing::Meeting::as_found) return false;
+  if (meeting == Passing::Meeting::elsewhere)
+    for (int k = 0; k < count; ++k)
+      if ((wrong >> k & 1u) && passing.is_right(room[std::size_t(k)])) return false;
+  int kept = 0;
+  for (int k = 0; k < count; ++k)
+    if (!(wrong >> k & 1u)) room[std::size_t(kept++)] = room[std::size_t(k)];
+  count = kept;
+  if (meeting == Passing::Meeting::elsewhere) {
+    SurfaceManifolds there;
+    collide_there(passing.place_a(), passing.place_b(), passing.reach(), there);
+    for (int k = 0; k < there.count && std::size_t(count) < room.size(); ++k) {
+      passing.take_back(there.manifolds[k]);
+      if (there.manifolds[k].count > 0) room[std::size_t(count++)] = there.manifolds[k];
+    }
+  }
+  for (std::size_t k = std::size_t(count); k < room.size(); ++k) room[k].count = 0;
+  return true;
+}
 
 }}  // namespace plenum::PLENUM_ABI::detail
