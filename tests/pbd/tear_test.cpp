@@ -11,6 +11,7 @@
 #include "plenum/base/error.h"
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/adjacency.h"
+#include "plenum/geometry/crossings.h"
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/geometry/topology.h"
@@ -487,6 +488,51 @@ void add_banner(World& world) {
 }
 Pbd::Model& model_of(World& world) {
   return dynamic_cast<SystemOf<Pbd>&>(world.system(0)).model;
+}
+
+std::size_t count_crossings(const Pbd::Model& model, const Pbd::State& state) {
+  return crossings(state.particles.x, model.surface_edges, model.surface).size();
+}
+
+// Rims begin on each other, whence nothing could keep them apart, also where they are held.
+TEST(PbdTear, RimsDoNotCrossInTheConservativeMode) {
+  World world;
+  add_banner(world);
+  auto& banner = dynamic_cast<SystemOf<Pbd>&>(world.system(0));
+  for (int k = 0; k < 120; ++k) {
+    ASSERT_TRUE(world.step_frame().ok);
+    EXPECT_EQ(count_crossings(banner.model, banner.state), 0U) << k;
+  }
+  EXPECT_GT(banner.model.torn_from.size(), 20U);
+  EXPECT_GT(banner.model.pinned.size(), banner.model.whole->pinned.size());
+}
+
+// A heap of rags, cut again and again as it falls together: cloth on a grid, of a mesh, and a rope.
+TEST(PbdTear, CutsInAHeapDoNotCrossInTheConservativeMode) {
+  PbdPart rag = torn_strip(), mesh = mesh_strip(), rope{.type = PbdPart::Type::rope};
+  rag.pins.clear(), mesh.pins.clear();
+  mesh.position = Vec3(0, Real(0.03), 0), mesh.rotation = Vec3(0, 40, 0);
+  rope.from = Vec3(Real(-0.4), Real(0.06), 0), rope.to = Vec3(Real(0.4), Real(0.06), 0);
+  PbdBody ball;
+  ball.shape = PbdBody::Form::sphere, ball.motion = PbdBody::Motion::led, ball.radius = Real(0.15);
+  ball.position = Vec3(0, Real(-0.17), 0);
+  plenum_test::Built heap(PbdSpec{.parts = {rag, mesh, rope}, .bodies = {ball}});
+  heap.params.contact = Pbd::Contact::conservative, heap.params.thickness = Real(0.004);
+  std::mt19937 random(7);
+  std::uniform_real_distribution<Real> u(-1, 1);
+  int cuts = 0;
+  for (int k = 0; k < 90; ++k) {
+    heap.step();
+    EXPECT_EQ(count_crossings(heap.model, heap.state), 0U) << k;
+    if (k % 5 != 0) continue;
+    CutSector cut;
+    cut.eye = Vec3(u(random) / 4, 1, u(random) / 4);
+    cut.from = (Vec3(u(random) / 4, Real(-0.2), u(random) / 4) - cut.eye).normalized();
+    cut.to = (Vec3(u(random) / 4, Real(-0.2), u(random) / 4) - cut.eye).normalized();
+    cuts += Pbd::open(heap.model, heap.state, cut);
+    EXPECT_EQ(count_crossings(heap.model, heap.state), 0U) << k;
+  }
+  EXPECT_GE(cuts, 10);
 }
 
 TEST(PbdTear, TheSameForAnyNumberOfThreads) {

@@ -190,7 +190,8 @@ bool PbdContacts::search(const PbdContactSettings& settings) {
                              : radius[0] + detail::max(radius[1], detail::max(radius[2], radius[3]));
       const auto meets = (planes.gap + shrinks - off < detail::fill(near)) & (inverse_mass > Wide{});
       for (std::size_t l = 0; l < lanes; ++l)
-        if (meets[l] && !hung_together(pairs[first + l], edges) && !cross(pairs[first + l], edges))
+        if (meets[l] && (settings.conservative || !hung_together(pairs[first + l], edges)) &&
+            !cross(pairs[first + l], edges))
           pairs[kept++] = pairs[first + l];
     }
     pairs.resize(kept);
@@ -267,12 +268,14 @@ void PbdContacts::fill_packs() {
   const auto put = [&](const std::vector<Index4>& pairs, bool edges) {
     for (std::size_t first = 0; first < pairs.size(); first += wide) {
       Pack& pack = packs_.emplace_back();
-      pack.edges = edges, pack.lanes = 0;
+      pack.edges = edges, pack.lanes = pack.rims = 0;
       const std::size_t lanes = std::min<std::size_t>(wide, pairs.size() - first);
       for (std::size_t l = 0; l < std::size_t(wide); ++l) {
         const Index4& pair = pairs[first + std::min(l, lanes - 1)];
         for (int i = 0; i < 4; ++i) pack.particle[i][l] = pair[i];
-        if (l < lanes) pack.lanes |= 1U << l;
+        if (l >= lanes) continue;
+        pack.lanes |= 1U << l;
+        if (hung_together(pair, edges)) pack.rims |= 1U << l;
       }
     }
   };

@@ -458,12 +458,12 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     w.contacts_revision = model.revision;
     w.may_cross = true;
   }
-  // Where nothing crosses and nothing is to, nothing does. Rims of a tear lie on each other.
+  // Where nothing crosses and nothing is to, nothing does. In the mode `fast` rims of a tear pass.
   std::span<const Index2> crossing;
-  if (touches && w.may_cross && model.torn_from.empty())
+  const bool is_conservative = params.contact == Contact::conservative;
+  if (touches && w.may_cross && (is_conservative || model.torn_from.empty()))
     crossing = w.crossings.find(state.particles.x, model.surface_edges, model.surface);
   if (!crossing.empty()) report_crossings(model, state, crossing, report);
-  const bool is_conservative = params.contact == Contact::conservative;
   const std::size_t num_crossing = crossing.size();
   detail::Projection how{.compliance_scale = 1 / (h * h)};
   if (w.is_damped) how.damping_scale = 1 / h, how.before = w.before.data();

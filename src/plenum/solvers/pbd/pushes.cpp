@@ -66,10 +66,13 @@ void PbdContacts::begin_pairs(std::span<const Place> places, const PbdContactSet
       const Wide gap = dot(normal, apart);
       std::vector<Touch>& list = touches_[k / block_of_touches];
       detail::each_lane(meets, [&](int l) {
-        if (!(pack.lanes >> l & 1) || !(response[l] > 0)) return;
+        // Rims are only brought back to what they come no nearer than.
+        const bool is_rim = pack.rims >> l & 1;
+        if (!(pack.lanes >> l & 1) || !(response[l] > 0) || (is_rim && gap[l] >= floor_)) return;
         Touch& touch = list.emplace_back();
         for (int i = 0; i < 4; ++i) touch.particle[i] = pack.particle[i][l], touch.weight[i] = weight[i][l];
         touch.normal = Vec3(normal.x[l], normal.y[l], normal.z[l]);
+        touch.distance = is_rim ? floor_ : settings.distance;
         touch.apart = gap[l], touch.response = response[l];
         touch.pressed = 0, touch.rubbed = Vec3::Zero();
         touch.rebound = touch.bounced = 0;
@@ -80,7 +83,6 @@ void PbdContacts::begin_pairs(std::span<const Place> places, const PbdContactSet
 
 /// One after the other, pushes the pairs that touch apart and lets friction take back what has slid.
 void PbdContacts::press(std::span<Place> places, const PbdContactSettings& settings) {
-  const Real distance = settings.distance, step = apart_part * distance;
   for (std::vector<Touch>& list : touches_)
     for (Touch& touch : list) {
       Place* place[4];
@@ -91,7 +93,7 @@ void PbdContacts::press(std::span<Place> places, const PbdContactSettings& setti
         slid += touch.weight[i] * (to_vec(*place[i]) - to_vec(start_[at]));
       }
       const Real along = touch.normal.dot(slid), inverse = 1 / touch.response;
-      const Real target = std::min(distance, touch.apart + step);
+      const Real target = std::min(touch.distance, touch.apart + apart_part * touch.distance);
       // No more is taken back than was given.
       const Real push = std::max((target - touch.apart - along) * inverse, -touch.pressed);
       if (push == 0 && touch.pressed == 0) continue;

@@ -15,6 +15,7 @@
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/surface_paths.h"
 #include "plenum/geometry/surface_tear.h"
+#include "plenum/solvers/pbd/detail/rims.h"
 #include "plenum/solvers/pbd/pbd.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -128,17 +129,35 @@ class Remains {
     }
   }
 
-  /// Each piece of what is held is held.
+  /// Each piece of what is held is held, a little apart from the others: where it lay at rest, into its
+  /// triangles there.
   void pins() {
     m_.pinned = whole_.pinned, m_.pin_group = whole_.pin_group, m_.pin_position = whole_.pin_position;
     std::vector<Index> pin_of(size_, -1);
     for (std::size_t p = 0; p < whole_.pinned.size(); ++p) pin_of[std::size_t(whole_.pinned[p])] = Index(p);
+    std::vector<std::vector<std::size_t>> pieces(whole_.pinned.size());  // pins of each
     for (std::size_t k = 0; k < m_.torn_from.size(); ++k) {
       const Index p = pin_of[std::size_t(m_.torn_from[k])];
       if (p < 0) continue;
+      if (pieces[std::size_t(p)].empty()) pieces[std::size_t(p)].push_back(std::size_t(p));
+      pieces[std::size_t(p)].push_back(m_.pinned.size());
       m_.pinned.push_back(Index(size_ + k));
       m_.pin_group.push_back(whole_.pin_group[std::size_t(p)]);
       m_.pin_position.push_back(whole_.pin_position[std::size_t(p)]);
+    }
+    if (m_.pinned.size() == whole_.pinned.size()) return;
+    const Rows around = vertex_triangles(m_.mass.size(), m_.triangles);
+    for (std::size_t p = 0; p < pieces.size(); ++p) {
+      if (pieces[p].empty() || whole_.pin_group[p] < 0) continue;  // frames of carriers are not those at rest
+      Vec3 common = Vec3::Zero();
+      for (const std::size_t q : pieces[p]) {
+        const auto i = std::size_t(m_.pinned[q]);
+        const Vec3 way = detail::inward(m_.rest_position, m_.triangles, around[i], m_.pinned[q]);
+        m_.pin_position[q] += detail::parted * whole_.shortest_edge * way;
+        common += m_.mass[i] * way;
+      }
+      common *= detail::parted * whole_.shortest_edge / whole_.mass[std::size_t(whole_.pinned[p])];
+      for (const std::size_t q : pieces[p]) m_.pin_position[q] -= common;
     }
   }
 
@@ -375,19 +394,19 @@ struct RopeEnd {
 /// Opens a model's cloth where `open` says and its ropes at `ends`, and moves the state along. True if
 /// anything opened.
 template <class Open>
-bool tear(Model& model, State& state, std::span<const RopeEnd> ends, Open&& open) {
+bool tear(Model& model, State& state, std::span<const RopeEnd> ends, bool may_touch, Open&& open) {
   keep_whole(model);
   const Index size = Index(model.whole->mass.size());
   const auto corners = static_cast<Index>(3 * model.triangles.size());
   Particles& p = state.particles;
-  bool any = false;
+  std::vector<Index> divided;
   const auto divide = [&](Index a) {
     const auto at = static_cast<std::size_t>(a);
+    divided.push_back(a), divided.push_back(Index(p.x.size()));
     model.torn_from.push_back(a < size ? a : model.torn_from[std::size_t(a - size)]);
     p.x.push_back(Vec3(p.x[at]));
     p.v.push_back(Vec3(p.v[at]));
     p.inverse_mass.push_back(Real(p.inverse_mass[at]));
-    any = true;
   };
   std::vector<Index2> torn;  // of ropes
   for (const Index2& c : model.torn_corners)
@@ -401,7 +420,7 @@ bool tear(Model& model, State& state, std::span<const RopeEnd> ends, Open&& open
   SurfaceTear surface(p.x, model.triangles, model.pinned,
                       [&](Index a, Index, std::span<const Index>, std::span<const Index>) { divide(a); });
   open(surface);
-  if (!any) return false;
+  if (divided.empty()) return false;
   model.torn_corners.clear();
   for (std::size_t t = 0; t < model.triangles.size(); ++t)
     for (int c = 0; c < 3; ++c)
@@ -415,6 +434,7 @@ bool tear(Model& model, State& state, std::span<const RopeEnd> ends, Open&& open
   };
   for (std::size_t k = 0; k < model.torn_from.size(); ++k)
     weigh(std::size_t(model.torn_from[k])), weigh(std::size_t(size) + k);
+  detail::part_rims(model, state, divided, may_touch);
   return true;
 }
 
@@ -525,7 +545,8 @@ bool Pbd::edit(Model& model, State& state, const Params& params, Workspace&) {
   std::sort(torn.begin(), torn.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : is_before(a.second, b.second);
   });
-  return tear(model, state, snaps, [&](SurfaceTear& surface) {
+  const bool may_touch = params.contact == Contact::conservative;
+  return tear(model, state, snaps, may_touch, [&](SurfaceTear& surface) {
     for (const auto& [minus_stretch, side] : torn)
       // Where cloth has just opened, it has changed.
       if (!surface.is_touched(side[0]) && !surface.is_touched(side[1])) surface.open_edge(side[0], side[1]);
@@ -569,7 +590,7 @@ bool Pbd::open(Model& model, State& state, const CutSector& cut) {
   if (along.empty() && snaps.empty()) return false;
   std::sort(along.begin(), along.end());
   along.erase(std::unique(along.begin(), along.end()), along.end());
-  return tear(model, state, snaps, [&](SurfaceTear& surface) {
+  return tear(model, state, snaps, true, [&](SurfaceTear& surface) {
     for (const Index i : along)
       surface.open(i, [&](Index t) {
         const Index3& c = model.triangles[std::size_t(t)];

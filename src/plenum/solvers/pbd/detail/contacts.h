@@ -64,8 +64,8 @@ class PbdContacts {
     std::size_t let_go = 0;    ///< and others, that are as near as rounding
   };
   /// The last particles, as many as `torn_from`, are what tearing has made of these. Features that hung
-  /// together pass by each other: rims of a tear lie on each other as it opens, and pushes would throw them
-  /// apart.
+  /// together have no thickness for each other: rims of a tear lie on each other as it opens, and pushes
+  /// would throw them apart. In the mode `conservative` they do not cross, in `fast` they pass.
   void lay_out(std::size_t num_particles, std::span<const Index3> surface, std::span<const Index> torn_from);
   bool empty() const { return features_.empty(); }
   /// x [N] m where the step begins, `edges` and `triangles` those of the surface, and which of them cross
@@ -95,6 +95,7 @@ class PbdContacts {
     detail::Wide gap;      ///< [m] between the features along it then
     Real nearest;          ///< [m] the least of these
     unsigned lanes;        ///< bits of those that hold a pair
+    unsigned rims;         ///< and of pairs that hung together
     bool edges;
   };
   /// A pair that may touch within the substep.
@@ -102,6 +103,7 @@ class PbdContacts {
     Index particle[4];
     Real weight[4];
     Vec3 normal;
+    Real distance;  ///< [m] that they are to keep
     Real apart;     ///< [m] as the substep begins
     Real response;  ///< [1/kg]
     Real pressed;   ///< [kg m] so far in the substep

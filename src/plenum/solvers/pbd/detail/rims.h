@@ -1,0 +1,23 @@
+#pragma once
+// What has just torn is set apart, so that there is a gap for contact to keep.
+#include <span>
+
+#include "plenum/solvers/pbd/pbd.h"
+
+namespace plenum::inline PLENUM_ABI { namespace detail {
+
+/// Of the shortest edge of a model, how far a copy of a divided particle is set from the others: twice what
+/// contact never lets a gap shrink below.
+inline constexpr Real parted = Real(0.01);
+
+/// The way from a vertex into the triangles `around` it, unit, or 0 if there is none: in the plane along the
+/// bisector of the angle that they fill. Of an edge by itself, (a, b, b), it is along the edge.
+Vec3 inward(std::span<const Vec3> x, std::span<const Index3> triangles, std::span<const Index> around,
+            Index i);
+
+/// Moves particles that lie on each other since what they were has been `divided` into them, all of these and
+/// no more, each into what hangs on it; their centre of mass stays. If they may touch, less far, and not at
+/// all, where rims would otherwise cross anything. `model` is torn already; divided [D] < N in any order.
+void part_rims(const Pbd::Model& model, Pbd::State& state, std::span<const Index> divided, bool may_touch);
+
+}}  // namespace plenum::PLENUM_ABI::detail
