@@ -203,8 +203,8 @@ void hold_by_tethers(PbdWorkspace& w, detail::Projection how) {
   w.tethers.sweep(w.places.data(), how);
 }
 
-/// One sweep over all constraints.
-void sweep(PbdWorkspace& w, const detail::Projection& how) {
+/// One sweep over all constraints, and some more over what keeps things from stretching.
+void sweep(PbdWorkspace& w, const detail::Projection& how, int stretch_sweeps) {
   Place* const places = w.places.data();
   w.plates.sweep(places, how);
   w.angles.sweep(places, how);
@@ -214,9 +214,13 @@ void sweep(PbdWorkspace& w, const detail::Projection& how) {
   w.solids.sweep(places, how);
   w.solid_strains.sweep(places, how);
   w.areas.sweep(places, how);
-  w.strains.sweep(places, how);
-  hold_by_tethers(w, how);
-  w.distances.sweep(places, how);
+  detail::Projection stretch = how;
+  for (int k = 0; k < stretch_sweeps; ++k) {
+    stretch.is_first = how.is_first && k == 0, stretch.is_last = how.is_last && k + 1 == stretch_sweeps;
+    w.strains.sweep(places, stretch);
+    if (k == 0) hold_by_tethers(w, how);
+    w.distances.sweep(places, stretch);
+  }
 }
 
 /// The same with what has packs projected all at once; the rest follows from where that leads. What the rest
@@ -498,7 +502,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         if (!w.coarse.empty() && (k == 0 || params.solver == Solver::gauss_seidel))
           w.coarse.project(w.places, how);
         if (params.solver == Solver::gauss_seidel) {
-          sweep(w, how);
+          sweep(w, how, params.stretch_sweeps);
         } else {
           if (params.solver == Solver::chebyshev) how.acceleration = chebyshev.factor();
           chebyshev.advance(sweep_at_once(w, how));

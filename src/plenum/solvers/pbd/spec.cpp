@@ -220,6 +220,11 @@ void Pbd::Params::describe(Describer& d) {
      .doc = "of chebyshev: part of an error that jacobi leaves in a sweep at worst; too large is slower"});
   d("substeps", substeps, {.min = 1, .max = 1000, .doc = "of a step; many of one sweep converge fastest"});
   d("iterations", iterations, {.min = 1, .max = 10000, .doc = "sweeps over the constraints in each substep"});
+  d("stretch_sweeps", stretch_sweeps,
+    {.min = 1,
+     .max = 1000,
+     .doc = "of gauss_seidel: how often each sweep goes over what keeps things from stretching, where all "
+            "else, as contact with bodies, takes the most time"});
   d("coarse_levels", coarse_levels,
     {.min = 0,
      .max = 8,
