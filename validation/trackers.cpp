@@ -22,6 +22,7 @@ struct Tracked {
   AdvectionWorkspace advection;
   RedistanceWorkspace redistancing;
   TrackerParticles particles;
+  TrackerWorkspace tracking;
   std::vector<Vec3> markers;
   ParticleSurfaceWorkspace surface;
   Tracker tracker;
@@ -39,7 +40,7 @@ struct Tracked {
       phi[item] = static_cast<Real>(distance(x, y, z));
     });
     extend_linearly(box.shape, phi);
-    if (tracker == Tracker::particle_level_set) seed_particles(box, phi, per_cell, 1, particles);
+    if (tracker == Tracker::particle_level_set) seed_particles(box, phi, per_cell, 1, particles, tracking);
     if (tracker == Tracker::markers) {
       // Eight a cell (four in two dimensions), as liquids of particles have.
       const double step = static_cast<double>(box.h) / 2;
@@ -85,11 +86,11 @@ struct Tracked {
     const bool corrected = tracker == Tracker::particle_level_set;
     if (corrected) {
       carry_along(box, sides, velocity, static_cast<Real>(dt), particles.x);
-      correct_by_particles(box, particles, phi);
+      correct_by_particles(box, particles, phi, tracking);
     }
     redistance(box.shape, box.h, 4 * box.h, phi, redistancing, 5);
     if (corrected) {
-      correct_by_particles(box, particles, phi);
+      correct_by_particles(box, particles, phi, tracking);
       fit_radii(box, phi, particles);
     }
   }

@@ -154,11 +154,12 @@ TEST(Redistance, IsTheSameForEveryNumberOfThreads) {
       redistance(shape, Real(0.1), Real(0.4), phi, work);
       const LevelSetBox box{shape, Vec3::Zero(), Real(0.1)};
       TrackerParticles particles;
-      seed_particles(box, phi, 8, 1, particles);
+      TrackerWorkspace tracking;
+      seed_particles(box, phi, 8, 1, particles, tracking);
       FaceField u;
       u.assign(shape, Real(0.3));
       carry_along(box, {}, u, Real(0.1), particles.x);
-      correct_by_particles(box, particles, phi);
+      correct_by_particles(box, particles, phi, tracking);
       fit_radii(box, phi, particles);
       Hasher hasher;
       hasher.add(phi.data(), phi.size() * sizeof(Real));
@@ -178,7 +179,8 @@ TEST(TrackerParticles, TouchTheSurfaceAndCorrectNothingThatIsRight) {
              [](double x, double y, double z) { return std::hypot(x - .5, y - .5, z - .5) - .3; });
   extend_linearly(box.shape, phi);
   TrackerParticles particles;
-  seed_particles(box, phi, 16, 1, particles);
+  TrackerWorkspace tracking;
+  seed_particles(box, phi, 16, 1, particles, tracking);
   for (std::size_t i = 0; i < particles.size(); ++i) {
     const double d = (particles.x[i].cast<double>() - Vector3<double>::Constant(0.5)).norm() - 0.3;
     EXPECT_EQ(particles.sign[i], d < 0 ? -1 : 1);
@@ -191,20 +193,20 @@ TEST(TrackerParticles, TouchTheSurfaceAndCorrectNothingThatIsRight) {
       4 * std::numbers::pi / 3 * (std::pow(0.3 + 3 * h, 3) - std::pow(0.3 - 3 * h, 3)) / (h * h * h);
   EXPECT_NEAR(static_cast<double>(particles.size()) / 16, cells, 0.05 * cells);
   const std::vector<Real> before = phi;
-  EXPECT_EQ(correct_by_particles(box, particles, phi), 0u);
+  EXPECT_EQ(correct_by_particles(box, particles, phi, tracking), 0u);
   EXPECT_EQ(phi, before);
 
   // A level set that has lost more than half a cell all around gets most of it back: as far as the balls of
   // those that have escaped reach, which touch what it was.
   particles = {};
-  seed_particles(box, phi, 64, 1, particles);
+  seed_particles(box, phi, 64, 1, particles, tracking);
   for (Real& p : phi) p += static_cast<Real>(0.7 * h);
-  EXPECT_GT(correct_by_particles(box, particles, phi), 100u);
+  EXPECT_GT(correct_by_particles(box, particles, phi, tracking), 100u);
   const double radius = std::cbrt(enclosed_measure(box.shape, box.h, phi) * 3 / (4 * std::numbers::pi));
   EXPECT_LT(radius, 0.3 + 0.05 * h);
   EXPECT_GT(radius, 0.3 - 0.35 * h);
   const std::size_t size = particles.size();
-  seed_particles(box, before, 64, 2, particles);
+  seed_particles(box, before, 64, 2, particles, tracking);
   // Those refused for being nearer than a tenth of a cell, of three on each side, are tried once more.
   EXPECT_GE(particles.size(), size);
   EXPECT_LT(static_cast<double>(particles.size()), (1 + 0.1 / 3 + 0.005) * static_cast<double>(size));

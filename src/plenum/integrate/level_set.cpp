@@ -88,7 +88,8 @@ Real least_of(const GridShape& shape, const Real* phi0, const Real* phi) {
 }
 
 template <int D>
-void march(const GridShape& shape, Real h, int num_steps, std::span<Real> phi, RedistanceWorkspace& work) {
+void march(const GridShape& shape, Real h, int num_steps, Beyond beyond, std::span<Real> phi,
+           RedistanceWorkspace& work) {
   const auto sy = static_cast<std::size_t>(shape.stride(1)), sz = static_cast<std::size_t>(shape.stride(2));
   const auto each = [&](auto&& f) {
     parallel_for(work.band.size(), items_a_block, [&](std::size_t begin, std::size_t end) {
@@ -113,7 +114,7 @@ void march(const GridShape& shape, Real h, int num_steps, std::span<Real> phi, R
       const Rate r = rate_of<D>(shape, h, start + item, phi.data() + item, at);
       stage[item] = phi[item] + r.step * r.value;
     });
-    extend_linearly(shape, work.stage);
+    extend(shape, beyond, work.stage);
     each([&](std::size_t item, const Index(&at)[3]) {
       if (start[item] == 0) {
         next[item] = 0;
@@ -138,14 +139,14 @@ void march(const GridShape& shape, Real h, int num_steps, std::span<Real> phi, R
           return most;
         },
         [](Real a, Real b) { return std::max(a, b); });
-    extend_linearly(shape, phi);
+    extend(shape, beyond, phi);
     if (change < at_rest * h) break;
   }
 }
 
 }  // namespace
 
-void extend_linearly(const GridShape& shape, std::span<Real> phi) {
+void extend(const GridShape& shape, Beyond beyond, std::span<Real> phi) {
   for (int axis = 0; axis < shape.dimensions(); ++axis) {
     const int a = axis == 0 ? 1 : 0, b = axis == 2 ? 1 : 2;
     const std::ptrdiff_t s = shape.stride(axis);
@@ -156,6 +157,12 @@ void extend_linearly(const GridShape& shape, std::span<Real> phi) {
       for (std::size_t m = begin; m < end; ++m)
         for (Index l = 0; l < na; ++l) {
           Real* x = phi.data() + static_cast<std::ptrdiff_t>(m) * shape.stride(b) + l * shape.stride(a);
+          if (beyond == Beyond::mirrored) {
+            x[0] = x[s];
+            x[(n + 1) * s] = x[n * s];
+            x[(n + 2) * s] = x[std::max(n - 1, Index{1}) * s];
+            continue;
+          }
           const Real first = n > 1 ? x[s] - x[2 * s] : Real(0),
                      last = n > 1 ? x[n * s] - x[(n - 1) * s] : Real(0);
           x[0] = x[s] + first;
@@ -167,9 +174,9 @@ void extend_linearly(const GridShape& shape, std::span<Real> phi) {
 }
 
 void redistance(const GridShape& shape, Real h, Real band, std::span<Real> phi, RedistanceWorkspace& work,
-                int most_steps) {
+                int most_steps, Beyond beyond) {
   for (std::vector<Real>* v : {&work.start, &work.stage, &work.next}) v->resize(shape.size());
-  extend_linearly(shape, phi);
+  extend(shape, beyond, phi);
   // Who is near the surface: those that steps along axes reach from nodes beside it; across, they take
   // sqrt(D) times as many.
   const int D = shape.dimensions();
@@ -212,7 +219,7 @@ void redistance(const GridShape& shape, Real h, Real band, std::span<Real> phi, 
   each_cell([&](std::size_t item, Index, Index, Index) {
     phi[item] = work.stage[item] == 0 ? std::copysign(band, phi[item]) : std::clamp(phi[item], -band, band);
   });
-  extend_linearly(shape, phi);
+  extend(shape, beyond, phi);
   std::copy(phi.begin(), phi.end(), work.start.begin());
   std::copy(phi.begin(), phi.end(), work.stage.begin());
   // Each step brings the right values on by 0.9 h / D along an axis; as many again settle what is beside the
@@ -221,9 +228,9 @@ void redistance(const GridShape& shape, Real h, Real band, std::span<Real> phi, 
       most_steps > 0 ? most_steps
                      : 2 * static_cast<int>(std::ceil(band / h * static_cast<Real>(D) / Real(0.9))) + 8;
   if (D == 3)
-    march<3>(shape, h, num_steps, phi, work);
+    march<3>(shape, h, num_steps, beyond, phi, work);
   else
-    march<2>(shape, h, num_steps, phi, work);
+    march<2>(shape, h, num_steps, beyond, phi, work);
 }
 
 double enclosed_measure(const GridShape& shape, Real h, std::span<const Real> phi) {

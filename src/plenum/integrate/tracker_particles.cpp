@@ -30,18 +30,15 @@ Stencil stencil_of(const GridShape& shape, const Vec3& cells, const Vec3& offset
   return s;
 }
 Real interpolate(const GridShape& shape, const Stencil& s, const Real* q) {
-  Real sum = 0;
-  for (int corner = 0; corner < 1 << shape.dimensions(); ++corner) {
-    Real w = 1;
-    std::size_t item = s.item;
-    for (int c = 0; c < shape.dimensions(); ++c) {
-      const bool upper = (corner >> c & 1) != 0;
-      w *= upper ? s.share[c] : 1 - s.share[c];
-      if (upper) item += static_cast<std::size_t>(shape.stride(c));
-    }
-    sum += w * q[item];
-  }
-  return sum;
+  const std::ptrdiff_t sy = shape.stride(1), sz = shape.stride(2);
+  q += s.item;
+  const auto along_x = [&](std::ptrdiff_t row) { return q[row] + s.share[0] * (q[row + 1] - q[row]); };
+  const auto along_y = [&](std::ptrdiff_t plane) {
+    const Real a = along_x(plane);
+    return a + s.share[1] * (along_x(plane + sy) - a);
+  };
+  const Real a = along_y(0);
+  return shape.is_flat() ? a : a + s.share[2] * (along_y(sz) - a);
 }
 const Vec3 centre = Vec3::Constant(Real(0.5));
 
@@ -65,17 +62,18 @@ constexpr Real band = 3;  // cells on both sides of the surface that hold partic
 }  // namespace
 
 void seed_particles(const LevelSetBox& box, std::span<const Real> phi, int per_cell, std::uint64_t seed,
-                    TrackerParticles& particles) {
+                    TrackerParticles& particles, TrackerWorkspace& work, bool keep_escaped) {
   const GridShape& shape = box.shape;
   // Keep those that are near, as many a cell as there should be.
-  std::vector<std::uint16_t> count(shape.size(), 0);
+  std::vector<std::uint16_t>& count = work.count;
+  count.assign(shape.size(), 0);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < particles.size(); ++i) {
     const std::size_t cell = cell_of(box, particles.x[i]);
     std::uint16_t& n = count[cell];
-    // One that has escaped stays, for what it knows.
     const bool has_escaped =
         phi_at(box, phi, particles.x[i]) * static_cast<Real>(particles.sign[i]) < -particles.radius[i];
+    if (has_escaped && !keep_escaped) continue;
     if (!has_escaped && (n >= per_cell || std::abs(phi[cell]) > band * box.h)) continue;
     ++n;
     particles.x[kept] = particles.x[i];
@@ -139,22 +137,26 @@ void carry_along(const LevelSetBox& box, const GridBox& sides, const FaceField& 
 }
 
 std::size_t correct_by_particles(const LevelSetBox& box, const TrackerParticles& particles,
-                                 std::span<Real> phi) {
+                                 std::span<Real> phi, TrackerWorkspace& work) {
   const GridShape& shape = box.shape;
   const int D = shape.dimensions();
   // Who has escaped is found before anything changes; what they say is the same in any order: the largest of
   // one side, the smallest of the other, and the one nearer to zero of both.
-  std::vector<std::uint8_t> has_escaped(particles.size());
+  std::vector<std::uint8_t>& has_escaped = work.has_escaped;
+  has_escaped.resize(particles.size());
   parallel_for(particles.size(), particles_in_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       has_escaped[i] =
           phi_at(box, phi, particles.x[i]) * static_cast<Real>(particles.sign[i]) < -particles.radius[i];
   });
-  std::vector<std::uint32_t> escaped;
+  std::vector<std::uint32_t>& escaped = work.escaped;
+  escaped.clear();
   for (std::size_t i = 0; i < particles.size(); ++i)
     if (has_escaped[i] != 0) escaped.push_back(static_cast<std::uint32_t>(i));
   if (escaped.empty()) return 0;
-  std::vector<Real> outside(phi.begin(), phi.end()), inside(phi.begin(), phi.end());
+  std::vector<Real>&outside = work.outside, &inside = work.inside;
+  outside.assign(phi.begin(), phi.end());
+  inside.assign(phi.begin(), phi.end());
   for (const std::uint32_t i : escaped) {
     const Vec3 p = in_cells(box, particles.x[i]);
     const Stencil s = stencil_of(shape, p, centre);

@@ -16,6 +16,13 @@ struct TrackerParticles {
   std::vector<std::int8_t> sign;  ///< [N] of the side that it belongs to
   std::size_t size() const { return x.size(); }
 };
+/// Scratch memory; grows only.
+struct TrackerWorkspace {
+  std::vector<std::uint16_t> count;       ///< [shape.size()] of particles in cells
+  std::vector<std::uint8_t> has_escaped;  ///< [N]
+  std::vector<std::uint32_t> escaped;     ///< their numbers
+  std::vector<Real> outside, inside;      ///< [shape.size()] m, what those of either side say
+};
 inline constexpr Real least_radius = Real(0.1), largest_radius = Real(0.5);  // section 3.1
 
 /// The box of a signed distance: low corner [m] and side of a cell [m].
@@ -27,9 +34,11 @@ struct LevelSetBox {
 
 /// `per_cell` particles in every cell with a corner within three cells of the surface, at places that `seed`
 /// and the cell decide, each on the side where it is; none where there are already as many, and those that
-/// are too far away go. Ghosts of phi are set.
+/// are too far away go. Those that have escaped stay, for what they know, if `keep_escaped`: of a liquid in
+/// air without a pressure of its own they would be bubbles that nothing holds open and spray that nothing
+/// moves. Ghosts of phi are set.
 void seed_particles(const LevelSetBox& box, std::span<const Real> phi, int per_cell, std::uint64_t seed,
-                    TrackerParticles& particles);
+                    TrackerParticles& particles, TrackerWorkspace& work, bool keep_escaped = true);
 
 /// Moves places along the flow, in steps of Ralston's method of third order; they stay in the box, or come in
 /// again along periodic axes. velocity with ghosts [m/s].
@@ -39,7 +48,7 @@ void carry_along(const LevelSetBox& box, const GridBox& sides, const FaceField& 
 /// Makes phi follow the particles that are on the wrong side of it by more than their radius: each says how
 /// far its own ball's surface is from the corners of its cell (eq. 17 to 20). Returns how many there were.
 std::size_t correct_by_particles(const LevelSetBox& box, const TrackerParticles& particles,
-                                 std::span<Real> phi);
+                                 std::span<Real> phi, TrackerWorkspace& work);
 
 /// Radii that touch the surface again, within their bounds (section 3.4).
 void fit_radii(const LevelSetBox& box, std::span<const Real> phi, TrackerParticles& particles);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plenum/solvers/liquid/detail/level_set.h"
 #include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -22,12 +23,19 @@ CellWindow window_of(const Liquid::Model& m, const Liquid::State& s) {
   if (m.shape.num_cells() <= small_box) return all;
   CellWindow found{.low = m.shape.cells, .high = {0, 0, 0}};
   std::array<Index, 3> cell;
+  const auto take = [&] {
+    for (std::size_t a = 0; a < 3; ++a) {
+      found.low[a] = std::min(found.low[a], cell[a]);
+      found.high[a] = std::max(found.high[a], cell[a] + 1);
+    }
+  };
   for (const Vec3& x : s.x)
-    if (find_cell(m, x, cell))
-      for (std::size_t a = 0; a < 3; ++a) {
-        found.low[a] = std::min(found.low[a], cell[a]);
-        found.high[a] = std::max(found.high[a], cell[a] + 1);
-      }
+    if (find_cell(m, x, cell)) take();
+  if (m.has_level_set())
+    for (cell[2] = 0; cell[2] < m.shape.cells[2]; ++cell[2])
+      for (cell[1] = 0; cell[1] < m.shape.cells[1]; ++cell[1])
+        for (cell[0] = 0; cell[0] < m.shape.cells[0]; ++cell[0])
+          if (s.phi[m.shape.index(cell[0], cell[1], cell[2])] < m.h / 2) take();
   if (found.is_empty()) found = {.low = {0, 0, 0}, .high = {1, 1, 1}};
   for (std::size_t a = 0; a < 3; ++a) {
     found.low[a] = std::max(found.low[a] - margin, Index{0});
@@ -41,9 +49,23 @@ CellWindow window_of(const Liquid::Model& m, const Liquid::State& s) {
 
 /// Velocities at cell centres: means over the particles around, weighted by hat functions, each with its
 /// gradient if it has one (Jiang, Schroeder, Selle, Teran & Stomakhin 2015, "The affine particle-in-cell
-/// method"; without, Harlow 1964). None around: zero. `low`: [m] of the grid.
+/// method"; without, Harlow 1964). Of a level
+/// set, those of the faces. None around: zero. `low`: [m] of the grid.
 std::vector<Vec3> velocities(const Liquid::Model& m, const Liquid::State& s, const GridShape& shape,
                              const Vec3& low) {
+  if (m.has_level_set()) {
+    std::vector<Vec3> velocity(shape.size(), Vec3::Zero());
+    for (Index k = 0; k < shape.cells[2]; ++k)
+      for (Index j = 0; j < shape.cells[1]; ++j)
+        for (Index i = 0; i < shape.cells[0]; ++i) {
+          const Vec3 x = low + m.h * Vec3(static_cast<Real>(i) + Real(0.5), static_cast<Real>(j) + Real(0.5),
+                                          static_cast<Real>(k) + Real(0.5));
+          std::array<Index, 3> cell;
+          if (find_cell(m, x, cell) && s.phi[m.shape.index(cell[0], cell[1], cell[2])] < m.h / 2)
+            velocity[shape.index(i, j, k)] = velocity_at(m, s, x);
+        }
+    return velocity;
+  }
   // Of three components and the weight.
   std::array<std::vector<Real>, 4> given;
   for (std::vector<Real>& of : given) of.assign(shape.size(), 0);

@@ -11,6 +11,13 @@ void Liquid::debug(const Model& m, const State& s, const Params&, const DebugDra
                    DrawableSink& sink) {
   if (!wanted.arrows && !wanted.streamlines) return;
   const GridShape& shape = m.shape;
+  if (m.has_level_set()) {
+    std::vector<std::uint8_t> fluid(shape.size(), 0);
+    for (std::size_t item = 0; item < fluid.size(); ++item) fluid[item] = s.phi[item] < 0;
+    draw_flow({.shape = shape, .low = m.low, .h = m.h, .velocity = s.velocity, .fluid = fluid}, wanted, true,
+              sink);
+    return;
+  }
   FaceField velocity;
   velocity.assign(shape, 0);
   std::vector<Real> weight(shape.size());

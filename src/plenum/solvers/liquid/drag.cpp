@@ -213,6 +213,7 @@ void Liquid::Drag::reaction(std::size_t owner, std::span<Vec3> out) const {
 }
 
 Medium* Liquid::medium(const Model& m, State& s, const Params& params, Workspace& w) {
+  if (m.has_level_set()) return nullptr;  // it is particles that take the impulses
   w.drag.model = &m, w.drag.state = &s;
   w.drag.gravity = params.gravity;
   w.drag.density = params.density;

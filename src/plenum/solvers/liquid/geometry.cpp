@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plenum/base/parallel.h"
+#include "plenum/solvers/liquid/detail/level_set.h"
 #include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -118,10 +119,49 @@ void keep_to_sides(const Liquid::Model& m, std::span<const GridWall> walls, Real
   }
 }
 
+/// [h] how far a centre is beyond the sides of a box of n cells, negative in it.
+Real beyond(Index at, Index n) {
+  return std::abs(static_cast<Real>(at) - static_cast<Real>(n - 1) / 2) - static_cast<Real>(n) / 2;
+}
+
+/// The level set cut off at the sides of the box, as a mesh.
+void mesh_level_set(const Liquid::Model& m, const Liquid::State& s, Liquid::SurfaceWorkspace& w,
+                    SurfaceMesh& out) {
+  const GridShape& shape = m.shape;
+  w.mesh.phi.assign(s.phi.begin(), s.phi.end());
+  extend(shape, Beyond::mirrored, w.mesh.phi);
+  detail::for_rows(detail::all_items(shape), [&](Index j, Index k) {
+    const Real beside = std::max(beyond(j, shape.cells[1]), beyond(k, shape.cells[2]));
+    Real* const row = w.mesh.phi.data() + shape.index(0, j, k);
+    for (std::ptrdiff_t i = -1; i < shape.cells[0] + 2; ++i)
+      row[i] = std::max(row[i], m.h * std::max(beside, beyond(static_cast<Index>(i), shape.cells[0])));
+  });
+  isosurface(shape, m.low, m.h, w.mesh.phi, w.mesh.isosurface, out);
+  smooth_mesh(out, smoothing, w.mesh.smoothing);
+}
+
+/// Of a flat grid: the surface of a slab two cells thick that phi is the section of.
+void mesh_slab(const Liquid::Model& m, const Liquid::State& s, Liquid::SurfaceWorkspace& w,
+               SurfaceMesh& out) {
+  const GridShape& flat = m.shape;
+  const GridShape slab{{flat.cells[0], flat.cells[1], 2}};
+  std::vector<Real> section(s.phi.begin(), s.phi.end());
+  extend(flat, Beyond::mirrored, section);
+  w.mesh.phi.assign(slab.size(), 0);
+  for (Index k = -1; k < 4; ++k)
+    for (Index j = -1; j < flat.cells[1] + 2; ++j)
+      for (Index i = -1; i < flat.cells[0] + 2; ++i)
+        w.mesh.phi[slab.index(i, j, k)] =
+            std::max(section[flat.index(i, j, 0)],
+                     m.h * std::max({beyond(i, flat.cells[0]), beyond(j, flat.cells[1]), beyond(k, 2)}));
+  isosurface(slab, m.low - Vec3(0, 0, m.h / 2), m.h, w.mesh.phi, w.mesh.isosurface, out);
+}
+
 }  // namespace
 
 void Liquid::surface(const Model& m, const State& s, SurfaceWorkspace& w, SurfaceMesh& out,
                      std::span<const GridWall> bodies) {
+  if (m.has_level_set()) return m.shape.is_flat() ? mesh_slab(m, s, w, out) : mesh_level_set(m, s, w, out);
   const Real reach = reach_in_cells * m.h;
   std::span<const Vec3> x = s.x;
   if (!m.distance.empty() || !bodies.empty()) {
@@ -157,7 +197,23 @@ void draw(const Liquid::Model& m, const Liquid::State& s, std::span<const GridWa
                     .palette = m.palette});
   }
   if (m.show == Liquid::Show::nothing) return;
-  if (m.show == Liquid::Show::surface && !m.shape.is_flat()) {
+  if (m.has_level_set() && m.shape.is_flat()) {
+    Liquid::SurfaceWorkspace workspace;
+    SurfaceMesh mesh;
+    Liquid::surface(m, s, workspace, mesh);
+    std::vector<Real> speed(mesh.x.size());
+    Real most = 0;
+    for (std::size_t v = 0; v < speed.size(); ++v) {
+      speed[v] = detail::velocity_at(m, s, mesh.x[v]).norm();
+      most = std::max(most, speed[v]);
+    }
+    TriangleView view{.x = mesh.x, .triangles = mesh.triangles, .normals = mesh.normals};
+    view.colour = {
+        .values = speed, .quantity = "speed", .unit = "m/s", .low = 0, .high = most > 0 ? most : Real(1)};
+    sink.triangles(view);
+    return;
+  }
+  if ((m.show == Liquid::Show::surface || m.has_level_set()) && !m.shape.is_flat()) {
     // Pictures are made by one thread at a time or, if by more, each with memory of its own.
     static thread_local Liquid::SurfaceWorkspace workspace;
     static thread_local SurfaceMesh mesh;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "plenum/solvers/liquid/detail/emit.h"
+#include "plenum/solvers/liquid/detail/level_set.h"
 #include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -76,7 +77,7 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
   if (params.viscosity > 0) diffuse_liquid(m, params, w, dt, report);
   project_liquid(m, s, params, w, dt, report);
   if (bodies) move_bodies(w, dt / 2);
-  if (params.volume_rate > 0) spread_crowds(m, params, w, dt, report);
+  if (params.volume_rate > 0) spread_crowds(m, s, params, w, dt, report);
   {
     const StageTimer timer(report.stages, "faces");
     extrapolate_velocities(m, w, layers);
@@ -92,6 +93,34 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
     lead_bodies(w, s1);
     sweep_thin_bodies(m, s, w);
   }
+}
+
+/// One part of a step of a liquid that a level set tracks.
+void step_level_set(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
+                    Liquid::Workspace& w, double speed, Real dt, Report& report) {
+  // Phi is carried as far from the surface as its band reaches, and asks the faces a layer farther.
+  const int layers = layers_for(m, speed, dt) + 2;
+  const double begin = s.time;
+  s.time += static_cast<double>(dt);
+  {
+    const StageTimer timer(report.stages, "faces");
+    open_inlets(m, params, w, begin, s.time);
+    emit_to_level_set(m, params, s, w);
+    load_level_set(m, s, w);
+    if (w.occupied.is_empty()) return;
+    find_velocities(m, params, w, dt);
+    if (!w.walls.empty()) set_wall_faces(m, w);
+    set_inlet_faces(m, w);
+  }
+  if (params.viscosity > 0) diffuse_liquid(m, params, w, dt, report);
+  project_liquid(m, s, params, w, dt, report);
+  count_passing(m, s, w, dt);
+  if (params.volume_rate > 0) restore_volume(m, s, params, w, dt, report);
+  {
+    const StageTimer timer(report.stages, "faces");
+    extrapolate_velocities(m, w, layers);
+  }
+  carry_level_set(m, s, params, w, dt, report);
 }
 
 }  // namespace
@@ -115,6 +144,13 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
                                   },
                                   [](double a, double b) { return std::max(a, b); }));
   squares = std::max(squares, std::pow(fastest_inlet(m, params), 2));
+  if (m.has_level_set()) {
+    squares = std::max(squares, std::pow(fastest_of_level_set(m, s), 2));
+    if (!w.immersed.told.empty())
+      report.warn(
+          "a level set meets no bodies; make the tracker particles, or the bodies solids of the model");
+    w.immersed.told.clear();
+  }
   begin_bodies(m, s, w, dt);
   squares = std::max(squares, std::pow(fastest_body(w, dt), 2));
   // What gravity adds in the step counts too.
@@ -125,12 +161,16 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
   int reseeded = 0;
   with_ready_threads([&] {
     const auto part = [&](int k) { return static_cast<Real>(k) / static_cast<Real>(parts); };
-    for (int k = 0; k < parts; ++k)
-      step_part(m, s, params, w, speed, dt / static_cast<Real>(parts), part(k), part(k + 1), reseeded,
-                report);
+    for (int k = 0; k < parts; ++k) {
+      const Real length = dt / static_cast<Real>(parts);
+      if (m.has_level_set())
+        step_level_set(m, s, params, w, speed, length, report);
+      else
+        step_part(m, s, params, w, speed, length, part(k), part(k + 1), reseeded, report);
+    }
   });
   end_bodies(s, w);
-  report.measure("particles", static_cast<double>(s.x.size()));
+  report.measure("particles", static_cast<double>(m.has_level_set() ? s.correction.size() : s.x.size()));
   report.measure("cfl", ways / parts);
   report.measure("parts", parts);
   report.measure("reseeded", reseeded);
@@ -150,6 +190,23 @@ std::span<const BodyImpulse> Liquid::pushes(const Workspace& w) {
 }
 
 double Liquid::kinetic_energy(const Model& m, const State& s, Real density) {
+  if (m.has_level_set()) {
+    double sum = 0;
+    for (int c = 0; c < m.shape.dimensions(); ++c)
+      sum += sum_over_rows(ItemBox{{0, 0, 0}, m.shape.cells}, [&](Index j, Index k) {
+        const std::size_t row = m.shape.index(0, j, k);
+        const auto stride = static_cast<std::size_t>(m.shape.stride(c));
+        Real row_sum = 0;
+        for (std::size_t cell = row; cell < row + static_cast<std::size_t>(m.shape.cells[0]); ++cell) {
+          const Real full = m.capacity[cell] >= Real(0.5) ? part_full(m, s.phi.data() + cell) : Real(0);
+          if (!(full > 0)) continue;
+          const Real *u = s.velocity[c].data() + cell, low = u[0], high = u[stride];
+          row_sum += full * (low * low + high * high) / 2;
+        }
+        return static_cast<double>(row_sum);
+      });
+    return particle_mass(m, density) * m.per_cell() / 2 * sum;
+  }
   return particle_mass(m, density) / 2 *
          ordered_sum(s.v.size(), 8192, [&](std::size_t begin, std::size_t end) {
            double sum = 0;
@@ -163,6 +220,20 @@ double Liquid::potential_energy(const Model& m, const State& s, const Params& pa
   Vec3 gravity = params.gravity;
   for (int c = 0; c < m.shape.dimensions(); ++c)
     if (m.is_periodic(static_cast<std::size_t>(c))) gravity[c] = 0;
+  if (m.has_level_set())
+    return -particle_mass(m, params.density) * m.per_cell() *
+           sum_over_rows(ItemBox{{0, 0, 0}, m.shape.cells}, [&](Index j, Index k) {
+             double sum = 0;
+             for (Index i = 0; i < m.shape.cells[0]; ++i) {
+               const std::size_t cell = m.shape.index(i, j, k);
+               if (m.capacity[cell] < Real(0.5)) continue;
+               const Vec3 centre =
+                   m.h * Vec3(static_cast<Real>(i) + Real(0.5), static_cast<Real>(j) + Real(0.5),
+                              static_cast<Real>(k) + Real(0.5));
+               sum += static_cast<double>(part_full(m, s.phi.data() + cell) * gravity.dot(centre));
+             }
+             return sum;
+           });
   return -particle_mass(m, params.density) *
          ordered_sum(s.x.size(), 8192, [&](std::size_t begin, std::size_t end) {
            double sum = 0;
@@ -172,6 +243,7 @@ double Liquid::potential_energy(const Model& m, const State& s, const Params& pa
 }
 
 double Liquid::volume(const Model& m, const State& s) {
+  if (m.has_level_set()) return level_set_volume(m, s);
   std::vector<Real> full;
   fullness(m, s, full);
   const GridShape& shape = m.shape;
@@ -190,6 +262,10 @@ double Liquid::volume(const Model& m, const State& s) {
 void Liquid::fullness(const Model& m, const State& s, std::vector<Real>& out) {
   const GridShape& shape = m.shape;
   out.assign(shape.size(), 0);
+  if (m.has_level_set()) {
+    for (std::size_t at = 0; at < out.size(); ++at) out[at] = fullness_of(-s.phi[at] / m.h);
+    return;
+  }
   const int dimensions = shape.dimensions();
   const Real share = Real(1) / static_cast<Real>(m.per_cell());
   for (const Vec3& x : s.x) {
@@ -228,6 +304,17 @@ void Liquid::fields(const Model& m, State& s, FieldVisitor& visit) {
   visit({"pressure", "Pa", Centring::global}, s.pressure);
   visit({"time", "s", Centring::global}, s.time);
   visit({"num_emitted", "", Centring::global}, s.num_emitted);
+  if (m.has_level_set()) {
+    visit({"phi", "m", Centring::global}, s.phi);
+    visit({"face_velocity_x", "m/s", Centring::global}, s.velocity.along[0]);
+    visit({"face_velocity_y", "m/s", Centring::global}, s.velocity.along[1]);
+    visit({"face_velocity_z", "m/s", Centring::global}, s.velocity.along[2]);
+    visit({"correction_position", "m", Centring::global}, s.correction.x);
+    visit({"correction_radius", "m", Centring::global}, s.correction.radius);
+    visit({"correction_sign", "", Centring::global}, s.correction.sign);
+    visit({"volume_wanted", m.shape.is_flat() ? "m^2" : "m^3", Centring::global}, s.volume_wanted);
+    visit({"num_parts", "", Centring::global}, s.num_parts);
+  }
   s.holds.fields(visit);
   visit({"part", "", Centring::global}, s.part);
   visit({"part_position", "m", Centring::global}, s.part_position);
@@ -236,7 +323,6 @@ void Liquid::fields(const Model& m, State& s, FieldVisitor& visit) {
     out.resize(s.v.size());
     for (std::size_t p = 0; p < out.size(); ++p) out[p] = s.v[p].norm();
   });
-  (void)m;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

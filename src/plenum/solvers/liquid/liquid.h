@@ -1,10 +1,12 @@
 #pragma once
-// Liquid: marker particles that carry velocity through a staggered grid, which makes it free of divergence,
-// in two dimensions or three.
+// Liquid in a staggered grid, which makes its velocity free of divergence, in two dimensions or three: marker
+// particles that carry it, or a level set that says where it is.
 #include <string>
 #include <vector>
 
 #include "plenum/geometry/liquid_mesh.h"
+#include "plenum/integrate/grid_advection.h"
+#include "plenum/integrate/tracker_particles.h"
 #include "plenum/linear/pressure_solver.h"
 #include "plenum/state/body_holds.h"
 #include "plenum/state/cell_fields.h"
@@ -98,12 +100,20 @@ struct Liquid {
   static constexpr const char* doc =
       "liquid with a free surface in a box of cells, in two dimensions or three";
 
+  /// What says where the liquid is: marker particles, which carry its velocity too (Harlow & Welch 1965); a
+  /// signed distance on the grid, beside velocities there (Osher & Sethian 1988; Foster & Fedkiw 2001); or
+  /// that, corrected by particles on both sides of the surface (Enright et al. 2002).
+  enum class Tracker : int { particles, level_set, particle_level_set };
+  friend constexpr std::array<const char*, 3> names_of(Tracker) {
+    return {"particles", "level_set", "particle_level_set"};
+  }
   /// How particles take the grid's velocity: as it is (Harlow 1964, particle in cell), by its change
   /// (Brackbill & Ruppel 1986, fluid implicit particle; Zhu & Bridson 2005), or with its gradient (Jiang et
   /// al. 2015, affine particle in cell).
   enum class Transfer : int { pic, flip, apic };
   friend constexpr std::array<const char*, 3> names_of(Transfer) { return {"pic", "flip", "apic"}; }
-  /// What a picture shows of it. There are no surfaces in two dimensions: particles are shown instead.
+  /// What a picture shows of it. In two dimensions particles have no surface and are shown instead; a level
+  /// set has no particles, and its surface is shown.
   enum class Show : int { surface, particles, nothing };
   friend constexpr std::array<const char*, 3> names_of(Show) { return {"surface", "particles", "nothing"}; }
   /// What a side of the box does to the liquid; words and keys are those of Smoke::Side.
@@ -122,7 +132,8 @@ struct Liquid {
     Real spacing = Real(1) / 64;                   ///< [m] side of a cell
     Vec3 low = Vec3::Zero();                       ///< [m] low corner of the box
     Side left, right, bottom, top, back, front;
-    int particles_per_side = 2;  ///< of a cell that is full: its square or cube in each
+    Tracker tracker = Tracker::particles;
+    int particles_per_side = 2;  ///< of a cell that is full, or near a level set: its square or cube in each
     Real jitter = 1;             ///< [1] of their places at the start, in parts of their distance
     std::vector<GridSolid> solids = {};
     bool solids_grip = false;  ///< whether a viscous liquid sticks to solids or slides along them
@@ -148,6 +159,7 @@ struct Liquid {
     Real h = 1;               ///< [m]
     Vec3 low = Vec3::Zero();  ///< [m]
     std::array<Side, 6> sides = {};
+    Tracker tracker = Tracker::particles;
     int per_side = 2;
     Real jitter = 0;
     FaceField open;  ///< open fractions of faces; no items: all are open
@@ -167,11 +179,19 @@ struct Liquid {
     std::array<std::vector<std::uint32_t>, 3> wall_faces;  ///< closed by walls that stand between corners
     std::vector<LiquidInlet> inlets;
     std::vector<InletFace> inlet_faces;  ///< by axis and face
+    /// Of a level set: cells whose centres are in solids, and of which place before these each is the mirror
+    /// image, in cells from the low corner.
+    struct Mirror {
+      std::uint32_t item;
+      Vec3 place;
+    };
+    std::vector<Mirror> mirrors;
     Show show = Show::surface;
     Vec3 absorption = Vec3::Zero(), scattering = Vec3::Zero();  ///< [1/m] of red, green and blue light
     int palette = -1;
     /// Particles of a full cell.
     int per_cell() const { return shape.is_flat() ? per_side * per_side : per_side * per_side * per_side; }
+    bool has_level_set() const { return tracker != Tracker::particles; }
     bool is_open(std::size_t side) const { return sides[side].kind == Side::Kind::outflow; }
     bool is_closed(std::size_t side) const { return sides[side].kind <= Side::Kind::no_slip; }
     /// Whether the sides across an axis are one place.
@@ -185,7 +205,13 @@ struct Liquid {
     std::vector<Real> pressure;     ///< [shape.size()] Pa: where the next projection starts
     double time = 0;                ///< [s]
     std::uint64_t num_emitted = 0;  ///< particles that began or were moved to a new place, ever
-    BodyHolds holds;                ///< of bodies that move by themselves
+    // Of a level set, which has no particles that carry velocities.
+    std::vector<Real> phi;  ///< [shape.size()] m, signed distance to the surface within four cells of it
+    FaceField velocity;     ///< [shape.size()] m/s, and around the liquid
+    TrackerParticles correction;  ///< of the level set
+    double volume_wanted = 0;     ///< [m^3, of a flat grid m^2] came in and did not leave
+    std::uint64_t num_parts = 0;  ///< of steps, ever
+    BodyHolds holds;              ///< of bodies that move by themselves
     /// Of thin parts: their numbers, and where particles were known to be on the right sides of them.
     std::vector<Index> part;
     std::vector<Vec3> part_position;
@@ -194,13 +220,15 @@ struct Liquid {
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);  ///< [m/s^2]
     Transfer transfer = Transfer::apic;
-    Real flip = Real(0.97);  ///< [1] part of flip in its blend with pic
-    Real density = 1000;     ///< [kg/m^3]
-    Real viscosity = 0;      ///< [m^2/s], kinematic
-    bool reseed = false;     ///< particles from where they crowd to where the liquid has too few
-    Real volume_rate = 10;   ///< [1/s] at which crowded particles are spread; 0: not at all
-    Real cfl = 2;            ///< [1] cells that the fastest particle crosses in a part of a step
-    int most_parts = 8;      ///< of a step
+    Real flip = Real(0.97);                                   ///< [1] part of flip in its blend with pic
+    AdvectionScheme advection = AdvectionScheme::maccormack;  ///< of velocities beside a level set
+    Trace trace = Trace::rk2;                                 ///< of these
+    Real density = 1000;                                      ///< [kg/m^3]
+    Real viscosity = 0;                                       ///< [m^2/s], kinematic
+    bool reseed = false;    ///< particles from where they crowd to where the liquid has too few
+    Real volume_rate = 10;  ///< [1/s] at which crowded particles are spread; 0: not at all
+    Real cfl = 2;           ///< [1] cells that the fastest particle crosses in a part of a step
+    int most_parts = 8;     ///< of a step
     PressureMethod pressure_solver = PressureMethod::automatic;
     Real pressure_tolerance = Real(1e-4);  ///< of the residual, relative
     int pressure_iterations = 100;
@@ -269,6 +297,12 @@ struct Liquid {
     std::vector<std::uint8_t> shallow;         ///< [shape.size()] has particles, but its centre is in air
     std::array<std::vector<std::uint8_t>, 3> known, later;  ///< [shape.size()] faces that have a velocity
     PressureSolver pressure;
+    // Of a level set (detail/level_set.cpp).
+    FaceField flow, carried;            ///< [shape.size()] m/s that carries, and that is carried
+    std::vector<Real> next_phi, image;  ///< [shape.size()] m; [mirrors] m
+    AdvectionWorkspace advection;
+    RedistanceWorkspace redistancing;
+    TrackerWorkspace tracking;
     std::vector<Real> inflow;  ///< [inlets] parts of their velocities in the part of a step
     LiquidBodies immersed;
     /// What stops particles: the model's walls, then thin parts of bodies, by their numbers there.
@@ -303,15 +337,16 @@ struct Liquid {
   /// `pressure` [Pa] of the last projection.
   static CellFields cells(const Model& model, const State& state);
 
-  /// [J] of the particles, each a full cell's part, a flat grid a metre deep; without their spin.
+  /// [J] of the particles, each a full cell's part, a flat grid a metre deep; without their spin. Of a level
+  /// set, of the faces, each half of what is full of both cells.
   static double kinetic_energy(const Model& model, const State& state, Real density);
   /// [J] above low, along axes that are not periodic.
   static double potential_energy(const Model& model, const State& state, const Params& params);
-  /// [m^3, of a flat grid m^2] of the region that is at least half full.
+  /// [m^3, of a flat grid m^2] of the region that is at least half full, or where the level set is negative.
   static double volume(const Model& model, const State& state);
   /// [shape.size()] how full of particles the surroundings of each cell's centre are: 1 within liquid, 1/2 at
   /// its surface, 0 outside; solids and what is beyond the box count as full of what is beside them. A
-  /// surface for pictures is where it is 1/2.
+  /// surface for pictures is where it is 1/2. Of a level set, what it would be if the surface were flat.
   static void fullness(const Model& model, const State& state, std::vector<Real>& out);
 
   struct SurfaceWorkspace {
@@ -321,10 +356,10 @@ struct Liquid {
     std::vector<Index> first, order;          ///< of particles near solids in cells, and their numbers
     LiquidMeshWorkspace mesh;
   };
-  /// The closed surface of a liquid in three dimensions (geometry/liquid_mesh.h). It meets sides of the box
-  /// squarely and ends there, at periodic ones cut off as it goes on; it goes on into solids and bodies as in
-  /// a mirror, so that no gap is seen beside them, but not out of the far sides of those thinner than two
-  /// cells. Allocates only to grow.
+  /// The closed surface of a liquid in three dimensions (geometry/liquid_mesh.h), or of its level set. It
+  /// meets sides of the box squarely and ends there, at periodic ones cut off as it goes on; it goes on into
+  /// solids and bodies as in a mirror, so that no gap is seen beside them, but not out of the far sides of
+  /// those thinner than two cells. Allocates only to grow.
   static void surface(const Model& model, const State& state, SurfaceWorkspace& workspace, SurfaceMesh& out,
                       std::span<const GridWall> bodies = {});
 };

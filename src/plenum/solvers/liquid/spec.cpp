@@ -6,6 +6,7 @@
 
 #include "plenum/base/error.h"
 #include "plenum/solvers/liquid/detail/emit.h"
+#include "plenum/solvers/liquid/detail/level_set.h"
 #include "plenum/solvers/liquid/detail/seam.h"
 #include "plenum/solvers/liquid/liquid.h"
 #include "plenum/state/grid_cling.h"
@@ -53,15 +54,18 @@ void Liquid::Spec::describe(Describer& d) {
   d("top", top, {.doc = "side of the largest y"});
   d("back", back, {.doc = "side of the least z"});
   d("front", front, {.doc = "side of the largest z"});
+  d("tracker", tracker,
+    {.doc =
+         "what says where the liquid is; a level set is smooth, and has neither bodies nor periodic sides"});
   d("particles_per_side", particles_per_side,
-    {.min = 1, .max = 4, .doc = "of a cell: a full one has the square of it, or the cube"});
+    {.min = 1, .max = 4, .doc = "of a full cell, or beside a corrected level set: squared, or cubed"});
   d("jitter", jitter, {.min = 0, .max = 1, .doc = "of particles at the start, in parts of their distance"});
   d("solids", solids, {.doc = "what the liquid flows around", .max_count = 10000});
   d("solids_grip", solids_grip, {.doc = "whether a viscous liquid sticks to solids or slides along them"});
   d("fill", fill, {.doc = "liquid that is there at the start", .max_count = 10000});
   d("inlets", inlets,
     {.doc = "windows in sides, where their shapes are: liquid comes in", .max_count = 1000});
-  d("show", show, {.doc = "what a picture shows; surface: in two dimensions the particles"});
+  d("show", show, {.doc = "what a picture shows; surface: of particles in two dimensions these themselves"});
   const auto optical = [](const char* doc) { return Info{.unit = "1/m", .min = 0, .max = 1e6, .doc = doc}; };
   d("absorption", absorption, optical("of red, green and blue light on its way through the liquid"));
   d("scattering", scattering, optical("of red, green and blue light; some of it comes back"));
@@ -71,12 +75,17 @@ void Liquid::Spec::describe(Describer& d) {
 void Liquid::Params::describe(Describer& d) {
   d("gravity", gravity, {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "of the surroundings"});
   d("transfer", transfer, {.doc = "how particles take the grid's velocity"});
+  d("advection", advection, {.doc = "how the flow carries itself beside a level set"});
+  d("trace", trace, {.doc = "how ways are traced back for that"});
   d("flip", flip, {.min = 0, .max = 1, .doc = "part of flip in its blend with pic: lively, but noisy"});
   d("density", density, {.unit = "kg/m^3", .min = 1e-6, .max = 1e6, .doc = "of the liquid"});
   d("viscosity", viscosity, {.unit = "m^2/s", .min = 0, .max = 1e4, .doc = "kinematic; of water 1e-6"});
   d("reseed", reseed, {.doc = "particles from where they crowd to where the liquid has too few"});
   d("volume_rate", volume_rate,
-    {.unit = "1/s", .min = 0, .max = 1e4, .doc = "at which crowded particles are spread; 0: not at all"});
+    {.unit = "1/s",
+     .min = 0,
+     .max = 1e4,
+     .doc = "at which crowded particles are spread, or a level set wins back volume; 0: not"});
   d("cfl", cfl,
     {.min = 0.1, .max = 100, .doc = "cells that the fastest particle crosses in a part of a step"});
   d("most_parts", most_parts, {.min = 1, .max = 1000, .doc = "of a step, however fast the liquid is"});
@@ -383,6 +392,7 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
   m.h = spec.spacing;
   m.low = spec.low;
   m.sides = {spec.left, spec.right, spec.bottom, spec.top, spec.back, spec.front};
+  m.tracker = spec.tracker;
   m.per_side = spec.particles_per_side;
   m.jitter = spec.jitter;
   m.solids = spec.solids;
@@ -395,6 +405,15 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
   const GridShape& shape = m.shape;
   Refusals refusals;
   refuse_sides(m, refusals);
+  if (m.has_level_set())
+    for (int c = 0; c < shape.dimensions(); ++c)
+      if (m.is_periodic(static_cast<std::size_t>(c))) {
+        refusals.keep(Problem{.key = "tracker",
+                              .what = "a level set does not go on across periodic sides",
+                              .value = names_of(Tracker{})[static_cast<std::size_t>(m.tracker)],
+                              .remedy = "make the tracker particles, or the sides walls"});
+        break;
+      }
   if (shape.num_cells() > (std::size_t{1} << 28))
     refusals.keep(Problem{.key = "cells_x",
                           .what = "the box has too many cells",
@@ -420,6 +439,12 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
     if (any(periodic_axes(m))) join_sides(m, m.open);
     find_distance(m);
     find_walls(m);
+    if (m.has_level_set())
+      for (std::size_t k = 0; k < m.num_solids; ++k)
+        if (may_be_thin(m.solids[k].solid(), m.h))
+          throw Error(Problem{.key = fmt::format("solids[{}]", k),
+                              .what = "may be thinner than two cells, and a level set goes through it",
+                              .remedy = "make it thicker, the cells smaller, or the tracker particles"});
     if (spec.solids_grip)
       for (int c = 0; c < shape.dimensions(); ++c) {
         std::vector<Real>& cling = m.cling[static_cast<std::size_t>(c)];
@@ -431,7 +456,10 @@ void Liquid::build(const Spec& spec, Model& m, State& s) {
   refusals.refuse();
   find_capacity(m);
   s.pressure.assign(shape.size(), 0);
-  fill_with_particles(spec, m, s);
+  if (m.has_level_set())
+    fill_level_set(spec, m, s);
+  else
+    fill_with_particles(spec, m, s);
 }
 
 void Liquid::check(const Model& m, const State& s) {
@@ -448,6 +476,15 @@ void Liquid::check(const Model& m, const State& s) {
   fits("gradient_of_u", s.du.size(), affine, "position");
   fits("gradient_of_v", s.dv.size(), affine, "position");
   fits("gradient_of_w", s.dw.size(), affine, "position");
+  const std::size_t level_set = m.has_level_set() ? m.shape.size() : 0;
+  fits("phi", s.phi.size(), level_set, "the grid");
+  for (int c = 0; c < m.shape.dimensions(); ++c)
+    fits(c == 0   ? "face_velocity_x"
+         : c == 1 ? "face_velocity_y"
+                  : "face_velocity_z",
+         s.velocity[c].size(), level_set, "the grid");
+  fits("correction_radius", s.correction.radius.size(), s.correction.x.size(), "correction_position");
+  fits("correction_sign", s.correction.sign.size(), s.correction.x.size(), "correction_position");
   s.holds.check(fits);
   fits("part_position", s.part_position.size(), s.part.size(), "part");
   fits("part_rotation", s.part_rotation.size(), s.part.size(), "part");

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 
+#include "plenum/solvers/liquid/detail/level_set.h"
 #include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
@@ -21,15 +22,18 @@ using Workspace = Liquid::Workspace;
 /// The least theta: below it a surface cell's pressure is as good as zero, while the matrix grows as 1/theta.
 constexpr Real least_theta = Real(0.05);
 
-/// How much faster a volume that is too large is taken back than crowds are spread, and of how much at most.
+/// How much faster a volume that is wrong is put right than crowds are spread.
 constexpr Real volume_gain = 4;
-constexpr double most_volume_excess = 0.05;
 
 /// What the faces of cells let through, and where the surface is.
 class Faces {
  public:
-  Faces(const Model& m, const Workspace& w)
-      : m_(m), w_(w), open_(open_faces(m, w)), capacity_(capacities(m, w)) {}
+  Faces(const Model& m, const Liquid::State& s, const Workspace& w)
+      : m_(m),
+        w_(w),
+        phi_(m.has_level_set() ? s.phi.data() : nullptr),
+        open_(open_faces(m, w)),
+        capacity_(capacities(m, w)) {}
   bool is_liquid(std::ptrdiff_t cell) const { return w_.liquid[static_cast<std::size_t>(cell)] != 0; }
   /// Open part of the face across axis c, number `along` of its line.
   Real open(int c, std::ptrdiff_t face, Index along) const {
@@ -47,7 +51,8 @@ class Faces {
   }
   bool has_solids() const { return !open_[0].empty(); }
   Real capacity(std::ptrdiff_t cell) const { return capacity_[static_cast<std::size_t>(cell)]; }
-  Real depth(std::ptrdiff_t cell) const { return depth_of(full(cell)); }
+  /// [cells] of its centre under the surface.
+  Real depth(std::ptrdiff_t cell) const { return phi_ ? -phi_[cell] / m_.h : depth_of(full(cell)); }
   Real full(std::ptrdiff_t cell) const {
     return w_.crowd[static_cast<std::size_t>(cell)] / std::max(capacity(cell), least_capacity);
   }
@@ -71,6 +76,7 @@ class Faces {
   }
   const Model& m_;
   const Workspace& w_;
+  const Real* const phi_;
   const FaceField& open_;
   const std::vector<Real>& capacity_;
 };
@@ -121,9 +127,8 @@ void fill_row(const Model& m, const Workspace& w, const Faces& faces, Index j, I
 
 /// f(face item, difference of q across it) for the faces of liquid that something passes.
 template <class F>
-void for_differences(const Model& m, const Workspace& w, F&& f) {
+void for_differences(const Model& m, const Faces& faces, const Workspace& w, F&& f) {
   const GridShape& shape = m.shape;
-  const Faces faces(m, w);
   const RowLayout& layout = w.pressure.poisson().layout;
   const double* x = w.pressure.x.data();
   for (int c = 0; c < shape.dimensions(); ++c) {
@@ -177,7 +182,7 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
                     Report& report) {
   const GridShape& shape = m.shape;
   const CellWindow& solved = w.solved;
-  const Faces faces(m, w);
+  const Faces faces(m, s, w);
   std::array<Index, 3> cells;
   for (std::size_t c = 0; c < 3; ++c) cells[c] = solved.high[c] - solved.low[c];
   {
@@ -263,7 +268,7 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
       if (w.liquid[row + static_cast<std::size_t>(i)])
         s.pressure[row + static_cast<std::size_t>(i)] = static_cast<Real>(x[i] / scale);
   });
-  for_differences(m, w, [&](int c, std::ptrdiff_t face, Real difference) {
+  for_differences(m, faces, w, [&](int c, std::ptrdiff_t face, Real difference) {
     w.pairs[static_cast<std::size_t>(c)][static_cast<std::size_t>(2 * face)] -= difference;
   });
   for (int c = 0; c < shape.dimensions(); ++c) {
@@ -281,11 +286,29 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
   }
 }
 
-void spread_crowds(const Model& m, const Liquid::Params& params, Workspace& w, Real dt, Report& report) {
+namespace {
+
+/// Adds to what moves the liquid the displacements whose divergence has been put on the right-hand side.
+void move_by_divergence(const Model& m, const Faces& faces, Workspace& w, Real dt, Report& report) {
+  // A tenth of the excess may stay for the next step.
+  const SolveReport solve =
+      w.pressure.solve(PressureMethod::multigrid, {.relative_tolerance = 0.1, .max_iterations = 20});
+  report.iterations += solve.iterations;
+  report.measure("spread_iterations", solve.iterations);
+  const Real per_time = m.h / dt;
+  for_differences(m, faces, w, [&](int c, std::ptrdiff_t face, Real difference) {
+    w.carry[static_cast<std::size_t>(c)][static_cast<std::size_t>(face)] -= per_time * difference;
+  });
+}
+
+}  // namespace
+
+void spread_crowds(const Model& m, const Liquid::State& s, const Liquid::Params& params, Workspace& w,
+                   Real dt, Report& report) {
   const StageTimer timer(report.stages, "spreading");
   const GridShape& shape = m.shape;
   const CellWindow& solved = w.solved;
-  const Faces faces(m, w);
+  const Faces faces(m, s, w);
   const RowLayout& layout = w.pressure.poisson().layout;
   // Displacements d [cells] whose divergence takes a part of what is too much: -div d = part (full - 1) as in
   // Kugelstadt, Longva, Thuerey & Bender 2019, "Implicit density projection for volume conserving liquids",
@@ -340,16 +363,32 @@ void spread_crowds(const Model& m, const Liquid::Params& params, Workspace& w, R
     }
     return sum;
   });
-  if (!(squares > 0)) return;
-  // A tenth of the excess may stay for the next step.
-  const SolveReport solve =
-      w.pressure.solve(PressureMethod::multigrid, {.relative_tolerance = 0.1, .max_iterations = 20});
-  report.iterations += solve.iterations;
-  report.measure("spread_iterations", solve.iterations);
-  const Real per_time = m.h / dt;
-  for_differences(m, w, [&](int c, std::ptrdiff_t face, Real difference) {
-    w.carry[static_cast<std::size_t>(c)][static_cast<std::size_t>(face)] -= per_time * difference;
+  if (squares > 0) move_by_divergence(m, faces, w, dt, report);
+}
+
+void restore_volume(const Model& m, const Liquid::State& s, const Liquid::Params& params, Workspace& w,
+                    Real dt, Report& report) {
+  const StageTimer timer(report.stages, "spreading");
+  // All cells of the liquid swell alike (Kim, Liu, Llamas, Jiao & Rossignac 2007, "Simulation of bubbles in
+  // foam with the volume control method"), by displacements and not by velocities, as crowds are spread.
+  const double h = static_cast<double>(m.h), cell = h * h * (m.shape.is_flat() ? 1 : h);
+  if (!(s.volume_wanted > cell)) return;
+  const double excess = level_set_volume(m, s) / s.volume_wanted - 1;
+  report.measure("volume_excess", excess);
+  const double part = -std::expm1(-static_cast<double>(volume_gain * params.volume_rate * dt));
+  const auto shrink = static_cast<Real>(part * std::clamp(excess, -most_volume_excess, most_volume_excess));
+  if (shrink == 0) return;
+  const CellWindow& solved = w.solved;
+  const Faces faces(m, s, w);
+  const RowLayout& layout = w.pressure.poisson().layout;
+  std::fill(w.pressure.x.begin(), w.pressure.x.end(), 0.0);
+  for_rows(ItemBox{solved.low, solved.high}, [&](Index j, Index k) {
+    const auto row = static_cast<std::ptrdiff_t>(m.shape.index(0, j, k));
+    Real* b = w.pressure.b.data() + layout.row(j - solved.low[1], k - solved.low[2]) - solved.low[0];
+    for (Index i = solved.low[0]; i < solved.high[0]; ++i)
+      b[i] = faces.is_liquid(row + i) && faces.capacity(row + i) > least_capacity ? -shrink : Real(0);
   });
+  move_by_divergence(m, faces, w, dt, report);
 }
 
 }}  // namespace plenum::inline PLENUM_ABI::detail

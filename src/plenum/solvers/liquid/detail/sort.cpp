@@ -13,6 +13,28 @@ constexpr std::uint32_t gone = 0xffffffffu;
 
 }  // namespace
 
+void set_windows(const Liquid::Model& m, const CellWindow& occupied, Index margin, Liquid::Workspace& w) {
+  const GridShape& shape = m.shape;
+  // The pressure's operator is of a multiple of eight cells, which its coarser grids fit.
+  constexpr Index step = 8;
+  // Within bodies cells beside those of particles have a pressure too.
+  const Index beside = w.immersed.any() ? 1 : 0;
+  w.occupied = w.solved = w.window = occupied;
+  w.wraps = {};
+  if (occupied.is_empty()) return;
+  for (int c = 0; c < shape.dimensions(); ++c) {
+    const auto a = static_cast<std::size_t>(c);
+    w.solved.low[a] = std::max<Index>(0, occupied.low[a] - beside) / step * step;
+    w.solved.high[a] = std::min(shape.cells[a], (occupied.high[a] + beside + step - 1) / step * step);
+    w.window.low[a] = std::max<Index>(0, std::min(occupied.low[a] - margin, w.solved.low[a]));
+    w.window.high[a] = std::min(shape.cells[a], std::max(occupied.high[a] + margin, w.solved.high[a]));
+    w.wraps[a] = m.is_periodic(a) && (w.window.low[a] == 0 || w.window.high[a] == shape.cells[a]);
+    if (!w.wraps[a]) continue;
+    w.solved.low[a] = w.window.low[a] = 0;
+    w.solved.high[a] = w.window.high[a] = shape.cells[a];
+  }
+}
+
 void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Workspace& w, Index margin) {
   const GridShape& shape = m.shape;
   const std::size_t n = s.x.size(), num_blocks = (n + block_size - 1) / block_size;
@@ -64,24 +86,7 @@ void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Work
       occupied.high[c] = std::max(occupied.high[c], block.high[c]);
     }
   if (occupied.low[0] >= occupied.high[0]) occupied = {};
-  // The pressure's operator is of a multiple of eight cells, which its coarser grids fit.
-  constexpr Index step = 8;
-  // Within bodies cells beside those of particles have a pressure too.
-  const Index beside = w.immersed.any() ? 1 : 0;
-  w.occupied = w.solved = w.window = occupied;
-  w.wraps = {};
-  if (!occupied.is_empty())
-    for (int c = 0; c < shape.dimensions(); ++c) {
-      const auto a = static_cast<std::size_t>(c);
-      w.solved.low[a] = std::max<Index>(0, occupied.low[a] - beside) / step * step;
-      w.solved.high[a] = std::min(shape.cells[a], (occupied.high[a] + beside + step - 1) / step * step);
-      w.window.low[a] = std::max<Index>(0, std::min(occupied.low[a] - margin, w.solved.low[a]));
-      w.window.high[a] = std::min(shape.cells[a], std::max(occupied.high[a] + margin, w.solved.high[a]));
-      w.wraps[a] = m.is_periodic(a) && (w.window.low[a] == 0 || w.window.high[a] == shape.cells[a]);
-      if (!w.wraps[a]) continue;
-      w.solved.low[a] = w.window.low[a] = 0;
-      w.solved.high[a] = w.window.high[a] = shape.cells[a];
-    }
+  set_windows(m, occupied, margin, w);
   // Where each block's particles of each slab go.
   std::uint32_t sum = 0;
   for (std::size_t slab = 0; slab < slabs; ++slab) {

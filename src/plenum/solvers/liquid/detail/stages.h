@@ -64,6 +64,8 @@ inline const std::vector<Real>& capacities(const Liquid::Model& m, const Liquid:
 /// Sorts particles into cells: workspace.order, cell_end, liquid, occupied and window. Those outside of the
 /// box, which left through open sides, are not in `order`; slab_begin.back() is the number of those that are.
 void sort_particles(const Liquid::Model& m, const Liquid::State& s, Liquid::Workspace& w, Index margin);
+/// Cells around those that have liquid: w.occupied, solved and window, `margin` cells farther, and wraps.
+void set_windows(const Liquid::Model& m, const CellWindow& occupied, Index margin, Liquid::Workspace& w);
 /// Particles of a cell in w.order, from the first to behind the last.
 std::array<std::uint32_t, 2> particles_in(const Liquid::Model& m, const Liquid::Workspace& w, Index i,
                                           Index j, Index k);
@@ -119,8 +121,11 @@ void diffuse_liquid(const Liquid::Model& m, const Liquid::Params& params, Liquid
 void project_liquid(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
                     Liquid::Workspace& w, Real dt, Report& report);
 /// `carry` becomes velocities, with what spreads crowded particles.
-void spread_crowds(const Liquid::Model& m, const Liquid::Params& params, Liquid::Workspace& w, Real dt,
-                   Report& report);
+void spread_crowds(const Liquid::Model& m, const Liquid::State& s, const Liquid::Params& params,
+                   Liquid::Workspace& w, Real dt, Report& report);
+/// The same, with what brings the volume of a level set back to what is wanted.
+void restore_volume(const Liquid::Model& m, const Liquid::State& s, const Liquid::Params& params,
+                    Liquid::Workspace& w, Real dt, Report& report);
 /// Faces beside known ones, layer by layer, and beyond the sides.
 void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int layers);
 /// Where particles of a cell are in w.order, or in the state once they have been put in order: from the first
@@ -143,6 +148,12 @@ void faces_to_particles(const Liquid::Model& m, Liquid::State& s, const Liquid::
 inline Real depth_of(Real full) {
   const Real a = std::min(std::abs(2 * full - 1), Real(1)), s = 1 - std::sqrt(1 - a);
   return full < Real(0.5) ? -s : s;
+}
+
+/// The other way around: how full the hat function around a centre is, at a depth [cells] of that.
+inline Real fullness_of(Real depth) {
+  const Real s = std::clamp(depth, Real(-1), Real(1));
+  return Real(0.5) + s - s * std::abs(s) / 2;
 }
 
 /// Of a cell whose surroundings are solid but for this part little can be said.
