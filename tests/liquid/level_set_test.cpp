@@ -173,8 +173,10 @@ TEST(LiquidLevelSet, SloshesAtTheFrequencyOfAStandingWave) {
   // omega^2 = g k tanh(k H), k = pi / L (Lamb 1932, "Hydrodynamics", section 228). The next order, of the
   // square of a k = 0.063, is a thousandth at these depths (Tadjbakhsh & Keller 1960, "Standing surface waves
   // of finite amplitude"), and so are (k h)^2 / 12 and (omega dt)^2 / 24. More is what velocities beyond the
-  // liquid do: they are those of the nearest face, no farther than half a cell below the surface, where they
-  // would be larger by k coth(k H) h / 2, and a period takes half of that longer.
+  // liquid do, which are those of its last face: where they grow by k coth(k H) on their way up, centres
+  // above the surface are carried as that face is, and the surface between these and those below too slowly
+  // by that times h / 2 at most, where it is just below the upper one, and h / 4 on the mean. A period is
+  // longer by half of this.
   for (const double depth : {0.25, 0.5})
     for (const int n : {24, 48}) {
       const double k = std::numbers::pi, omega = std::sqrt(fall * k * std::tanh(k * depth));
