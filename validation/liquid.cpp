@@ -146,7 +146,7 @@ void martin_moyce_level_sets(Rows& rows) {
   martin_moyce(rows, 1, 20, none, Side::free_slip, false, Tracker::particle_level_set);
   martin_moyce(rows, 2, 20, none, Side::no_slip, false, Tracker::level_set);
 }
-const Register martin_level_sets("martin_moyce_1952/level-set", Effort::thorough, martin_moyce_level_sets);
+const Register martin_level_sets("liquid/level-set-front", Effort::thorough, martin_moyce_level_sets);
 
 void hydrostatic_case(Rows& rows) {
   // A metre of water in a box for 1 000 steps, its particles on a lattice and jittered.
