@@ -121,9 +121,11 @@ TEST(LiquidLevelSet, StandsStill) {
           worst = std::max(worst, std::abs(static_cast<double>(water.state.pressure[at]) -
                                            1000 * fall * (height - (j + 0.5) * h)));
         }
-      // The pressure is solved to 1e-4.
+      // The pressure is solved to 1e-4. Where the surface is at a centre, rounding says whether that is wet;
+      // if so, the surface counts as the least theta, 0.05, of a cell above it.
+      const double at_centre = part == 0.5 ? 0.05 * 1000 * fall * h : 0;
       EXPECT_LT(most, 1e-3 * std::sqrt(2 * fall * height)) << nz << " " << part;
-      EXPECT_LT(worst, 2e-3 * 1000 * fall * height) << nz << " " << part;
+      EXPECT_LT(worst, 2e-3 * 1000 * fall * height + at_centre) << nz << " " << part;
       EXPECT_NEAR(Liquid::volume(water.model, water.state), volume, 1e-4 * volume);
     }
 }
