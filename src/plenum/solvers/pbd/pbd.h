@@ -216,7 +216,7 @@ struct Pbd {
     int substeps = 10;
     int iterations = 1;
     int stretch_sweeps = 1;  ///< >= 1, of gauss_seidel
-    int coarse_levels = 0;  ///< >= 0, of cloth on a grid
+    int coarse_levels = 0;   ///< >= 0, of cloth on a grid
     Real stiffness = 1;
     Real inflation = 1;
     Real damping = 0;
