@@ -25,22 +25,60 @@ bool is_of_faces(const ContactInput& c) {
   return flat && with_faces && !c.hard && !c.deep && c.count > 0;
 }
 
-bool in_one_plane(const ContactInput& c, const ContactInput& other) {
-  if (!(c.normal.dot(other.normal) > same_normal)) return false;
-  const bool alike =
-      std::tie(c.friction, c.static_friction, c.friction_ratio, c.restitution, c.rolling, c.spinning) ==
-          std::tie(other.friction, other.static_friction, other.friction_ratio, other.restitution,
-                   other.rolling, other.spinning) &&
-      c.surface_velocity == other.surface_velocity &&
-      (c.friction_ratio == 1 || c.friction_axis == other.friction_axis);
-  if (!alike) return false;
-  const Real of_a = c.normal.dot(c.points[0].ra), of_b = c.normal.dot(c.points[0].rb),
-             gap = c.points[0].separation, most = same_plane * std::min(c.size, other.size);
-  return std::all_of(other.points, other.points + other.count, [&](const ContactInput::Point& p) {
-    return std::abs(c.normal.dot(p.ra) - of_a) <= most && std::abs(c.normal.dot(p.rb) - of_b) <= most &&
-           std::abs(p.separation - gap) <= most;
-  });
-}
+/// How heights [m] over a plane go on from those of three points and more: of bodies that lean, as all do on
+/// soft contacts that are laden unevenly, what is flat is so aslant.
+class Slant {
+ public:
+  template <class Height>
+  Slant(const ContactInput& c, Height&& height) : n_(c.normal), u_(n_.unitOrthogonal()), v_(n_.cross(u_)) {
+    for (int p = 0; p < c.count; ++p) {
+      middle_ += c.points[p].ra / static_cast<Real>(c.count);
+      mean_ += height(c.points[p]) / static_cast<Real>(c.count);
+    }
+    Eigen::Matrix<Real, 2, 2> spread = Eigen::Matrix<Real, 2, 2>::Zero();
+    Vec2 sum = Vec2::Zero();
+    for (int p = 0; p < c.count; ++p) {
+      const Vec2 x = flat(c.points[p]);
+      spread += x * x.transpose(), sum += (height(c.points[p]) - mean_) * x;
+    }
+    if (spread.determinant() > Real(1e-4) * spread.trace() * spread.trace()) slope_ = spread.inverse() * sum;
+  }
+  Real at(const ContactInput::Point& p) const { return mean_ + slope_.dot(flat(p)); }
+
+ private:
+  Vec2 flat(const ContactInput::Point& p) const { return {u_.dot(p.ra - middle_), v_.dot(p.ra - middle_)}; }
+  Vec3 n_, u_, v_, middle_ = Vec3::Zero();
+  Real mean_ = 0;
+  Vec2 slope_ = Vec2::Zero();
+};
+
+/// What contacts in one plane with `lead` have in common with it.
+struct LeadPlane {
+  const ContactInput& lead;
+  Slant of_a, of_b, gap;
+
+  explicit LeadPlane(const ContactInput& c)
+      : lead(c),
+        of_a(c, [&](const ContactInput::Point& p) { return c.normal.dot(p.ra); }),
+        of_b(c, [&](const ContactInput::Point& p) { return c.normal.dot(p.rb); }),
+        gap(c, [](const ContactInput::Point& p) { return p.separation; }) {}
+
+  bool has(const ContactInput& other) const {
+    if (!(lead.normal.dot(other.normal) > same_normal)) return false;
+    const auto rubs = [](const ContactInput& c) {
+      return std::tie(c.friction, c.static_friction, c.friction_ratio, c.restitution, c.rolling, c.spinning);
+    };
+    const bool alike = rubs(lead) == rubs(other) && lead.surface_velocity == other.surface_velocity &&
+                       (lead.friction_ratio == 1 || lead.friction_axis == other.friction_axis);
+    if (!alike) return false;
+    const Real most = same_plane * std::min(lead.size, other.size);
+    return std::all_of(other.points, other.points + other.count, [&](const ContactInput::Point& p) {
+      return std::abs(lead.normal.dot(p.ra) - of_a.at(p)) <= most &&
+             std::abs(lead.normal.dot(p.rb) - of_b.at(p)) <= most &&
+             std::abs(p.separation - gap.at(p)) <= most;
+    });
+  }
+};
 
 /// A point of a group: its place in the plane [m].
 struct Place {
@@ -126,12 +164,13 @@ void join_faces(const Rigid::Model& model, const Rigid::State& state, RigidWorks
     if (from.contact < 0) continue;  // one with another
     const ContactInput lead = w.contacts[from.contact];
     if (lead.count < 3) continue;
+    const LeadPlane plane(lead);
     JoinedFaces::Group group{f.members.size(), 0, 0, {}, {}};
     f.members.push_back({from.contact, lead});
     for (std::size_t k = first + 1; k < f.candidates.size(); ++k) {
       JoinedFaces::Candidate& other = f.candidates[k];
       if (other.body_a != from.body_a || other.body_b != from.body_b) break;
-      if (other.contact < 0 || !in_one_plane(lead, w.contacts[other.contact])) continue;
+      if (other.contact < 0 || !plane.has(w.contacts[other.contact])) continue;
       f.members.push_back({other.contact, w.contacts[other.contact]});
       w.contacts[other.contact].count = 0;
       other.contact = -1;
