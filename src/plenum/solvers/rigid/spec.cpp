@@ -231,8 +231,9 @@ void Rigid::Params::describe(Describer& d) {
   d("max_substeps", max_substeps,
     {.min = 1,
      .max = 1000,
-     .doc = "to which their number is raised where small bodies bear each other, which gravity drives faster "
-            "through their own size; substeps, or less, keeps it as it is"});
+     .doc =
+         "to which their number is raised where small bodies bear each other, which gravity drives faster "
+         "through their own size, and where what touches spins fast; substeps, or less, keeps it as it is"});
   d("linear_damping", linear_damping,
     {.unit = "1/s", .min = 0, .max = 1e3, .doc = "rate at which speed decays, of bodies that give none"});
   d("angular_damping", angular_damping,

@@ -84,6 +84,37 @@ void ContactSolver::forget_blow(Batch& batch) {
   }
 }
 
+/// Anew where arms have turned far, or may have: with other arms than they were given with, impulses of a
+/// sub-step turn the bodies ever faster. Turning about an arm, as a top about its tip, leaves it as it is,
+/// and so does turning about an axis of symmetry.
+void ContactSolver::forget_far(Batch& batch, const Wide3& wa, const Wide3& wb) {
+  const Wide zero{}, far = fill(turned_far * turned_far / (settings_.h * settings_.h));
+  auto turned =
+      ((dot(wa, wa) > far) | (dot(wb, wb) > far)) & (batch.round_a == zero) & (batch.round_b == zero);
+  if (!batch.hard && !any(turned)) return;
+  Points* points = points_.data() + batch.first_point;
+  view(batch, [&](const auto& at) {
+    const auto turns_far = [&](const Wide3& arm, const Wide3& spin, const Wide3& axis) {
+      const Wide3 by = cross(spin - dot(spin, axis) * axis, arm);
+      return dot(by, by) > far * dot(arm, arm);
+    };
+    const Wide3 none{zero, zero, zero};
+    Wide3 axis_a = none, axis_b = none;
+    if (batch.turning != never)
+      axis_a = turning_[batch.turning].axis_a, axis_b = turning_[batch.turning].axis_b;
+    auto arms = turned & (zero > zero);
+    for (int p = 0; p < batch.count; ++p)
+      arms = arms |
+             ((points[p].mass > zero) & (turns_far(at.ra(p), wa, axis_a) | turns_far(at.rb(p), wb, axis_b)));
+    turned = turned & arms;
+  });
+  const auto anew = turned | (batch.soft_impulse == zero);
+  for (int p = 0; p < batch.count; ++p) points[p].impulse = anew ? zero : points[p].impulse;
+  batch.along = anew ? zero : batch.along, batch.across = anew ? zero : batch.across;
+  batch.twist = anew ? zero : batch.twist;
+  batch.roll = choose(anew, Wide3{zero, zero, zero}, batch.roll);
+}
+
 void ContactSolver::warm_start(SolverBodies& bodies) {
   if (std::exchange(any_pass_, true)) forget_blows_on_columns();
   each_batch([&](std::size_t b) {
@@ -91,18 +122,7 @@ void ContactSolver::warm_start(SolverBodies& bodies) {
     Points* points = points_.data() + batch.first_point;
     WideVelocity va = gather_velocity(bodies, batch.a), vb = gather_velocity(bodies, batch.b);
     const WideInertia ia = gather_inertia(bodies, batch.a), ib = gather_inertia(bodies, batch.b);
-    // Anew where bodies have turned far, or may have: with other arms than they were given with, impulses of
-    // a sub-step turn the bodies ever faster.
-    const Wide zero{}, far = fill(turned_far * turned_far / (settings_.h * settings_.h));
-    const auto turned = ((dot(va.w, va.w) > far) | (dot(vb.w, vb.w) > far)) & (batch.round_a == zero) &
-                        (batch.round_b == zero);
-    if (batch.hard || any(turned)) {
-      const auto anew = turned | (batch.soft_impulse == zero);
-      for (int p = 0; p < batch.count; ++p) points[p].impulse = anew ? zero : points[p].impulse;
-      batch.along = anew ? zero : batch.along, batch.across = anew ? zero : batch.across;
-      batch.twist = anew ? zero : batch.twist;
-      batch.roll = choose(anew, Wide3{zero, zero, zero}, batch.roll);
-    }
+    forget_far(batch, va.w, vb.w);
     forget_blow(batch);
     view(batch, [&](const auto& at) {
       const Wide3 n = at.normal();

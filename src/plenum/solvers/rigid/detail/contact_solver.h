@@ -68,6 +68,7 @@ struct ContactInput {
   /// what rolls touches with another place all the time, which turns only as the axis does.
   Vec3 axis_a = Vec3::Zero(), axis_b = Vec3::Zero();
   bool rolls_round = false;  ///< whether the place where one of these touches goes round: see foresee()
+  Real spin = 0;             ///< [rad/s] >= 0, of the faster body; balls, whose arms stay, do not count
   /// [N s] of all points.
   Real presses() const {
     Real sum = 0;
@@ -78,6 +79,10 @@ struct ContactInput {
     Real sum = 0;
     for (int p = 0; p < count; ++p) sum += points[p].carried;
     return sum;
+  }
+  void scale_impulses(Real by) {
+    for (int p = 0; p < count; ++p) points[p].impulse *= by, points[p].carried *= by;
+    friction_impulse *= by, twist_impulse *= by;
   }
   /// Whether normal, places or arms change in the step.
   bool changes() const {
@@ -343,6 +348,7 @@ class ContactSolver {
   /// begin with. That would push away what has been stopped, and friction rub on it as hard, by which what
   /// lands on its rim gains energy.
   void forget_blow(Batch& batch);
+  void forget_far(Batch& batch, const Wide3& wa, const Wide3& wb);
   bool find_blows(const SolverBodies& bodies, bool first, const JointSolver& joints);
   /// Leaves of what strikes what the passes would make a bounce of: where on both sides enough is behind.
   bool keep_squeezed(const SolverBodies& bodies, const JointSolver& joints);

@@ -387,6 +387,8 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
   drop_ghosts(model, w);
   w.contacts.resize(w.contact_slot.size());
   const Index world = w.bodies.world();
+  // Loads are forces: the impulses of a shorter step are less.
+  const Real longer = state.dt > 0 ? dt / state.dt : Real(1);
   std::atomic<bool> any_deep = false, any_deep_in_joints = false;
   parallel_for(w.contacts.size(), 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
@@ -423,6 +425,10 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
                rolls_round(axis, state.frames.w[body], dt, c);
       };
       c.rolls_round = rolls(c.axis_a, ca.body, cb.body) || rolls(c.axis_b, cb.body, ca.body);
+      const auto spin = [&](const Rigid::Collider& of) {
+        return is_ball(model.shapes[of.shape]) ? Real(0) : state.frames.w[of.body].norm();
+      };
+      c.spin = std::max(spin(ca), spin(cb));
       if (inherits) inherit(old, before, m, Real(0.1) * c.size, c);
       if (inherits && c.rolls_round) roll_over(old, before, m, c);
       if (inherits && !guards) take_over(old, before, m, c);
@@ -432,6 +438,7 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
         const Vec3& f = old.friction[before];
         c.friction_impulse = f - c.normal.dot(f) * c.normal;
         c.twist_impulse = old.twist[before];
+        if (longer != 1) c.scale_impulses(longer);
       }
       set_friction(state, ca, cb, c);
       const Real rim_a = rim_at(model, ca, a, c.normal), rim_b = rim_at(model, cb, w.poses[j], c.normal);

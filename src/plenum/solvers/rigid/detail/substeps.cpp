@@ -20,6 +20,12 @@ constexpr Real part_of_weight = Real(0.1);
 /// most to twice.
 constexpr Real tall = 28, most_of_tower = 4;
 
+/// [rad] that what touches may turn in a sub-step: arms and normals are those of its start.
+constexpr Real most_turn = Real(0.5);
+
+/// Times as many sub-steps as least that a spin may ask for.
+constexpr int most_for_spin = 4;
+
 }  // namespace
 
 int count_substeps(const Rigid::Model& model, const Rigid::Params& params, const RigidWorkspace& w, Real dt) {
@@ -31,12 +37,19 @@ int count_substeps(const Rigid::Model& model, const Rigid::Params& params, const
   };
   // The square of the sub-steps that a body asks for.
   const auto wanted = [&](Index i) { return weighs(i) * dt * dt / (froude * model.reach[i]); };
-  Real squared = Real(least * least);
+  Real spin = 0;
+  for (const ContactInput& c : w.contacts) spin = std::max(spin, c.spin);
+  const Real for_spin = std::min(spin * dt / most_turn, Real(most_for_spin * least));
+  Real squared = std::max(Real(least * least), for_spin * for_spin);
   const bool any_small = std::any_of(w.active.begin(), w.active.end(), [&](Index i) {
     return model.motion[i] == Rigid::Motion::dynamic &&
            most_of_tower * weighs(i) * dt * dt > squared * froude * model.reach[i];
   });
-  if (!any_small || most == least) return least;
+  if (most == least) return least;
+  const auto sub_steps = [&] {
+    return std::clamp(static_cast<int>(std::ceil(std::sqrt(squared))), least, most);
+  };
+  if (!any_small) return sub_steps();
   for (std::size_t k = 0; k < w.contacts.size(); ++k) {
     const ContactInput& c = w.contacts[k];
     if (!moves(c.body_a) || !moves(c.body_b)) continue;
@@ -59,7 +72,7 @@ int count_substeps(const Rigid::Model& model, const Rigid::Params& params, const
     const bool is_new = w.previous[w.contact_slot[k]] < 0 && nearest <= gravity * dt * dt;
     if (is_new || (matters(c.body_a) && matters(c.body_b))) squared = asked;
   }
-  return std::clamp(static_cast<int>(std::ceil(std::sqrt(squared))), least, most);
+  return sub_steps();
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail
