@@ -281,10 +281,36 @@ void connect_joints(const Rigid::Model& model, const Rigid::State& state, const 
 
 }  // namespace
 
-Real Rigid::max_dt(const Model&, const State&, const Params&) {
-  // Contacts are looked for once a step; in a longer one bodies turn and slide past what was found. A frame
-  // at 30 Hz is one step, its rounding included.
-  return Real(1.0001) / 30;
+namespace {
+
+/// [s] Contacts are looked for once a step; in a longer one bodies turn and slide past what was found. A
+/// frame at 30 Hz is one step, its rounding included.
+constexpr Real longest_step = Real(1.0001) / 30;
+
+/// Of what is in a crowd and fast for its size, contacts are looked for before it has gone so many times its
+/// size past its neighbours: what one of them turns aside meets others than those it went for. 80 bodies of a
+/// centimetre that fall by a metre into a bin were by half their size in each other at 1/60 s, and by 0.001
+/// of it at 1/240 s.
+constexpr Real most_sizes = 1;
+/// [s] but no more often than that.
+constexpr Real shortest_step = Real(1.0001) / 480;
+
+}  // namespace
+
+Real Rigid::max_dt(const Model& model, const State& state, const Params&) {
+  Real limit = longest_step;
+  const auto regard = [&](const Index2& pair) {
+    const Collider &a = model.colliders[pair[0]], &b = model.colliders[pair[1]];
+    if (model.motion[a.body] != Motion::dynamic || model.motion[b.body] != Motion::dynamic) return;
+    const Real speed = (state.frames.v[b.body] - state.frames.v[a.body]).norm();
+    const Real way = most_sizes * std::min(a.size, b.size);
+    if (speed * limit > way) limit = way / speed;
+  };
+  for (const Index2& pair : state.contacts.pair) regard(pair);
+  for (const Index2& pair : state.near.pair) regard(pair);
+  // After short steps, step by step: those have not seen what is farther away.
+  if (state.dt > 0 && !state.contacts.pair.empty()) limit = std::min(limit, Real(2.0001) * state.dt);
+  return std::max(limit, shortest_step);
 }
 
 namespace {

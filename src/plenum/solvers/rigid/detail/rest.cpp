@@ -15,14 +15,15 @@ void clear(Rigid::Contacts& c) {
   c.friction.clear(), c.twist.clear(), c.count.clear(), c.cache.clear();
   c.normal.clear(), c.separation.clear(), c.seen.clear();
 }
-void append(const Rigid::Contacts& from, std::size_t k, Rigid::Contacts& to) {
+/// With its impulses times `scale`.
+void append(const Rigid::Contacts& from, std::size_t k, Rigid::Contacts& to, Real scale = 1) {
   to.pair.push_back(from.pair[k]);
-  to.impulse.push_back(from.impulse[k]);
-  to.carried.push_back(from.carried[k]);
+  to.impulse.push_back(scale * from.impulse[k]);
+  to.carried.push_back(scale * from.carried[k]);
   to.id.push_back(from.id[k]);
   for (std::size_t q = 0; q < 4; ++q) to.point.push_back(from.point[4 * k + q]);
-  to.friction.push_back(from.friction[k]);
-  to.twist.push_back(from.twist[k]);
+  to.friction.push_back(scale * from.friction[k]);
+  to.twist.push_back(scale * from.twist[k]);
   to.count.push_back(from.count[k]);
   to.cache.push_back(from.cache[k]);
   to.normal.push_back(from.normal[k]);
@@ -30,9 +31,13 @@ void append(const Rigid::Contacts& from, std::size_t k, Rigid::Contacts& to) {
   to.seen.push_back(from.seen[k]);
 }
 
-/// Moves the contacts for which move(pair) holds from one list to the other; both stay in order.
+/// [s] of the steps that the impulses of sleeping contacts are those of.
+constexpr Real step_asleep = Real(1.0 / 60);
+
+/// Moves the contacts for which move(pair) holds from one list to the other, their impulses times `scale`;
+/// both stay in order.
 template <class Move>
-void move_contacts(Rigid::Contacts& from, Rigid::Contacts& to, RigidWorkspace& w, Move&& move) {
+void move_contacts(Rigid::Contacts& from, Rigid::Contacts& to, Real scale, RigidWorkspace& w, Move&& move) {
   Rigid::Contacts &kept = w.kept, &joined = w.joined;
   clear(kept), clear(joined);
   std::size_t t = 0;
@@ -42,7 +47,7 @@ void move_contacts(Rigid::Contacts& from, Rigid::Contacts& to, RigidWorkspace& w
       continue;
     }
     while (t < to.pair.size() && is_before(to.pair[t], from.pair[k])) append(to, t++, joined);
-    append(from, k, joined);
+    append(from, k, joined, scale);
   }
   if (joined.pair.empty()) return;
   while (t < to.pair.size()) append(to, t++, joined);
@@ -108,7 +113,8 @@ void wake_marked(const Rigid::Model& model, Rigid::State& state, RigidWorkspace&
   w.any_woke = true;
   Rigid::Rest& rest = state.rest;
   const auto wakes = [&](Index body) { return rest.island[body] >= 0 && w.wakes[rest.island[body]]; };
-  move_contacts(rest.contacts, state.contacts, w, [&](const Index2& pair) {
+  const Real scale = state.dt > 0 ? state.dt / step_asleep : Real(1);
+  move_contacts(rest.contacts, state.contacts, scale, w, [&](const Index2& pair) {
     return wakes(model.colliders[pair[0]].body) || wakes(model.colliders[pair[1]].body);
   });
   for (std::size_t i = 0; i < rest.island.size(); ++i)
@@ -272,7 +278,7 @@ void settle(const Rigid::Model& model, Rigid::State& state, const Rigid::Params&
     state.start_x[i] = f.x[i], state.start_q[i] = f.q[i];
   }
   if (!any) return;
-  move_contacts(state.contacts, rest.contacts, w, [&](const Index2& pair) {
+  move_contacts(state.contacts, rest.contacts, step_asleep / dt, w, [&](const Index2& pair) {
     return rest.island[model.colliders[pair[0]].body] >= 0 || rest.island[model.colliders[pair[1]].body] >= 0;
   });
 }
@@ -280,7 +286,7 @@ void settle(const Rigid::Model& model, Rigid::State& state, const Rigid::Params&
 void forget(Index first, Rigid::State& state, RigidWorkspace& w) {
   const auto goes = [&](const Index2& pair) { return pair[1] >= first; };
   Rigid::Contacts gone;
-  move_contacts(state.contacts, gone, w, goes);
+  move_contacts(state.contacts, gone, 1, w, goes);
   for (std::vector<Index2>* pairs : {&state.touch.pairs, &state.touch.begun, &state.touch.ended})
     std::erase_if(*pairs, goes);
 }
