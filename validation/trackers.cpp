@@ -5,8 +5,7 @@
 
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/particle_surface.h"
-#include "plenum/integrate/grid_advection.h"
-#include "plenum/integrate/tracker_particles.h"
+#include "plenum/integrate/surface_tracking.h"
 #include "validation.h"
 
 namespace plenum::validation { namespace {
@@ -18,11 +17,9 @@ struct Tracked {
   LevelSetBox box;
   GridBox sides;
   FaceField velocity;
-  std::vector<Real> phi, next;
-  AdvectionWorkspace advection;
-  RedistanceWorkspace redistancing;
+  std::vector<Real> phi;
+  SurfaceTrackingWorkspace tracking;
   TrackerParticles particles;
-  TrackerWorkspace tracking;
   std::vector<Vec3> markers;
   ParticleSurfaceWorkspace surface;
   Tracker tracker;
@@ -35,12 +32,12 @@ struct Tracked {
     sides.sides.fill(GridSide::free_slip);
     velocity.assign(box.shape, 0);
     phi.assign(box.shape.size(), 0);
-    next = phi;
     each([&](std::size_t item, double x, double y, double z) {
       phi[item] = static_cast<Real>(distance(x, y, z));
     });
     extend_linearly(box.shape, phi);
-    if (tracker == Tracker::particle_level_set) seed_particles(box, phi, per_cell, 1, particles, tracking);
+    if (tracker == Tracker::particle_level_set)
+      seed_particles(box, phi, per_cell, 1, particles, tracking.particles);
     if (tracker == Tracker::markers) {
       // Eight a cell (four in two dimensions), as liquids of particles have.
       const double step = static_cast<double>(box.h) / 2;
@@ -78,21 +75,10 @@ struct Tracked {
   }
   void step(double dt) {
     if (tracker == Tracker::markers) return carry_along(box, sides, velocity, static_cast<Real>(dt), markers);
-    advect(box.shape, sides, velocity, static_cast<Real>(dt) / box.h, AdvectionScheme::cubic, Trace::rk3,
-           {.component = -1, .q = phi, .out = next}, advection,
-           [&](std::span<Real> q) { extend_linearly(box.shape, q); });
-    std::swap(phi, next);
-    extend_linearly(box.shape, phi);
     const bool corrected = tracker == Tracker::particle_level_set;
-    if (corrected) {
-      carry_along(box, sides, velocity, static_cast<Real>(dt), particles.x);
-      correct_by_particles(box, particles, phi, tracking);
-    }
-    redistance(box.shape, box.h, 4 * box.h, phi, redistancing, 5);
-    if (corrected) {
-      correct_by_particles(box, particles, phi, tracking);
-      fit_radii(box, phi, particles);
-    }
+    carry_surface(box, sides, velocity, static_cast<Real>(dt), {}, phi, corrected ? &particles : nullptr,
+                  tracking);
+    if (corrected) fit_radii(box, phi, particles);
   }
   double measure() {
     if (tracker != Tracker::markers) return enclosed_measure(box.shape, box.h, phi);

@@ -212,4 +212,47 @@ TEST(TrackerParticles, TouchTheSurfaceAndCorrectNothingThatIsRight) {
   EXPECT_LT(static_cast<double>(particles.size()), (1 + 0.1 / 3 + 0.005) * static_cast<double>(size));
 }
 
+TEST(TrackerParticles, OfAirWithoutPressureKnowNothingWithinTheLiquid) {
+  // Outer particles of a ball that has grown by a tenth of a cell more than theirs, or by two cells: the
+  // former say so, the latter only where the outside is a fluid too. What is not told of is seeded anew.
+  const int n = 40;
+  const double h = 1.0 / n;
+  const LevelSetBox box{{{n, n, 1}}, Vec3::Zero(), static_cast<Real>(h)};
+  std::vector<Real> before;
+  fill_cells(box.shape, h, before,
+             [](double x, double y, double) { return std::hypot(x - .5, y - .5) - .3; });
+  extend_linearly(box.shape, before);
+  for (const double grown : {0.4, 2.0})
+    for (const Outside outside : {Outside::fluid, Outside::empty}) {
+      TrackerParticles particles;
+      TrackerWorkspace work;
+      seed_particles(box, before, 16, 1, particles, work);
+      std::vector<Real> phi = before;
+      for (Real& p : phi) p -= static_cast<Real>(grown * h);
+      // Those within half a cell of the surface that was, whose balls are at least a tenth.
+      std::size_t inner = 0;
+      for (const std::int8_t sign : particles.sign) inner += sign < 0;
+      const std::size_t told = correct_by_particles(box, particles, phi, work, outside);
+      if (grown < 0.5 || outside == Outside::fluid)
+        EXPECT_GT(told, 100u) << grown;
+      else
+        EXPECT_LT(told, inner / 10) << grown;
+      phi = before;
+      for (Real& p : phi) p -= static_cast<Real>(grown * h);
+      extend_linearly(box.shape, phi);
+      seed_particles(box, phi, 16, 2, particles, work, outside);
+      std::size_t escaped = 0;
+      for (std::size_t i = 0; i < particles.size(); ++i) {
+        const double d = (particles.x[i].cast<double>() - Vector3<double>(0.5, 0.5, 0.5)).head<2>().norm() -
+                         (0.3 + grown * h);
+        escaped += particles.sign[i] > 0 && d < -0.52 * h;
+      }
+      if (outside == Outside::empty) {
+        EXPECT_EQ(escaped, 0u) << grown;
+      } else if (grown > 1) {
+        EXPECT_GT(escaped, 100u);
+      }
+    }
+}
+
 }}  // namespace plenum

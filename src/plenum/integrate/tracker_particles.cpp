@@ -62,7 +62,7 @@ constexpr Real band = 3;  // cells on both sides of the surface that hold partic
 }  // namespace
 
 void seed_particles(const LevelSetBox& box, std::span<const Real> phi, int per_cell, std::uint64_t seed,
-                    TrackerParticles& particles, TrackerWorkspace& work, bool keep_escaped) {
+                    TrackerParticles& particles, TrackerWorkspace& work, Outside outside) {
   const GridShape& shape = box.shape;
   // Keep those that are near, as many a cell as there should be.
   std::vector<std::uint16_t>& count = work.count;
@@ -73,7 +73,7 @@ void seed_particles(const LevelSetBox& box, std::span<const Real> phi, int per_c
     std::uint16_t& n = count[cell];
     const bool has_escaped =
         phi_at(box, phi, particles.x[i]) * static_cast<Real>(particles.sign[i]) < -particles.radius[i];
-    if (has_escaped && !keep_escaped) continue;
+    if (has_escaped && outside == Outside::empty && particles.sign[i] > 0) continue;
     if (!has_escaped && (n >= per_cell || std::abs(phi[cell]) > band * box.h)) continue;
     ++n;
     particles.x[kept] = particles.x[i];
@@ -137,7 +137,7 @@ void carry_along(const LevelSetBox& box, const GridBox& sides, const FaceField& 
 }
 
 std::size_t correct_by_particles(const LevelSetBox& box, const TrackerParticles& particles,
-                                 std::span<Real> phi, TrackerWorkspace& work) {
+                                 std::span<Real> phi, TrackerWorkspace& work, Outside beyond) {
   const GridShape& shape = box.shape;
   const int D = shape.dimensions();
   // Who has escaped is found before anything changes; what they say is the same in any order: the largest of
@@ -145,9 +145,12 @@ std::size_t correct_by_particles(const LevelSetBox& box, const TrackerParticles&
   std::vector<std::uint8_t>& has_escaped = work.has_escaped;
   has_escaped.resize(particles.size());
   parallel_for(particles.size(), particles_in_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
-      has_escaped[i] =
-          phi_at(box, phi, particles.x[i]) * static_cast<Real>(particles.sign[i]) < -particles.radius[i];
+    for (std::size_t i = begin; i < end; ++i) {
+      const Real depth = -phi_at(box, phi, particles.x[i]) * static_cast<Real>(particles.sign[i]);
+      const bool is_engulfed =
+          beyond == Outside::empty && particles.sign[i] > 0 && depth > largest_radius * box.h;
+      has_escaped[i] = depth > particles.radius[i] && !is_engulfed;
+    }
   });
   std::vector<std::uint32_t>& escaped = work.escaped;
   escaped.clear();
@@ -180,7 +183,6 @@ std::size_t correct_by_particles(const LevelSetBox& box, const TrackerParticles&
     for (std::size_t m = begin; m < end; ++m)
       phi[m] = std::abs(outside[m]) <= std::abs(inside[m]) ? outside[m] : inside[m];
   });
-  extend_linearly(shape, phi);
   return escaped.size();
 }
 

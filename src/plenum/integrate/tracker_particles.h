@@ -32,13 +32,21 @@ struct LevelSetBox {
   Real h = 1;
 };
 
+/// What is on the outside of a surface.
+enum class Outside {
+  fluid,  ///< its particles know as well as those inside where the surface is
+  /// Air without a pressure of its own: nothing holds a bubble open. Outer particles that are inside by more
+  /// than their largest radius, or still are when all are seeded anew, know of no surface. Kept, they would
+  /// dig the same hole in every step, and flow fill it.
+  empty
+};
+
 /// `per_cell` particles in every cell with a corner within three cells of the surface, at places that `seed`
 /// and the cell decide, each on the side where it is; none where there are already as many, and those that
-/// are too far away go. Those that have escaped stay, for what they know, if `keep_escaped`: of a liquid in
-/// air without a pressure of its own they would be bubbles that nothing holds open and spray that nothing
-/// moves. Ghosts of phi are set.
+/// are too far away go. Those that have escaped stay, for what they know, but for outer ones where outside is
+/// `empty`. Ghosts of phi are set.
 void seed_particles(const LevelSetBox& box, std::span<const Real> phi, int per_cell, std::uint64_t seed,
-                    TrackerParticles& particles, TrackerWorkspace& work, bool keep_escaped = true);
+                    TrackerParticles& particles, TrackerWorkspace& work, Outside outside = Outside::fluid);
 
 /// Moves places along the flow, in steps of Ralston's method of third order; they stay in the box, or come in
 /// again along periodic axes. velocity with ghosts [m/s].
@@ -47,8 +55,10 @@ void carry_along(const LevelSetBox& box, const GridBox& sides, const FaceField& 
 
 /// Makes phi follow the particles that are on the wrong side of it by more than their radius: each says how
 /// far its own ball's surface is from the corners of its cell (eq. 17 to 20). Returns how many there were.
+/// Ghosts of phi are set before; those after are of what is to be extended anew.
 std::size_t correct_by_particles(const LevelSetBox& box, const TrackerParticles& particles,
-                                 std::span<Real> phi, TrackerWorkspace& work);
+                                 std::span<Real> phi, TrackerWorkspace& work,
+                                 Outside outside = Outside::fluid);
 
 /// Radii that touch the surface again, within their bounds (section 3.4).
 void fit_radii(const LevelSetBox& box, std::span<const Real> phi, TrackerParticles& particles);

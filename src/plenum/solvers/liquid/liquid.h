@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "plenum/geometry/liquid_mesh.h"
-#include "plenum/integrate/grid_advection.h"
-#include "plenum/integrate/tracker_particles.h"
+#include "plenum/integrate/surface_tracking.h"
 #include "plenum/linear/pressure_solver.h"
 #include "plenum/state/body_holds.h"
 #include "plenum/state/cell_fields.h"
@@ -298,12 +297,11 @@ struct Liquid {
     std::array<std::vector<std::uint8_t>, 3> known, later;  ///< [shape.size()] faces that have a velocity
     PressureSolver pressure;
     // Of a level set (detail/level_set.cpp).
-    FaceField flow, carried;            ///< [shape.size()] m/s that carries, and that is carried
-    std::vector<Real> next_phi, image;  ///< [shape.size()] m; [mirrors] m
-    AdvectionWorkspace advection;
-    RedistanceWorkspace redistancing;
-    TrackerWorkspace tracking;
-    std::vector<Real> inflow;  ///< [inlets] parts of their velocities in the part of a step
+    FaceField flow, carried;          ///< [shape.size()] m/s that carries, and that is carried
+    std::vector<Real> before, image;  ///< [shape.size()] m; [mirrors] m
+    SurfaceTrackingWorkspace tracking;
+    std::vector<std::uint8_t> layer;  ///< [shape.size()] of cells: how many they are from the liquid
+    std::vector<Real> inflow;         ///< [inlets] parts of their velocities in the part of a step
     LiquidBodies immersed;
     /// What stops particles: the model's walls, then thin parts of bodies, by their numbers there.
     std::vector<GridWall> walls;

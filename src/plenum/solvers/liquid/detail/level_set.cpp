@@ -24,7 +24,7 @@ using Workspace = Liquid::Workspace;
 /// Parts of steps from one seeding of the correcting particles to the next. Enright et al. 2002, section 3.5,
 /// ask for it where the surface has been stretched; in fewer parts it is by little.
 constexpr std::uint64_t parts_between_seeds = 10;
-/// Steps of redistancing after each part: phi is nearly a distance already (integrate/level_set.h).
+/// Steps of redistancing where a shape was joined to phi, which is a distance elsewhere.
 constexpr int redistancing_steps = 5;
 
 LevelSetBox box_of(const Model& m) {
@@ -315,7 +315,7 @@ void emit_to_level_set(const Model& m, const Liquid::Params& params, State& s, W
   };
   if (!inlets && std::none_of(params.sources.begin(), params.sources.end(), flows)) return;
   const double before = level_set_volume(m, s);
-  w.next_phi.assign(s.phi.begin(), s.phi.end());
+  w.before.assign(s.phi.begin(), s.phi.end());
   bool changed = false;
   const auto join = [&](std::size_t item, Real distance) {
     if (distance >= s.phi[item]) return;
@@ -341,7 +341,7 @@ void emit_to_level_set(const Model& m, const Liquid::Params& params, State& s, W
     const auto flows_out = [&](const Vec3& x) {
       const Real distance = solid.signed_distance(pose.to_local(x)).distance;
       return distance < 0 ||
-             (distance < m.h && between_items(m.shape, w.next_phi.data(), (x - m.low) / m.h, middle) > 0);
+             (distance < m.h && between_items(m.shape, w.before.data(), (x - m.low) / m.h, middle) > 0);
     };
     set_velocity(m, cells, velocity, flows_out, s.velocity);
   }
@@ -357,9 +357,10 @@ void emit_to_level_set(const Model& m, const Liquid::Params& params, State& s, W
     }
   }
   if (!changed) return;
-  forget_changed(m, w.next_phi, s);
+  forget_changed(m, w.before, s);
   extend_phi(m, s.phi);
-  redistance(m.shape, m.h, level_set_band * m.h, s.phi, w.redistancing, redistancing_steps, Beyond::mirrored);
+  redistance(m.shape, m.h, level_set_band * m.h, s.phi, w.tracking.redistancing, redistancing_steps,
+             Beyond::mirrored);
   mirror_in_solids(m, w.image, s.phi);
   s.volume_wanted += level_set_volume(m, s) - before;
 }
@@ -513,7 +514,7 @@ void carry_level_set(const Model& m, State& s, const Liquid::Params& params, Wor
   const StageTimer timer(report.stages, "advection");
   const GridShape& shape = m.shape;
   const GridBox box = sides_of(m);
-  const Real step = dt / m.h, band = level_set_band * m.h;
+  const Real step = dt / m.h;
   for (int c = 0; c < shape.dimensions(); ++c) {
     const auto a = static_cast<std::size_t>(c);
     copy_faces(shape, c, w.carry[a].data(), 1, w.flow.along[a]);
@@ -521,27 +522,19 @@ void carry_level_set(const Model& m, State& s, const Liquid::Params& params, Wor
   }
   for (int c = 0; c < shape.dimensions(); ++c)
     advect(shape, box, w.flow, step, params.advection, params.trace,
-           {c, w.carried[c], s.velocity.along[static_cast<std::size_t>(c)]}, w.advection,
+           {c, w.carried[c], s.velocity.along[static_cast<std::size_t>(c)]}, w.tracking.advection,
            [&](std::span<Real> q) { fill_component_ghosts(shape, box, c, q); });
-  w.next_phi.resize(shape.size());
-  advect(shape, box, w.flow, step, AdvectionScheme::cubic, Trace::rk3, {-1, s.phi, w.next_phi}, w.advection,
-         [&](std::span<Real> q) { extend_phi(m, q); });
-  std::swap(s.phi, w.next_phi);
-  extend_phi(m, s.phi);
   const bool corrected = m.tracker == Liquid::Tracker::particle_level_set;
-  if (corrected) {
-    carry_along(box_of(m), box, w.flow, dt, s.correction.x);
-    correct_by_particles(box_of(m), s.correction, s.phi, w.tracking);
-  }
-  w.redistancing.band.reserve(shape.num_cells());
-  redistance(shape, m.h, band, s.phi, w.redistancing, redistancing_steps, Beyond::mirrored);
-  if (corrected) correct_by_particles(box_of(m), s.correction, s.phi, w.tracking);
+  carry_surface(box_of(m), box, w.flow, dt,
+                {.beyond = Beyond::mirrored, .outside = Outside::empty, .band = level_set_band}, s.phi,
+                corrected ? &s.correction : nullptr, w.tracking);
   mirror_in_solids(m, w.image, s.phi);
   drain_films(m, s);
   ++s.num_parts;
   if (!corrected) return;
   if (s.num_parts % parts_between_seeds == 0)
-    seed_particles(box_of(m), s.phi, m.per_cell(), s.num_parts, s.correction, w.tracking, false);
+    seed_particles(box_of(m), s.phi, m.per_cell(), s.num_parts, s.correction, w.tracking.particles,
+                   Outside::empty);
   fit_radii(box_of(m), s.phi, s.correction);
 }
 
