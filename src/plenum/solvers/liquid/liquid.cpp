@@ -98,8 +98,9 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
 /// One part of a step of a liquid that a level set tracks.
 void step_level_set(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
                     Liquid::Workspace& w, double speed, Real dt, Report& report) {
-  // Phi is carried as far from the surface as its band reaches, and asks the faces a layer farther.
-  const int layers = layers_for(m, speed, dt) + 2;
+  // Phi is carried as far from the surface as its band reaches, and asks the faces a layer farther; the
+  // surface itself through fewer.
+  const int crossed = layers_for(m, speed, dt) - 2, layers = crossed + 4;
   const double begin = s.time;
   s.time += static_cast<double>(dt);
   {
@@ -118,7 +119,7 @@ void step_level_set(const Liquid::Model& m, Liquid::State& s, const Liquid::Para
   if (params.volume_rate > 0) restore_volume(m, s, params, w, dt, report);
   {
     const StageTimer timer(report.stages, "faces");
-    extrapolate_velocities(m, w, layers);
+    extrapolate_velocities(m, w, layers, crossed);
   }
   carry_level_set(m, s, params, w, dt, report);
 }

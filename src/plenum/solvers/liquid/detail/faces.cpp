@@ -242,7 +242,74 @@ void fill_beyond_sides(const Liquid::Model& m, Liquid::Workspace& w) {
 
 }  // namespace
 
-void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int layers) {
+namespace {
+
+/// What `layer` says of cells that no layer has reached.
+constexpr std::uint8_t beyond_layers = 255;
+/// Of the least that outer faces of a cell leave open, where their flow is told by what its others bring.
+constexpr Real least_outlet = Real(0.5);
+
+/// Cells of the air beside those of the layer before, and their outer faces, which lead to what is farther
+/// from the liquid: as much flows out there as comes in through the others.
+void balance_layer(const Liquid::Model& m, Liquid::Workspace& w, std::uint8_t layer) {
+  const GridShape& shape = m.shape;
+  const FaceField& open_parts = open_faces(m, w);
+  const ItemBox cells{w.window.low, w.window.high};
+  const int dimensions = shape.dimensions();
+  std::uint8_t* const layers = w.layer.data();
+  /// f(component, face, cell across it, sign of what flows out, number along its line)
+  const auto for_sides = [&](std::size_t cell, const std::array<Index, 3>& at, auto&& f) {
+    for (int c = 0; c < dimensions; ++c)
+      for (const bool high : {false, true}) {
+        const auto stride = static_cast<std::size_t>(shape.stride(c));
+        f(c, high ? cell + stride : cell, high ? cell + stride : cell - stride, Real(high ? 1 : -1),
+          at[static_cast<std::size_t>(c)] + (high ? 1 : 0));
+      }
+  };
+  const auto for_layer = [&](std::uint8_t of, auto&& f) {
+    for_rows(cells, [&](Index j, Index k) {
+      for (Index i = cells.low[0]; i < cells.high[0]; ++i) {
+        const std::size_t cell = shape.index(i, j, k);
+        if (layers[cell] == of) f(cell, std::array<Index, 3>{i, j, k});
+      }
+    });
+  };
+  // Rows are taken at once: who is found must not be found from.
+  constexpr std::uint8_t found = beyond_layers - 1;
+  for_layer(beyond_layers, [&](std::size_t cell, const std::array<Index, 3>& at) {
+    bool beside = false;
+    for_sides(cell, at, [&](int, std::size_t, std::size_t other, Real, Index) {
+      beside = beside || layers[other] == layer - 1;
+    });
+    if (beside) layers[cell] = found;
+  });
+  for_layer(found, [&](std::size_t cell, const std::array<Index, 3>&) { layers[cell] = layer; });
+  for_layer(layer, [&](std::size_t cell, const std::array<Index, 3>& at) {
+    Real flow = 0, moving = 0, outlet = 0;
+    const auto open_part = [&](int c, std::size_t face, Index along) {
+      if (on_closed_side(m, c, along)) return Real(0);
+      return open_parts[c].empty() ? Real(1) : open_parts[c][face];
+    };
+    for_sides(cell, at, [&](int c, std::size_t face, std::size_t other, Real sign, Index along) {
+      const auto a = static_cast<std::size_t>(c);
+      const Real open = open_part(c, face, along);
+      flow += sign * open * w.pairs[a][2 * face];
+      moving += sign * open * w.carry[a][face];
+      if (layers[other] == beyond_layers) outlet += open;
+    });
+    if (outlet < least_outlet) return;
+    for_sides(cell, at, [&](int c, std::size_t face, std::size_t other, Real sign, Index along) {
+      const auto a = static_cast<std::size_t>(c);
+      if (layers[other] != beyond_layers || !(open_part(c, face, along) > 0)) return;
+      w.pairs[a][2 * face] -= sign * flow / outlet;
+      w.carry[a][face] -= sign * moving / outlet;
+    });
+  });
+}
+
+}  // namespace
+
+void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int layers, int balanced) {
   const GridShape& shape = m.shape;
   const ItemBox items = grown(shape, w.window, 1, 2);
   const auto wrap = [&](std::size_t c) {
@@ -251,7 +318,12 @@ void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int la
     wrap_items<1>(shape, w.wraps, items, w.known[c].data());
   };
   const bool wraps = any(w.wraps);
-  for (int layer = 0; layer < layers; ++layer)
+  if (balanced > 0) {
+    w.layer.assign(shape.size(), beyond_layers);
+    for (std::size_t cell = 0; cell < shape.size(); ++cell)
+      if (w.liquid[cell]) w.layer[cell] = 0;
+  }
+  for (int layer = 0; layer < layers; ++layer) {
     for (int c = 0; c < shape.dimensions(); ++c) {
       const auto a = static_cast<std::size_t>(c);
       const ItemBox faces = faces_of(w, w.window, c);
@@ -262,6 +334,8 @@ void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int la
       });
       std::swap(w.known[a], w.later[a]);
     }
+    if (layer < balanced) balance_layer(m, w, static_cast<std::uint8_t>(layer + 1));
+  }
   fill_beyond_sides(m, w);
   if (!m.inlet_faces.empty()) fill_inlet_faces(m, w);
   if (wraps)

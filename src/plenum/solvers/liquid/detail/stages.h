@@ -126,8 +126,12 @@ void spread_crowds(const Liquid::Model& m, const Liquid::State& s, const Liquid:
 /// The same, with what brings the volume of a level set back to what is wanted.
 void restore_volume(const Liquid::Model& m, const Liquid::State& s, const Liquid::Params& params,
                     Liquid::Workspace& w, Real dt, Report& report);
-/// Faces beside known ones, layer by layer, and beyond the sides.
-void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int layers);
+/// Faces beside known ones, layer by layer, and beyond the sides. In as many layers of cells as are
+/// `balanced` what flows in flows out, as in surface cells of the marker-and-cell method (Harlow & Welch
+/// 1965; Foster & Metaxas 1996, "Realistic animation of liquids"): a surface that the flow
+/// carries through them keeps its volume. Velocities that go on as they are let it fall behind where it rises
+/// and not where it falls, and a wave loses a part of itself in every period, however fine the grid.
+void extrapolate_velocities(const Liquid::Model& m, Liquid::Workspace& w, int layers, int balanced = 0);
 /// Where particles of a cell are in w.order, or in the state once they have been put in order: from the first
 /// to behind the last.
 std::array<std::uint32_t, 2> range_of(const Liquid::Model& m, const Liquid::Workspace& w, Index i, Index j,
