@@ -490,10 +490,13 @@ TEST(PbdContact, TheSameForAnyNumberOfThreadsAndAfterForgetting) {
 
 // Two sheets that begin through each other are told of, how much and where; they are let through each other
 // where they are, and come no farther; and lie still there, where pushes to no side would make them tremble.
-TEST(PbdContact, WhatCrossesAtTheStartIsToldOfAndLiesStill) {
+class PbdCrossing : public testing::TestWithParam<Pbd::Contact> {};
+INSTANTIATE_TEST_SUITE_P(Modes, PbdCrossing, testing::Values(Pbd::Contact::conservative, Pbd::Contact::fast));
+TEST_P(PbdCrossing, AtTheStartIsToldOfAndLiesStill) {
   const Vec3 middle(Real(0.3), 1, Real(-0.2));
   const Vec3 turned(0, 0, 90);
   Touching bodies({sheet(20, 1, middle), sheet(21, 1, middle + Vec3(Real(0.013), 0, 0), turned)});
+  bodies.params.contact = GetParam();
   bodies.params.gravity.setZero(), bodies.params.damping = 2;
   const std::size_t at_first = bodies.crossed();
   ASSERT_GT(at_first, 20U);

@@ -477,8 +477,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   with_ready_threads([&] {
     begin(state, w);
     if (touches)
-      w.contacts.begin_step(w.x0, model.surface_edges, model.surface,
-                            is_conservative ? crossing : std::span<const Index2>());
+      w.contacts.begin_step(w.x0, model.surface_edges, model.surface, crossing);
     const bool bodies = !model.bodies.empty() || !model.holds.empty();
     if (bodies) begin_bodies(model, state, params, dt, w);
     const auto hold_on_solids = [&](int s) {
