@@ -635,6 +635,13 @@ void tie_bodies(const Model& m, const Liquid::Params& params, Workspace& w, Real
     }
   // Rows of all parts; their ties are counted, then written one behind the other.
   b.rows.clear();
+  // How much of a body is wet changes from step to step: memory for all of it.
+  std::size_t most = 0;
+  for (const Part& part : b.parts)
+    if (!is_empty(part))
+      most += static_cast<std::size_t>((part.high[1] - part.low[1]) *
+                                       (dimensions == 2 ? 1 : part.high[2] - part.low[2]));
+  b.rows.reserve(most);
   for (std::size_t p = 0; p < b.parts.size(); ++p) {
     const Part& part = b.parts[p];
     const Index z0 = dimensions == 2 ? 0 : std::max(part.low[2], w.solved.low[2]),
@@ -664,6 +671,7 @@ void tie_bodies(const Model& m, const Liquid::Params& params, Workspace& w, Real
     }
     ties.bodies[of].end = sum;
   }
+  if (ties.ties.capacity() < sum) ties.ties.reserve(2 * std::size_t(sum));
   ties.ties.resize(sum);
   const RowLayout& layout = w.pressure.poisson().layout;
   parallel_for(b.rows.size(), block, [&](std::size_t begin, std::size_t end) {
