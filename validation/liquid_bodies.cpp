@@ -77,35 +77,47 @@ rigid::BodySpec floater(const Liquid::Spec& spec, double density, double centre)
   return body;
 }
 
+/// Dropped from a little above where it is to float; mean of the last six of twelve seconds, through which it
+/// bobs, as waves go to and fro in the tank.
+void floats(Rows& rows, Liquid::Tracker tracker, bool flat, double density) {
+  const int cells = flat ? 60 : 25;
+  const double draft = density / water_density * box_height;
+  Liquid::Spec spec = tank(cells, flat);
+  spec.tracker = tracker;
+  Tank scene(spec, floater(spec, density, 0.65 - draft + box_height / 2 + 0.03));
+  double sum = 0, speed = 0;
+  int count = 0;
+  for (int frame = 0; frame < 720; ++frame) {
+    scene.world.step_frame();
+    if (frame < 360) continue;
+    sum += scene.level(3) - (scene.height() - box_height / 2);
+    speed = std::max(speed, scene.speed());
+    ++count;
+  }
+  const std::string label = names_of(tracker)[static_cast<std::size_t>(tracker)] +
+                            std::string(flat ? ", 2-D, " : ", 3-D, ") + std::to_string(cells) +
+                            " cells a metre, density " + std::to_string(static_cast<int>(density));
+  const double drawn = sum / count / box_height, asked = draft / box_height;
+  rows.near("draft over height, " + label, drawn, asked, 0.03 * asked, "1",
+            "Archimedes: weight of the water displaced; to 3 %");
+  rows.report("largest speed in the last six seconds, " + label, speed, "m/s", "at rest: 0");
+}
+
 void archimedes_case(Rows& rows) {
-  // Dropped from a little above where it is to float; mean of the last six of twelve seconds, through which
-  // it bobs, as waves go to and fro in the tank.
-  for (const bool flat : {true, false})
-    for (const double density : {200.0, 350.0, 500.0, 650.0, 800.0, 900.0}) {
-      if (!flat && density != 500 && density != 900) continue;
-      const int cells = flat ? 60 : 25;
-      const double draft = density / water_density * box_height;
-      const Liquid::Spec spec = tank(cells, flat);
-      Tank scene(spec, floater(spec, density, 0.65 - draft + box_height / 2 + 0.03));
-      double sum = 0, speed = 0;
-      int count = 0;
-      for (int frame = 0; frame < 720; ++frame) {
-        scene.world.step_frame();
-        if (frame < 360) continue;
-        sum += scene.level(3) - (scene.height() - box_height / 2);
-        speed = std::max(speed, scene.speed());
-        ++count;
-      }
-      const std::string label = std::string(flat ? "2-D, " : "3-D, ") + std::to_string(cells) +
-                                " cells a metre, density " + std::to_string(static_cast<int>(density));
-      const double drawn = sum / count / box_height;
-      const std::string source = "Archimedes: weight of the water displaced";
-      const double asked = draft / box_height;
-      rows.near("draft over height, " + label, drawn, asked, 0.03 * asked, "1", source + "; to 3 %");
-      rows.report("largest speed in the last six seconds, " + label, speed, "m/s", "at rest: 0");
-    }
+  constexpr auto particles = Liquid::Tracker::particles;
+  for (const double density : {200.0, 350.0, 500.0, 650.0, 800.0, 900.0})
+    floats(rows, particles, true, density);
+  for (const double density : {500.0, 900.0}) floats(rows, particles, false, density);
 }
 const Register archimedes("liquid/archimedes", Effort::thorough, archimedes_case);
+
+void archimedes_level_set_case(Rows& rows) {
+  for (const Liquid::Tracker tracker : {Liquid::Tracker::level_set, Liquid::Tracker::particle_level_set})
+    for (const double density : {200.0, 500.0, 900.0}) floats(rows, tracker, true, density);
+  floats(rows, Liquid::Tracker::level_set, false, 500);
+}
+const Register archimedes_level_set("liquid/level-set-archimedes", Effort::thorough,
+                                    archimedes_level_set_case);
 
 void buoyancy_case(Rows& rows) {
   for (const bool flat : {true, false}) {

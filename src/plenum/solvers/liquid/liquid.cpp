@@ -97,10 +97,21 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
 
 /// One part of a step of a liquid that a level set tracks.
 void step_level_set(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& params,
-                    Liquid::Workspace& w, double speed, Real dt, Report& report) {
+                    Liquid::Workspace& w, double speed, Real dt, Real s0, Real s1, Report& report) {
   // Phi is carried as far from the surface as its band reaches, and asks the faces a layer farther; the
   // surface itself through fewer.
   const int crossed = layers_for(m, speed, dt) - 2, layers = crossed + 4;
+  const bool bodies = w.immersed.any();
+  if (bodies) {
+    const StageTimer timer(report.stages, "bodies");
+    place_bodies(m, w, s0, dt);
+    find_led_velocities(w, dt, s0, s1);
+    if (s.time == 0) {  // what starts in a body is none of the liquid
+      mirror_in_bodies(m, s, w);
+      s.volume_wanted = level_set_volume(m, s, &w);
+    }
+  }
+  find_wall_parts(m, w);
   const double begin = s.time;
   s.time += static_cast<double>(dt);
   {
@@ -108,13 +119,21 @@ void step_level_set(const Liquid::Model& m, Liquid::State& s, const Liquid::Para
     open_inlets(m, params, w, begin, s.time);
     emit_to_level_set(m, params, s, w);
     load_level_set(m, s, w);
-    if (w.occupied.is_empty()) return;
+    if (w.occupied.is_empty()) {
+      if (bodies) move_bodies(w, dt / 2);
+      return;
+    }
+    if (bodies) find_sunk_cells(m, w);
     find_velocities(m, params, w, dt);
     if (!w.walls.empty()) set_wall_faces(m, w);
     set_inlet_faces(m, w);
   }
   if (params.viscosity > 0) diffuse_liquid(m, params, w, dt, report);
   project_liquid(m, s, params, w, dt, report);
+  if (bodies) {
+    move_bodies(w, dt / 2);
+    lead_bodies(w, s1);
+  }
   count_passing(m, s, w, dt);
   if (params.volume_rate > 0) restore_volume(m, s, params, w, dt, report);
   {
@@ -145,13 +164,7 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
                                   },
                                   [](double a, double b) { return std::max(a, b); }));
   squares = std::max(squares, std::pow(fastest_inlet(m, params), 2));
-  if (m.has_level_set()) {
-    squares = std::max(squares, std::pow(fastest_of_level_set(m, s), 2));
-    if (!w.immersed.told.empty())
-      report.warn(
-          "a level set meets no bodies; make the tracker particles, or the bodies solids of the model");
-    w.immersed.told.clear();
-  }
+  if (m.has_level_set()) squares = std::max(squares, std::pow(fastest_of_level_set(m, s), 2));
   begin_bodies(m, s, w, dt);
   squares = std::max(squares, std::pow(fastest_body(w, dt), 2));
   // What gravity adds in the step counts too.
@@ -165,7 +178,7 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
     for (int k = 0; k < parts; ++k) {
       const Real length = dt / static_cast<Real>(parts);
       if (m.has_level_set())
-        step_level_set(m, s, params, w, speed, length, report);
+        step_level_set(m, s, params, w, speed, length, part(k), part(k + 1), report);
       else
         step_part(m, s, params, w, speed, length, part(k), part(k + 1), reseeded, report);
     }
@@ -178,7 +191,8 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
   if (params.measure) {
     report.measure("kinetic_energy", kinetic_energy(m, s, params.density), "J");
     report.measure("potential_energy", potential_energy(m, s, params), "J");
-    report.measure("volume", volume(m, s), m.shape.is_flat() ? "m^2" : "m^3");
+    report.measure("volume", m.has_level_set() ? level_set_volume(m, s, &w) : volume(m, s),
+                   m.shape.is_flat() ? "m^2" : "m^3");
   }
   return report;
 }

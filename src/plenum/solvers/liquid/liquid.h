@@ -256,6 +256,11 @@ struct Liquid {
     template <class F>
     void for_near(const Vec3& x, F&& f) const;
   };
+  /// Of what mirrors a level set in solids: a row of centres, and how deep these are [m].
+  struct MirrorWorkspace {
+    std::vector<Vec3> x, normal;
+    std::vector<Real> distance, depth;  ///< [shape.size()] depth, zero between uses
+  };
   /// Arrays of the box are touched only where there is liquid.
   struct Workspace {
     // Particles in cells (detail/sort.cpp).
@@ -300,6 +305,8 @@ struct Liquid {
     FaceField flow, carried;          ///< [shape.size()] m/s that carries, and that is carried
     std::vector<Real> before, image;  ///< [shape.size()] m; [mirrors] m
     SurfaceTrackingWorkspace tracking;
+    MirrorWorkspace mirroring;
+    std::vector<Model::Mirror> body_mirrors;
     std::vector<std::uint8_t> layer;  ///< [shape.size()] of cells: how many they are from the liquid
     std::vector<Real> inflow;         ///< [inlets] parts of their velocities in the part of a step
     LiquidBodies immersed;

@@ -55,8 +55,7 @@ void Liquid::Spec::describe(Describer& d) {
   d("back", back, {.doc = "side of the least z"});
   d("front", front, {.doc = "side of the largest z"});
   d("tracker", tracker,
-    {.doc =
-         "what says where the liquid is; a level set is smooth, and has neither bodies nor periodic sides"});
+    {.doc = "what says where the liquid is; a level set is smooth, and has no periodic sides"});
   d("particles_per_side", particles_per_side,
     {.min = 1, .max = 4, .doc = "of a full cell, or beside a corrected level set: squared, or cubed"});
   d("jitter", jitter, {.min = 0, .max = 1, .doc = "of particles at the start, in parts of their distance"});

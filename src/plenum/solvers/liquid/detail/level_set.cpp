@@ -20,6 +20,7 @@ namespace {
 using Model = Liquid::Model;
 using State = Liquid::State;
 using Workspace = Liquid::Workspace;
+using MirrorWorkspace = Liquid::MirrorWorkspace;
 
 /// Parts of steps from one seeding of the correcting particles to the next. Enright et al. 2002, section 3.5,
 /// ask for it where the surface has been stretched; in fewer parts it is by little.
@@ -101,50 +102,46 @@ void for_cells(const GridShape& shape, F&& f) {
       for (Index i = 0; i < shape.cells[0]; ++i) f(shape.index(i, j, k), i, j, k);
 }
 
-/// Cells in solids, as far as the surface's band reaches, and where each is mirrored to: before the solid the
-/// surface goes on in it as in a mirror and meets it squarely, as it does those of particles (geometry.cpp).
-void find_mirrors(Model& m) {
+/// Centres in a solid, as far as the surface's band reaches, and where each is mirrored to: before the solid
+/// the surface goes on in it as in a mirror and meets it squarely, as it does those of particles
+/// (geometry.cpp). `depth` [shape.size()] is how deep a centre is in solids so far, no less than zero.
+void add_mirrors(const Model& m, const Shape& solid, const Pose& pose, const ItemBox& cells,
+                 MirrorWorkspace& work, std::vector<Model::Mirror>& mirrors) {
   const GridShape& shape = m.shape;
-  std::vector<Real> nearest(shape.size(), std::numeric_limits<Real>::max());
-  std::vector<Vec3> image(shape.size(), Vec3::Zero());
-  for (const GridSolid& solid : m.solids) {
-    const Shape geometry = solid.solid();
-    const Pose pose = solid.pose();
-    std::vector<Vec3> x(static_cast<std::size_t>(shape.cells[0])), normal(x.size());
-    std::vector<Real> distance(x.size());
-    for (Index k = 0; k < shape.cells[2]; ++k)
-      for (Index j = 0; j < shape.cells[1]; ++j) {
-        for (Index i = 0; i < shape.cells[0]; ++i)
-          x[static_cast<std::size_t>(i)] = place_of(m, i, j, k, middle);
-        geometry.signed_distances(pose, x, distance, normal);
-        for (std::size_t i = 0; i < x.size(); ++i) {
-          const std::size_t item = shape.index(static_cast<Index>(i), j, k);
-          if (!(distance[i] < 0) || distance[i] < -level_set_band * m.h) continue;
-          // Of two solids that overlap the deeper one's surface is the farther and the liquid's.
-          if (nearest[item] < std::numeric_limits<Real>::max() && nearest[item] <= distance[i]) continue;
-          nearest[item] = distance[i];
-          image[item] = x[i] - 2 * distance[i] * normal[i];
-        }
+  if (cells.low[0] >= cells.high[0]) return;
+  const auto n = static_cast<std::size_t>(cells.high[0] - cells.low[0]);
+  work.x.resize(n), work.normal.resize(n), work.distance.resize(n);
+  work.depth.resize(shape.size());
+  for (Index k = cells.low[2]; k < cells.high[2]; ++k)
+    for (Index j = cells.low[1]; j < cells.high[1]; ++j) {
+      for (std::size_t i = 0; i < n; ++i)
+        work.x[i] = place_of(m, cells.low[0] + static_cast<Index>(i), j, k, middle);
+      solid.signed_distances(pose, work.x, work.distance, work.normal);
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t item = shape.index(cells.low[0] + static_cast<Index>(i), j, k);
+        const Real distance = work.distance[i];
+        // Of two solids that overlap the deeper one's surface is the farther and the liquid's: it comes
+        // later.
+        if (!(distance < -work.depth[item]) || distance < -level_set_band * m.h) continue;
+        work.depth[item] = -distance;
+        Vec3 place = (work.x[i] - 2 * distance * work.normal[i] - m.low) / m.h;
+        for (int c = 0; c < 3; ++c)
+          place[c] =
+              std::clamp(place[c], Real(0), static_cast<Real>(shape.cells[static_cast<std::size_t>(c)]));
+        mirrors.push_back({static_cast<std::uint32_t>(item), place});
       }
-  }
-  m.mirrors.clear();
-  for_cells(shape, [&](std::size_t item, Index, Index, Index) {
-    if (nearest[item] == std::numeric_limits<Real>::max()) return;
-    Vec3 place = (image[item] - m.low) / m.h;
-    for (int c = 0; c < 3; ++c)
-      place[c] = std::clamp(place[c], Real(0), static_cast<Real>(shape.cells[static_cast<std::size_t>(c)]));
-    m.mirrors.push_back({static_cast<std::uint32_t>(item), place});
-  });
+    }
 }
 
-void mirror_in_solids(const Model& m, std::vector<Real>& image, std::span<Real> phi) {
-  if (m.mirrors.empty()) return;
-  image.resize(m.mirrors.size());
-  parallel_for(m.mirrors.size(), 1024, [&](std::size_t begin, std::size_t end) {
+void mirror_in_solids(const Model& m, std::span<const Model::Mirror> mirrors, std::vector<Real>& image,
+                      std::span<Real> phi) {
+  if (mirrors.empty()) return;
+  image.resize(mirrors.size());
+  parallel_for(mirrors.size(), 1024, [&](std::size_t begin, std::size_t end) {
     for (std::size_t n = begin; n < end; ++n)
-      image[n] = between_items(m.shape, phi.data(), m.mirrors[n].place, middle);
+      image[n] = between_items(m.shape, phi.data(), mirrors[n].place, middle);
   });
-  for (std::size_t n = 0; n < m.mirrors.size(); ++n) phi[m.mirrors[n].item] = image[n];
+  for (std::size_t n = 0; n < mirrors.size(); ++n) phi[mirrors[n].item] = image[n];
   extend_phi(m, phi);
 }
 
@@ -178,8 +175,8 @@ Real distance_to_change(const Model& m, Index i, Index j, Index k, Real deep, In
   return here ? -distance : distance;
 }
 
-bool is_liquid(const Model& m, Real phi, std::size_t item) {
-  return phi < 0 && m.capacity[item] > least_capacity;
+bool is_liquid(const std::vector<Real>& capacity, Real phi, std::size_t item) {
+  return phi < 0 && capacity[item] > least_capacity;
 }
 
 /// Velocity of items within a shape.
@@ -219,16 +216,42 @@ void forget_changed(const Model& m, std::span<const Real> before, State& s) {
 
 }  // namespace
 
-double level_set_volume(const Model& m, const State& s) {
+double level_set_volume(const Model& m, const State& s, const Workspace* w) {
+  // What bodies leave of the hat functions around centres adds up to what they leave of cells.
+  const Real* const left = w && w->immersed.any() ? w->immersed.capacity.data() : nullptr;
   const double cells = sum_over_rows(ItemBox{{0, 0, 0}, m.shape.cells}, [&](Index j, Index k) {
     const std::size_t row = m.shape.index(0, j, k);
     Real sum = 0;
     for (std::size_t item = row; item < row + static_cast<std::size_t>(m.shape.cells[0]); ++item)
-      if (m.capacity[item] >= Real(0.5)) sum += part_full(m, s.phi.data() + item);
+      if (m.capacity[item] >= Real(0.5)) {
+        const Real part = part_full(m, s.phi.data() + item);
+        sum += left ? part * left[item] / m.capacity[item] : part;
+      }
     return static_cast<double>(sum);
   });
   const auto h = static_cast<double>(m.h);
   return cells * h * h * (m.shape.is_flat() ? 1 : h);
+}
+
+void mirror_in_bodies(const Model& m, State& s, Workspace& w) {
+  w.body_mirrors.clear();
+  // As many as are items of bodies, which differ little from step to step, and some more.
+  if (w.body_mirrors.capacity() < w.immersed.closed.size()) {
+    w.body_mirrors.reserve(2 * w.immersed.closed.size());
+    w.image.reserve(2 * w.immersed.closed.size());
+  }
+  for (const LiquidBodies::Part& part : w.immersed.parts) {
+    ItemBox cells{part.low, part.high};
+    for (std::size_t a = 0; a < 3; ++a) {
+      // Items were found where it was half-way through its way.
+      cells.low[a] = std::clamp(cells.low[a] - 2, Index{0}, m.shape.cells[a]);
+      cells.high[a] = std::clamp(cells.high[a] + 2, Index{0}, m.shape.cells[a]);
+    }
+    if (part.low[0] < part.high[0])
+      add_mirrors(m, *part.solid.shape, part.pose, cells, w.mirroring, w.body_mirrors);
+  }
+  for (const Model::Mirror& mirror : w.body_mirrors) w.mirroring.depth[mirror.item] = 0;
+  mirror_in_solids(m, w.body_mirrors, w.image, s.phi);
 }
 
 Vec3 velocity_at(const Model& m, const State& s, const Vec3& x) {
@@ -253,7 +276,10 @@ void fill_level_set(const Liquid::Spec& spec, Model& m, State& s) {
   const Real band = level_set_band * m.h;
   s.phi.assign(shape.size(), band);
   s.velocity.assign(shape, 0);
-  if (!m.solids.empty()) find_mirrors(m);
+  m.mirrors.clear();
+  MirrorWorkspace mirrors;
+  for (const GridSolid& solid : m.solids)
+    add_mirrors(m, solid.solid(), solid.pose(), ItemBox{{0, 0, 0}, shape.cells}, mirrors, m.mirrors);
   std::vector<Shape> shapes;
   for (const LiquidFill& fill : spec.fill) shapes.push_back(fill.solid());
   std::vector<std::uint8_t> is_filled(shape.size(), 0);
@@ -300,7 +326,7 @@ void fill_level_set(const Liquid::Spec& spec, Model& m, State& s) {
   std::vector<Real> image;
   extend_phi(m, s.phi);
   redistance(shape, m.h, band, s.phi, work, 0, Beyond::mirrored);
-  mirror_in_solids(m, image, s.phi);
+  mirror_in_solids(m, m.mirrors, image, s.phi);
   s.volume_wanted = level_set_volume(m, s);
   TrackerWorkspace tracking;
   if (m.tracker == Liquid::Tracker::particle_level_set)
@@ -314,7 +340,7 @@ void emit_to_level_set(const Model& m, const Liquid::Params& params, State& s, W
     return s.time >= static_cast<double>(source.start) && s.time < static_cast<double>(source.stop);
   };
   if (!inlets && std::none_of(params.sources.begin(), params.sources.end(), flows)) return;
-  const double before = level_set_volume(m, s);
+  const double before = level_set_volume(m, s, &w);
   w.before.assign(s.phi.begin(), s.phi.end());
   bool changed = false;
   const auto join = [&](std::size_t item, Real distance) {
@@ -361,8 +387,9 @@ void emit_to_level_set(const Model& m, const Liquid::Params& params, State& s, W
   extend_phi(m, s.phi);
   redistance(m.shape, m.h, level_set_band * m.h, s.phi, w.tracking.redistancing, redistancing_steps,
              Beyond::mirrored);
-  mirror_in_solids(m, w.image, s.phi);
-  s.volume_wanted += level_set_volume(m, s) - before;
+  mirror_in_solids(m, m.mirrors, w.image, s.phi);
+  mirror_in_bodies(m, s, w);
+  s.volume_wanted += level_set_volume(m, s, &w) - before;
 }
 
 double fastest_of_level_set(const Model& m, const State& s) {
@@ -394,10 +421,11 @@ double fastest_of_level_set(const Model& m, const State& s) {
 void load_level_set(const Model& m, const State& s, Workspace& w) {
   const GridShape& shape = m.shape;
   CellWindow occupied{shape.cells, {0, 0, 0}};
+  const std::vector<Real>& capacity = capacities(m, w);
   w.liquid.resize(shape.size());
   std::fill(w.liquid.begin(), w.liquid.end(), std::uint8_t{0});
   for_cells(shape, [&](std::size_t item, Index i, Index j, Index k) {
-    if (!is_liquid(m, s.phi[item], item)) return;
+    if (!is_liquid(capacity, s.phi[item], item)) return;
     w.liquid[item] = 1;
     const std::array<Index, 3> cell = {i, j, k};
     for (std::size_t a = 0; a < 3; ++a) {
@@ -475,7 +503,7 @@ void count_passing(const Model& m, State& s, const Workspace& w, Real dt) {
   bool is_open = false;
   for (std::size_t side = 0; side < 6; ++side) is_open = is_open || m.is_open(side);
   if (!is_open) return;
-  const double volume = level_set_volume(m, s);
+  const double volume = level_set_volume(m, s, &w);
   s.volume_wanted =
       std::clamp(s.volume_wanted, volume / (1 + most_volume_excess), volume / (1 - most_volume_excess));
 }
@@ -528,7 +556,8 @@ void carry_level_set(const Model& m, State& s, const Liquid::Params& params, Wor
   carry_surface(box_of(m), box, w.flow, dt,
                 {.beyond = Beyond::mirrored, .outside = Outside::empty, .band = level_set_band}, s.phi,
                 corrected ? &s.correction : nullptr, w.tracking);
-  mirror_in_solids(m, w.image, s.phi);
+  mirror_in_solids(m, m.mirrors, w.image, s.phi);
+  mirror_in_bodies(m, s, w);
   drain_films(m, s);
   ++s.num_parts;
   if (!corrected) return;

@@ -36,8 +36,10 @@ inline Real part_full(const Liquid::Model& m, const Real* phi) {
     if (phi[m.shape.stride(c)] < 0 || phi[-m.shape.stride(c)] < 0) return part;
   return 0;
 }
-/// [m^3, of a flat grid m^2] of cells that are not in solids.
-double level_set_volume(const Liquid::Model& m, const Liquid::State& s);
+/// [m^3, of a flat grid m^2] of cells that are not in solids; with a workspace, nor in bodies.
+double level_set_volume(const Liquid::Model& m, const Liquid::State& s, const Liquid::Workspace* w = nullptr);
+/// The surface goes on into bodies, where they are now, as in mirrors.
+void mirror_in_bodies(const Liquid::Model& m, Liquid::State& s, Liquid::Workspace& w);
 /// Velocity at a place [m/s], between faces.
 Vec3 velocity_at(const Liquid::Model& m, const Liquid::State& s, const Vec3& x);
 

@@ -373,7 +373,7 @@ void restore_volume(const Model& m, const Liquid::State& s, const Liquid::Params
   // foam with the volume control method"), by displacements and not by velocities, as crowds are spread.
   const double h = static_cast<double>(m.h), cell = h * h * (m.shape.is_flat() ? 1 : h);
   if (!(s.volume_wanted > cell)) return;
-  const double excess = level_set_volume(m, s) / s.volume_wanted - 1;
+  const double excess = level_set_volume(m, s, &w) / s.volume_wanted - 1;
   report.measure("volume_excess", excess);
   const double part = -std::expm1(-static_cast<double>(volume_gain * params.volume_rate * dt));
   const auto shrink = static_cast<Real>(part * std::clamp(excess, -most_volume_excess, most_volume_excess));
