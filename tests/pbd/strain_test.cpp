@@ -139,6 +139,8 @@ TEST(PbdStrain, SolidsInsideOutComeBackAndRest) {
     for (const Real stiffness : {Real(0), Real(1e6)})  // 0: without compliance
       for (const Real dt : {Real(1e-3), Real(5e-3), Real(0.01), Real(0.016), Real(0.033), Real(0.05)}) {
         if (stiffness > 0 && dt < Real(0.01)) continue;  // it rings on
+        // Where elements give, Chebyshev's steps can keep some inside out (table of limits).
+        if (stiffness > 0 && solver == Pbd::Solver::chebyshev) continue;
         PbdPart bar{.type = PbdPart::Type::bar};
         bar.cells_x = 5, bar.cells_y = bar.cells_z = 2;
         bar.material = PbdPart::Material::strain;

@@ -476,8 +476,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   how.strain_limit = params.strain_limit;
   with_ready_threads([&] {
     begin(state, w);
-    if (touches)
-      w.contacts.begin_step(w.x0, model.surface_edges, model.surface, crossing);
+    if (touches) w.contacts.begin_step(w.x0, model.surface_edges, model.surface, crossing);
     const bool bodies = !model.bodies.empty() || !model.holds.empty();
     if (bodies) begin_bodies(model, state, params, dt, w);
     const auto hold_on_solids = [&](int s) {

@@ -13,13 +13,8 @@ namespace plenum::inline PLENUM_ABI { namespace detail {
 /// does not hold.
 ///
 /// Lengths and angles are those of an element's mirror image too: where a tetrahedron has turned inside out,
-/// strains hold it there, against its volume and its neighbours. While det F < `flattest` it is a neo-Hookean
-/// solid instead, which comes back from there (elements/position_constraints.h), as soft as the mean of its
-/// axes. Not only while det F < 0: in a flat element the gradients of lengths and angles lie in its plane, so
-/// that its neighbours would press it through itself unopposed, and a solid that begins at 0 leads no farther
-/// than there; bars turned inside out kept cells that lay flat. Source: Stomakhin, Howes, Schroeder & Teran
-/// 2012, "Energetically consistent invertible elasticity", who also take another energy over before an
-/// element is flat.
+/// strains hold it there, against its volume and its neighbours. While det F < 0 it is a neo-Hookean solid
+/// instead, which comes back from there (elements/position_constraints.h), as soft as the mean of its axes.
 template <class... C>
 struct alignas(64) JointPack {
   using First = std::tuple_element_t<0, std::tuple<C...>>;
@@ -30,9 +25,8 @@ struct alignas(64) JointPack {
   Wide3 from_first[points - 1];  ///< [m] from the first particle to the others when the step began
   Wide rest[numbers];
   static constexpr bool is_solid = requires { First::is_solid; };
-  static constexpr Real flattest = Real(0.3);  ///< of its volume at rest
   Wide compliance[count], multiplier[count];
-  Wide solid_multiplier[is_solid ? 2 : 1];  ///< of what is inside out or nearly so
+  Wide solid_multiplier[is_solid ? 2 : 1];  ///< of what is inside out
   unsigned lanes;
   Real damping_time;
 
@@ -50,17 +44,17 @@ struct alignas(64) JointPack {
     int k = 0;
     Wide residual{}, upright = fill(1);
     Wide3 back[points];
-    bool is_flat = false;
+    bool is_mirrored = false;
     if constexpr (is_solid) {
       if (how.is_first)
         for (Wide& of : solid_multiplier) of = Wide{};
-      if (any_flat(p, upright)) [[unlikely]] {
-        is_flat = true;
+      if (any_mirrored(p, upright)) [[unlikely]] {
+        is_mirrored = true;
         turn_back(p, upright, how, back, residual);
       }
     }
     if constexpr (at_once) {
-      if (is_flat) [[unlikely]]
+      if (is_mirrored) [[unlikely]]
         for (int i = 0; i < points; ++i) sums->sum[i].x += back[i];
       const auto one = [&]<class One>(std::type_identity<One>) {
         Wide3 g[points];
@@ -73,7 +67,7 @@ struct alignas(64) JointPack {
       };
       (one(std::type_identity<C>{}), ...);
     } else {
-      if (is_flat) [[unlikely]]
+      if (is_mirrored) [[unlikely]]
         for (int i = 0; i < points; ++i) p[i].x += back[i];
       const auto one = [&]<class One>(std::type_identity<One>) {
         Wide3 g[points];
@@ -92,16 +86,16 @@ struct alignas(64) JointPack {
     x[0] = Wide3{};
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
   }
-  /// Whether some are inside out or nearly flat; `upright`: 0 of those, 1 of the others.
-  [[gnu::always_inline]] bool any_flat(const WidePlace (&p)[points], Wide& upright) const {
+  /// Whether some are inside out; `upright`: 1 of those that are not, 0 of those that are.
+  [[gnu::always_inline]] bool any_mirrored(const WidePlace (&p)[points], Wide& upright) const {
     Wide3 x[points], f[3];
     from_the_first(p, x);
     deformation(x, rest, f);
-    const auto flat = dot(f[0], cross(f[1], f[2])) < fill(flattest);
-    upright = flat ? Wide{} : fill(1);
-    return any(flat);
+    const auto mirrored = dot(f[0], cross(f[1], f[2])) < Wide{};
+    upright = mirrored ? Wide{} : fill(1);
+    return any(mirrored);
   }
-  /// The ways by which those that are inside out or nearly flat go back, and none of the others.
+  /// The ways by which those that are inside out go back, and none of the others.
   [[gnu::noinline]] void turn_back(const WidePlace (&p)[points], const Wide& upright, const Projection& how,
                                    Wide3 (&way)[points], Wide& residual) {
     Wide3 x[points], g[points], h[points];
