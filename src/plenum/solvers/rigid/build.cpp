@@ -162,16 +162,26 @@ void Rigid::check(const Model& model, const State& s) {
           .key = key, .what = what, .value = std::to_string(count), .allowed = std::to_string(wanted)});
   };
   const std::size_t n = model.motion.size();
-  for (const auto& [key, count] :
-       {std::pair("position", s.frames.x.size()), std::pair("rotation", s.frames.q.size()),
-        std::pair("velocity", s.frames.v.size()), std::pair("angular_velocity", s.frames.w.size()),
-        std::pair("inverse_mass", s.frames.inverse_mass.size()),
-        std::pair("inverse_inertia", s.frames.inverse_inertia.size()),
-        std::pair("start_position", s.start_x.size()), std::pair("start_rotation", s.start_q.size()),
-        std::pair("rest_island", s.rest.island.size()), std::pair("rest_time", s.rest.quiet.size()),
-        std::pair("rest_position", s.rest.x.size()), std::pair("rest_rotation", s.rest.q.size()),
-        std::pair("rest_push", s.rest.push_v.size()), std::pair("rest_push_turn", s.rest.push_w.size()),
-        std::pair("rest_stray", s.rest.stray_v.size()), std::pair("rest_stray_turn", s.rest.stray_w.size())})
+  for (const auto& [key, count] : {std::pair("position", s.frames.x.size()),
+                                   std::pair("rotation", s.frames.q.size()),
+                                   std::pair("velocity", s.frames.v.size()),
+                                   std::pair("angular_velocity", s.frames.w.size()),
+                                   std::pair("inverse_mass", s.frames.inverse_mass.size()),
+                                   std::pair("inverse_inertia", s.frames.inverse_inertia.size()),
+                                   std::pair("start_position", s.start_x.size()),
+                                   std::pair("start_rotation", s.start_q.size()),
+                                   std::pair("rest_island", s.rest.island.size()),
+                                   std::pair("rest_time", s.rest.quiet.size()),
+                                   std::pair("rest_position", s.rest.x.size()),
+                                   std::pair("rest_rotation", s.rest.q.size()),
+                                   std::pair("rest_push", s.rest.push_v.size()),
+                                   std::pair("rest_push_turn", s.rest.push_w.size()),
+                                   std::pair("rest_stray", s.rest.stray_v.size()),
+                                   std::pair("rest_stray_turn", s.rest.stray_w.size()),
+                                   std::pair("driven_velocity", s.driven.v.size()),
+                                   std::pair("driven_angular_velocity", s.driven.w.size()),
+                                   std::pair("driven_acceleration", s.driven.a.size()),
+                                   std::pair("driven_angular_acceleration", s.driven.turn_a.size())})
     require(count == n, key, "must hold one item for each body", count, n);
   const std::size_t joints = model.joints.size();
   for (const auto& [key, count] :
@@ -365,6 +375,7 @@ void Rigid::build(const Spec& given, Model& model, State& state) {
   for (std::vector<Vec3>* a :
        {&state.rest.push_v, &state.rest.push_w, &state.rest.stray_v, &state.rest.stray_w})
     a->assign(state.frames.size(), Vec3::Zero());
+  state.driven.resize(state.frames.size());
   model.colour = given.colour;
   detail::build_joints(spec, model, state);
   if (std::string doubt = detail::doubt_of_places(given, spec, model, state); !doubt.empty())

@@ -13,10 +13,12 @@
 #include "plenum/integrate/free_rotation.h"
 #include "plenum/solvers/rigid/detail/body_names.h"
 #include "plenum/solvers/rigid/detail/broad.h"
+#include "plenum/solvers/rigid/detail/driven.h"
 #include "plenum/solvers/rigid/detail/guests.h"
 #include "plenum/solvers/rigid/detail/joined_faces.h"
 #include "plenum/solvers/rigid/detail/locks.h"
 #include "plenum/solvers/rigid/detail/narrow.h"
+#include "plenum/solvers/rigid/detail/pace.h"
 #include "plenum/solvers/rigid/detail/rest.h"
 #include "plenum/solvers/rigid/detail/substeps.h"
 #include "plenum/solvers/rigid/detail/touch.h"
@@ -283,41 +285,9 @@ void connect_joints(const Rigid::Model& model, const Rigid::State& state, const 
 
 namespace {
 
-/// [s] Contacts are looked for once a step; in a longer one bodies turn and slide past what was found. A
-/// frame at 30 Hz is one step, its rounding included.
-constexpr Real longest_step = Real(1.0001) / 30;
-
-/// Of what is in a crowd and fast for its size, contacts are looked for before it has gone so many times its
-/// size past its neighbours: what one of them turns aside meets others than those it went for. 80 bodies of a
-/// centimetre that fall by a metre into a bin were by half their size in each other at 1/60 s, and by 0.001
-/// of it at 1/240 s.
-constexpr Real most_sizes = 1;
-/// [s] but no more often than that.
-constexpr Real shortest_step = Real(1.0001) / 480;
-
-}  // namespace
-
-Real Rigid::max_dt(const Model& model, const State& state, const Params&) {
-  Real limit = longest_step;
-  const auto regard = [&](const Index2& pair) {
-    const Collider &a = model.colliders[pair[0]], &b = model.colliders[pair[1]];
-    if (model.motion[a.body] != Motion::dynamic || model.motion[b.body] != Motion::dynamic) return;
-    const Real speed = (state.frames.v[b.body] - state.frames.v[a.body]).norm();
-    const Real way = most_sizes * std::min(a.size, b.size);
-    if (speed * limit > way) limit = way / speed;
-  };
-  for (const Index2& pair : state.contacts.pair) regard(pair);
-  for (const Index2& pair : state.near.pair) regard(pair);
-  // After short steps, step by step: those have not seen what is farther away.
-  if (state.dt > 0 && !state.contacts.pair.empty()) limit = std::min(limit, Real(2.0001) * state.dt);
-  return std::max(limit, shortest_step);
-}
-
-namespace {
-
-void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& params,
-               Rigid::Workspace& workspace, Real dt, Report& report) {
-  if (!workspace.data) workspace.data = std::make_shared<RigidWorkspace>();
+/// Part `part` of `parts` of a step, of dt [s], with its own `params`; returns the number of its sub-steps.
+int take_part(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& params,
+              Rigid::Workspace& workspace, Real dt, int part, int parts, Report& report) {
   RigidWorkspace& w = *workspace.data;
   {
     const StageTimer timer(report.stages, "rest");
@@ -368,6 +338,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     w.solver.restitute(w.bodies);
     w.solver.absorb(w.bodies, true, scene, w.joints);
     for (int k = 0; k < substeps; ++k) {
+      detail::drive((Real(part) + (Real(k) + Real(0.5)) / Real(substeps)) / Real(parts) - Real(0.5), w);
       push_bodies(model, state, params, h, 1 / static_cast<Real>(substeps), w);
       if (k > 0) w.solver.collect(w.bodies);
       w.solver.warm_start(w.bodies);
@@ -412,6 +383,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     detail::keep_contacts(state.contacts, w, w.next);
     std::swap(state.contacts, w.next);
     detail::keep_near(w, state.near);
+    detail::drive(0, w);
     store_bodies(w, state);
     detail::find_pushes(model, state, w, workspace.pushes);
     detail::find_touch(model, state, w);
@@ -425,12 +397,69 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
     state.coming_v.clear(), state.coming_w.clear();
     detail::rest_touch(model, state, w);
     state.time += static_cast<double>(dt);
-    state.dt = dt;
   }
+  return substeps;
+}
+
+/// What a step of several parts has to show for all of them.
+void add_part(int part, int parts, Rigid::State& state, RigidWorkspace& w) {
+  const auto add_pairs = [&](std::vector<Index2>& sum, std::vector<Index2>& now) {
+    if (part == 0) {
+      sum = now;
+    } else {
+      w.shared.clear();
+      std::set_union(sum.begin(), sum.end(), now.begin(), now.end(), std::back_inserter(w.shared), is_before);
+      std::swap(sum, w.shared);
+    }
+    if (part + 1 == parts) now = sum;
+  };
+  add_pairs(w.begun, state.touch.begun);
+  add_pairs(w.ended, state.touch.ended);
+  Rigid::Joints& j = state.joints;
+  if (part == 0) w.just_broken.clear(), w.pulled = j.force, w.turned = j.torque;
+  w.just_broken.insert(w.just_broken.end(), j.just_broken.begin(), j.just_broken.end());
+  if (part > 0)
+    for (std::size_t k = 0; k < j.force.size(); ++k) w.pulled[k] += j.force[k], w.turned[k] += j.torque[k];
+  if (part + 1 < parts) return;
+  std::sort(w.just_broken.begin(), w.just_broken.end());
+  j.just_broken = w.just_broken;
+  for (std::size_t k = 0; k < j.force.size(); ++k) {
+    j.force[k] = j.broken[k] ? Vec3(Vec3::Zero()) : Vec3(w.pulled[k] / static_cast<Real>(parts));
+    j.torque[k] = j.broken[k] ? Vec3(Vec3::Zero()) : Vec3(w.turned[k] / static_cast<Real>(parts));
+  }
+}
+
+void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& params,
+               Rigid::Workspace& workspace, Real dt, Report& report) {
+  if (!workspace.data) workspace.data = std::make_shared<RigidWorkspace>();
+  RigidWorkspace& w = *workspace.data;
+  w.whole_dt = dt;
+  workspace.pushes.clear();
+  detail::find_driven(model, state, dt, w);
+  const int parts = detail::count_parts(model, state, params, dt);
+  int substeps = 0;
+  if (parts == 1) {
+    substeps = take_part(model, state, params, workspace, dt, 0, 1, report);
+  } else {
+    Rigid::Params of_part = params;
+    of_part.substeps = params.substeps / parts;
+    of_part.max_substeps = (params.max_substeps + parts - 1) / parts;
+    for (int part = 0; part < parts; ++part) {
+      substeps +=
+          take_part(model, state, of_part, workspace, dt / static_cast<Real>(parts), part, parts, report);
+      if (part == 0) w.step_x = state.start_x, w.step_q = state.start_q;
+      add_part(part, parts, state, w);
+      state.dt = dt;
+    }
+    state.start_x = w.step_x, state.start_q = w.step_q;
+  }
+  state.dt = dt;
+  detail::keep_driven(model, dt, state);
   report.measure("contacts", static_cast<double>(w.contacts.size()));
   report.measure("awake", static_cast<double>(w.active.size()));
   report.measure("pairs", static_cast<double>(w.pairs.size()));
   report.measure("sub-steps", substeps);
+  report.measure("parts", parts);
 }
 
 }  // namespace
@@ -497,6 +526,10 @@ void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {
                                    "rest_contact_id", "rest_contact_point", "rest_contact_friction",
                                    "rest_contact_twist", "rest_contact_count", "rest_contact_cache",
                                    "rest_contact_normal", "rest_contact_separation", "rest_contact_seen"});
+  visit({"driven_velocity", "m/s", Centring::particle}, s.driven.v);
+  visit({"driven_angular_velocity", "rad/s", Centring::particle}, s.driven.w);
+  visit({"driven_acceleration", "m/s^2", Centring::particle}, s.driven.a);
+  visit({"driven_angular_acceleration", "rad/s^2", Centring::particle}, s.driven.turn_a);
   visit({"touch_pair", "1", Centring::edge}, s.touch.pairs);
   visit({"touch_begun", "1", Centring::edge}, s.touch.begun);
   visit({"touch_ended", "1", Centring::edge}, s.touch.ended);

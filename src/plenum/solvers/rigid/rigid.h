@@ -153,6 +153,14 @@ struct Rigid {
     std::vector<Index2> ended;   ///< that did in the step before
     std::vector<Index2> asleep;  ///< between bodies that sleep or stand still, as they were last seen
   };
+  /// How kinematic bodies moved in the last step: see detail/driven.h. 0 of others.
+  struct Driven {
+    std::vector<Vec3> v, w;       ///< [N] m/s, rad/s
+    std::vector<Vec3> a, turn_a;  ///< [N] m/s^2, rad/s^2 by which these had changed
+    void resize(std::size_t n) {
+      for (std::vector<Vec3>* list : {&v, &w, &a, &turn_a}) list->resize(n, Vec3::Zero());
+    }
+  };
   struct State {
     Frames frames;
     std::vector<Vec3> start_x;  ///< [N] m at the start of the last step
@@ -162,6 +170,7 @@ struct Rigid {
     Joints joints;
     Rest rest;
     Touch touch;
+    Driven driven;
     /// [N] or [0]: m/s and rad/s that forces of others will change velocities by in the next step. They are
     /// told before it and forgotten after it, so that no checkpoint sees them.
     std::vector<Vec3> coming_v, coming_w;

@@ -80,6 +80,8 @@ void make_room(Rigid::Model& model, Rigid::State& state, std::span<const SolidBo
   for (std::vector<Vec3>* a :
        {&state.rest.push_v, &state.rest.push_w, &state.rest.stray_v, &state.rest.stray_w})
     a->resize(n, Vec3::Zero());
+  state.driven.resize(bodies);
+  state.driven.resize(n);
 }
 
 }  // namespace
@@ -112,7 +114,6 @@ bool Rigid::meet(Model& model, State& state, std::span<const SolidBody> solids, 
 
 void detail::find_pushes(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w,
                          std::vector<BodyImpulse>& out) {
-  out.clear();
   if (model.num_guests == 0) return;
   const auto first = static_cast<Index>(model.own_colliders());
   for (std::size_t k = 0; k < w.contacts.size(); ++k) {

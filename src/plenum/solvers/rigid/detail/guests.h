@@ -9,7 +9,7 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
-/// After a step, before bodies fall asleep: what contacts gave to guests, sorted by these.
+/// After a part of a step, before bodies fall asleep: adds what contacts gave to guests, sorted by these.
 void find_pushes(const Rigid::Model& model, const Rigid::State& state, RigidWorkspace& w,
                  std::vector<BodyImpulse>& out);
 

@@ -388,7 +388,7 @@ void make_contacts(const Rigid::Model& model, const Rigid::State& state, Real dt
   w.contacts.resize(w.contact_slot.size());
   const Index world = w.bodies.world();
   // Loads are forces: the impulses of a shorter step are less.
-  const Real longer = state.dt > 0 ? dt / state.dt : Real(1);
+  const Real longer = state.dt > 0 ? w.whole_dt / state.dt : Real(1);
   std::atomic<bool> any_deep = false, any_deep_in_joints = false;
   parallel_for(w.contacts.size(), 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {

@@ -16,6 +16,14 @@
 
 namespace plenum::inline PLENUM_ABI {
 
+namespace detail {
+/// A kinematic body whose velocity changes in a step: its mean [m/s, rad/s] and by how much.
+struct DrivenBody {
+  Index body;
+  Vec3 v, w, change, turn_change;
+};
+}  // namespace detail
+
 struct RigidWorkspace {
   // Who moves.
   std::vector<Index> active;            ///< bodies that the step moves: awake ones and kinematic ones
@@ -68,6 +76,14 @@ struct RigidWorkspace {
   detail::WholeStep whole;  ///< in place of these two, of the solvers for comparison
   std::vector<Vec4> q;      ///< [N] at the current sub-step
   std::vector<Vec3> spins;  ///< [N] rad/s before contacts of the step
+  // Of all parts of a step.
+  Real whole_dt = 0;  ///< [s]
+  std::vector<detail::DrivenBody> driven;
+  std::vector<Index2> begun, ended;  ///< as in Rigid::Touch
+  std::vector<Index> just_broken;
+  std::vector<Vec3> pulled, turned;  ///< [J] N and N m, sums over the parts
+  std::vector<Vec3> step_x;          ///< [N] m where bodies were when it began
+  std::vector<Vec4> step_q;          ///< [N]
 };
 
 }  // namespace plenum::inline PLENUM_ABI
