@@ -295,6 +295,28 @@ inline void keep_in_box(bool wraps, Real n, Real* x, int count, Real* inside) {
   }
 }
 
+/// Half a cell beside a wall that holds what flows along it a component along that wall has no values: the
+/// ghost beyond is what makes its mean with the first item the wall's (state/grid.h).
+struct HeldLayers {
+  bool low[3], high[3];
+  HeldLayers(const GridBox& box, int component) {
+    for (int c = 0; c < 3; ++c) {
+      const auto holds = [&](std::size_t side) {
+        return component >= 0 && component != c &&
+               (box.sides[side] == GridSide::no_slip || box.sides[side] == GridSide::inflow);
+      };
+      low[c] = holds(2 * static_cast<std::size_t>(c)), high[c] = holds(2 * static_cast<std::size_t>(c) + 1);
+    }
+  }
+  /// inside[m] becomes 0 for places in the layers across axis c of n cells.
+  void leave(int c, Real n, const Real* x, int count, Real* inside) const {
+    if (!low[c] && !high[c]) return;
+    const Real least = low[c] ? Real(0.5) : Real(0), most = high[c] ? n - Real(0.5) : n;
+    PLENUM_INDEPENDENT
+    for (int m = 0; m < count; ++m) inside[m] = x[m] >= least && x[m] <= most ? inside[m] : Real(0);
+  }
+};
+
 template <int D>
 class Tracer {
  public:
@@ -443,10 +465,17 @@ void advect(const GridShape& shape, const GridBox& box, const FaceField& velocit
             forward[item + static_cast<std::size_t>(m)];
   });
   fill(work.forward);
+  // Nor is there one from beside walls that hold the flow. What is between a wall and the first item grows by
+  // whatever the item has: as an error to be put right, that would draw the largest value around along the
+  // wall.
+  const HeldLayers held(box, quantity.component);
   for_batches(shape, quantity.component, [&](Index i, Index j, Index k, std::size_t item, int n) {
     Places at;
     Values inside, back;
     tracer.trace(i, j, k, item, n, -1, at, inside);
+    held.leave(0, tracer.layout.nx, at.x, n, inside.v);
+    held.leave(1, tracer.layout.ny, at.y, n, inside.v);
+    if constexpr (D == 3) held.leave(2, tracer.layout.nz, at.z, n, inside.v);
     sample_linear<D, false>(tracer.layout, forward, tracer.offset, at, n, back.v, nullptr, nullptr);
     const Real *f = forward + item, *from = q + item, *l = low + item, *h = high + item;
     Real* out = quantity.out.data() + item;
