@@ -317,10 +317,33 @@ TEST(LiquidBodies, ALevelSetBearsWhatItDisplaces) {
       }
       return volume;
     };
-    const double wanted = 0.6 - displaced;
-    EXPECT_NEAR(lead(0.3, 0.3, 1), wanted, 0.1 * h * 1.2);
+    const double wanted = 0.6 - displaced, error = 0.1 * h * 1.2;
+    EXPECT_NEAR(lead(0.3, 0.3, 1), wanted, error);
+    EXPECT_NEAR(Liquid::volume(water.model, water.state, &water.workspace), wanted, error);
+    EXPECT_NEAR(Liquid::potential_energy(water.model, water.state, water.params, &water.workspace),
+                1000 * 9.81 * (0.6 * 0.3 - displaced * 0.3), 1000 * 9.81 * error * 0.45);
     EXPECT_NEAR(lead(0.3, 0.82, 60), wanted, 0.02 * wanted);
     EXPECT_NEAR(lead(0.82, 0.3, 60), wanted, 0.02 * wanted);
+  }
+}
+
+TEST(LiquidBodies, ALevelSetSaysThatThinOnesDoNotHoldIt) {
+  // A cell and a half is thin, two and a half are not.
+  for (const double cells : {1.5, 2.5}) {
+    const int n = 16;
+    Liquid::Spec spec = tub(n, 1, 0.5);
+    const Shape plate = BoxShape{Vec3(Real(0.2), static_cast<Real>(cells / (2 * n)), Real(0.2))};
+    SolidBody body = body_of(plate, Vec3(Real(0.5), Real(0.3), Real(0.5) / n), 1000, 0.02);
+    for (const auto tracker : {Liquid::Tracker::particles, Liquid::Tracker::level_set}) {
+      spec.tracker = tracker;
+      Water water(spec);
+      Liquid::meet(water.workspace, {&body, 1});
+      bool warned = false;
+      for (const auto& warning : water.step(1.0 / 60).warnings())
+        warned =
+            warned || std::string_view(warning.text).find("thinner than two cells") != std::string_view::npos;
+      EXPECT_EQ(warned, tracker == Liquid::Tracker::level_set && cells < 2) << cells;
+    }
   }
 }
 

@@ -137,7 +137,7 @@ void carry_along(const LevelSetBox& box, const GridBox& sides, const FaceField& 
 }
 
 std::size_t correct_by_particles(const LevelSetBox& box, const TrackerParticles& particles,
-                                 std::span<Real> phi, TrackerWorkspace& work, Outside beyond) {
+                                 std::span<Real> phi, TrackerWorkspace& work, Outside outside) {
   const GridShape& shape = box.shape;
   const int D = shape.dimensions();
   // Who has escaped is found before anything changes; what they say is the same in any order: the largest of
@@ -148,7 +148,7 @@ std::size_t correct_by_particles(const LevelSetBox& box, const TrackerParticles&
     for (std::size_t i = begin; i < end; ++i) {
       const Real depth = -phi_at(box, phi, particles.x[i]) * static_cast<Real>(particles.sign[i]);
       const bool is_engulfed =
-          beyond == Outside::empty && particles.sign[i] > 0 && depth > largest_radius * box.h;
+          outside == Outside::empty && particles.sign[i] > 0 && depth > largest_radius * box.h;
       has_escaped[i] = depth > particles.radius[i] && !is_engulfed;
     }
   });
@@ -157,9 +157,9 @@ std::size_t correct_by_particles(const LevelSetBox& box, const TrackerParticles&
   for (std::size_t i = 0; i < particles.size(); ++i)
     if (has_escaped[i] != 0) escaped.push_back(static_cast<std::uint32_t>(i));
   if (escaped.empty()) return 0;
-  std::vector<Real>&outside = work.outside, &inside = work.inside;
-  outside.assign(phi.begin(), phi.end());
-  inside.assign(phi.begin(), phi.end());
+  std::vector<Real>&above = work.above, &below = work.below;
+  above.assign(phi.begin(), phi.end());
+  below.assign(phi.begin(), phi.end());
   for (const std::uint32_t i : escaped) {
     const Vec3 p = in_cells(box, particles.x[i]);
     const Stencil s = stencil_of(shape, p, centre);
@@ -174,14 +174,14 @@ std::size_t correct_by_particles(const LevelSetBox& box, const TrackerParticles&
       }
       const Real said = static_cast<Real>(particles.sign[i]) * (particles.radius[i] - std::sqrt(far2));
       if (particles.sign[i] > 0)
-        outside[item] = std::max(outside[item], said);
+        above[item] = std::max(above[item], said);
       else
-        inside[item] = std::min(inside[item], said);
+        below[item] = std::min(below[item], said);
     }
   }
   parallel_for(phi.size(), 1 << 14, [&](std::size_t begin, std::size_t end) {
     for (std::size_t m = begin; m < end; ++m)
-      phi[m] = std::abs(outside[m]) <= std::abs(inside[m]) ? outside[m] : inside[m];
+      phi[m] = std::abs(above[m]) <= std::abs(below[m]) ? above[m] : below[m];
   });
   return escaped.size();
 }

@@ -21,7 +21,7 @@ struct TrackerWorkspace {
   std::vector<std::uint16_t> count;       ///< [shape.size()] of particles in cells
   std::vector<std::uint8_t> has_escaped;  ///< [N]
   std::vector<std::uint32_t> escaped;     ///< their numbers
-  std::vector<Real> outside, inside;      ///< [shape.size()] m, what those of either side say
+  std::vector<Real> above, below;  ///< [shape.size()] m, what those of the outer and the inner side say
 };
 inline constexpr Real least_radius = Real(0.1), largest_radius = Real(0.5);  // section 3.1
 

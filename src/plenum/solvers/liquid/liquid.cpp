@@ -22,6 +22,11 @@ int layers_for(const Liquid::Model& m, double speed, Real dt) {
   return static_cast<int>(std::clamp(std::ceil(ways) + 2, 3.0, 6.0));
 }
 
+constexpr const char* goes_through_thin =
+    "a level set goes through bodies that are, or as meshes and hulls may be, thinner than two cells; make "
+    "them thicker, "
+    "the cells smaller, or the tracker particles";
+
 double particle_mass(const Liquid::Model& m, Real density) {
   const auto h = static_cast<double>(m.h);
   return static_cast<double>(density) * h * h * (m.shape.is_flat() ? 1 : h) / m.per_cell();
@@ -166,6 +171,7 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
   squares = std::max(squares, std::pow(fastest_inlet(m, params), 2));
   if (m.has_level_set()) squares = std::max(squares, std::pow(fastest_of_level_set(m, s), 2));
   begin_bodies(m, s, w, dt);
+  if (m.has_level_set()) report.warn(goes_through_thin, count_thin_parts(w));
   squares = std::max(squares, std::pow(fastest_body(w, dt), 2));
   // What gravity adds in the step counts too.
   const double speed = std::sqrt(squares) + static_cast<double>(params.gravity.norm() * dt);
@@ -189,10 +195,9 @@ Report Liquid::step(const Model& m, State& s, const Params& params, Workspace& w
   report.measure("parts", parts);
   report.measure("reseeded", reseeded);
   if (params.measure) {
-    report.measure("kinetic_energy", kinetic_energy(m, s, params.density), "J");
-    report.measure("potential_energy", potential_energy(m, s, params), "J");
-    report.measure("volume", m.has_level_set() ? level_set_volume(m, s, &w) : volume(m, s),
-                   m.shape.is_flat() ? "m^2" : "m^3");
+    report.measure("kinetic_energy", kinetic_energy(m, s, params.density, &w), "J");
+    report.measure("potential_energy", potential_energy(m, s, params, &w), "J");
+    report.measure("volume", volume(m, s, &w), m.shape.is_flat() ? "m^2" : "m^3");
   }
   return report;
 }
@@ -204,8 +209,9 @@ std::span<const BodyImpulse> Liquid::pushes(const Workspace& w) {
   return w.immersed.pushes;
 }
 
-double Liquid::kinetic_energy(const Model& m, const State& s, Real density) {
+double Liquid::kinetic_energy(const Model& m, const State& s, Real density, const Workspace* flowed) {
   if (m.has_level_set()) {
+    const WetParts wet(m, s, flowed);
     double sum = 0;
     for (int c = 0; c < m.shape.dimensions(); ++c)
       sum += sum_over_rows(ItemBox{{0, 0, 0}, m.shape.cells}, [&](Index j, Index k) {
@@ -213,7 +219,7 @@ double Liquid::kinetic_energy(const Model& m, const State& s, Real density) {
         const auto stride = static_cast<std::size_t>(m.shape.stride(c));
         Real row_sum = 0;
         for (std::size_t cell = row; cell < row + static_cast<std::size_t>(m.shape.cells[0]); ++cell) {
-          const Real full = m.capacity[cell] >= Real(0.5) ? part_full(m, s.phi.data() + cell) : Real(0);
+          const Real full = wet.of(cell);
           if (!(full > 0)) continue;
           const Real *u = s.velocity[c].data() + cell, low = u[0], high = u[stride];
           row_sum += full * (low * low + high * high) / 2;
@@ -230,25 +236,27 @@ double Liquid::kinetic_energy(const Model& m, const State& s, Real density) {
          });
 }
 
-double Liquid::potential_energy(const Model& m, const State& s, const Params& params) {
+double Liquid::potential_energy(const Model& m, const State& s, const Params& params,
+                                const Workspace* flowed) {
   // Along a periodic axis gravity has no potential.
   Vec3 gravity = params.gravity;
   for (int c = 0; c < m.shape.dimensions(); ++c)
     if (m.is_periodic(static_cast<std::size_t>(c))) gravity[c] = 0;
-  if (m.has_level_set())
+  if (m.has_level_set()) {
+    const WetParts wet(m, s, flowed);
     return -particle_mass(m, params.density) * m.per_cell() *
            sum_over_rows(ItemBox{{0, 0, 0}, m.shape.cells}, [&](Index j, Index k) {
              double sum = 0;
              for (Index i = 0; i < m.shape.cells[0]; ++i) {
                const std::size_t cell = m.shape.index(i, j, k);
-               if (m.capacity[cell] < Real(0.5)) continue;
                const Vec3 centre =
                    m.h * Vec3(static_cast<Real>(i) + Real(0.5), static_cast<Real>(j) + Real(0.5),
                               static_cast<Real>(k) + Real(0.5));
-               sum += static_cast<double>(part_full(m, s.phi.data() + cell) * gravity.dot(centre));
+               sum += static_cast<double>(wet.of(cell) * gravity.dot(centre));
              }
              return sum;
            });
+  }
   return -particle_mass(m, params.density) *
          ordered_sum(s.x.size(), 8192, [&](std::size_t begin, std::size_t end) {
            double sum = 0;
@@ -257,8 +265,8 @@ double Liquid::potential_energy(const Model& m, const State& s, const Params& pa
          });
 }
 
-double Liquid::volume(const Model& m, const State& s) {
-  if (m.has_level_set()) return level_set_volume(m, s);
+double Liquid::volume(const Model& m, const State& s, const Workspace* flowed) {
+  if (m.has_level_set()) return level_set_volume(m, s, flowed);
   std::vector<Real> full;
   fullness(m, s, full);
   const GridShape& shape = m.shape;

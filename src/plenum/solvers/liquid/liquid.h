@@ -342,13 +342,17 @@ struct Liquid {
   /// `pressure` [Pa] of the last projection.
   static CellFields cells(const Model& model, const State& state);
 
+  // A level set goes on into bodies as in a mirror; with the workspace of the last step, what these take is
+  // left out of the measures of one.
   /// [J] of the particles, each a full cell's part, a flat grid a metre deep; without their spin. Of a level
   /// set, of the faces, each half of what is full of both cells.
-  static double kinetic_energy(const Model& model, const State& state, Real density);
+  static double kinetic_energy(const Model& model, const State& state, Real density,
+                               const Workspace* flowed = nullptr);
   /// [J] above low, along axes that are not periodic.
-  static double potential_energy(const Model& model, const State& state, const Params& params);
+  static double potential_energy(const Model& model, const State& state, const Params& params,
+                                 const Workspace* flowed = nullptr);
   /// [m^3, of a flat grid m^2] of the region that is at least half full, or where the level set is negative.
-  static double volume(const Model& model, const State& state);
+  static double volume(const Model& model, const State& state, const Workspace* flowed = nullptr);
   /// [shape.size()] how full of particles the surroundings of each cell's centre are: 1 within liquid, 1/2 at
   /// its surface, 0 outside; solids and what is beyond the box count as full of what is beside them. A
   /// surface for pictures is where it is 1/2. Of a level set, what it would be if the surface were flat.

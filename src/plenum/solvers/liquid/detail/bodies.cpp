@@ -365,6 +365,11 @@ void begin_bodies(const Model& m, const Liquid::State& s, Workspace& w, Real dt)
   });
 }
 
+std::int64_t count_thin_parts(const Workspace& w) {
+  return std::count_if(w.immersed.parts.begin(), w.immersed.parts.end(),
+                       [](const Part& part) { return part.is_thin; });
+}
+
 double fastest_body(const Workspace& w, Real dt) {
   double most = 0;
   for (const Part& part : w.immersed.parts) {

@@ -217,16 +217,12 @@ void forget_changed(const Model& m, std::span<const Real> before, State& s) {
 }  // namespace
 
 double level_set_volume(const Model& m, const State& s, const Workspace* w) {
-  // What bodies leave of the hat functions around centres adds up to what they leave of cells.
-  const Real* const left = w && w->immersed.any() ? w->immersed.capacity.data() : nullptr;
+  const WetParts wet(m, s, w);
   const double cells = sum_over_rows(ItemBox{{0, 0, 0}, m.shape.cells}, [&](Index j, Index k) {
     const std::size_t row = m.shape.index(0, j, k);
     Real sum = 0;
     for (std::size_t item = row; item < row + static_cast<std::size_t>(m.shape.cells[0]); ++item)
-      if (m.capacity[item] >= Real(0.5)) {
-        const Real part = part_full(m, s.phi.data() + item);
-        sum += left ? part * left[item] / m.capacity[item] : part;
-      }
+      sum += wet.of(item);
     return static_cast<double>(sum);
   });
   const auto h = static_cast<double>(m.h);

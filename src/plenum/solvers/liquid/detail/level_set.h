@@ -36,7 +36,24 @@ inline Real part_full(const Liquid::Model& m, const Real* phi) {
     if (phi[m.shape.stride(c)] < 0 || phi[-m.shape.stride(c)] < 0) return part;
   return 0;
 }
-/// [m^3, of a flat grid m^2] of cells that are not in solids; with a workspace, nor in bodies.
+/// Parts of cells that are full of liquid, which is none in solids; with a workspace, nor in bodies: what
+/// these leave of the hat functions around centres adds up to what they leave of cells.
+class WetParts {
+ public:
+  WetParts(const Liquid::Model& m, const Liquid::State& s, const Liquid::Workspace* w)
+      : m_(m), phi_(s.phi.data()), left_(w && w->immersed.any() ? w->immersed.capacity.data() : nullptr) {}
+  Real of(std::size_t cell) const {
+    if (m_.capacity[cell] < Real(0.5)) return 0;
+    const Real part = part_full(m_, phi_ + cell);
+    return left_ ? part * left_[cell] / m_.capacity[cell] : part;
+  }
+
+ private:
+  const Liquid::Model& m_;
+  const Real* const phi_;
+  const Real* const left_;
+};
+/// [m^3, of a flat grid m^2] of all of them.
 double level_set_volume(const Liquid::Model& m, const Liquid::State& s, const Liquid::Workspace* w = nullptr);
 /// The surface goes on into bodies, where they are now, as in mirrors.
 void mirror_in_bodies(const Liquid::Model& m, Liquid::State& s, Liquid::Workspace& w);

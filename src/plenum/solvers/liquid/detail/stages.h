@@ -10,6 +10,8 @@ namespace plenum::inline PLENUM_ABI { namespace detail {
 
 /// Takes up the bodies that the liquid was told of, for a step of dt [s].
 void begin_bodies(const Liquid::Model& m, const Liquid::State& s, Liquid::Workspace& w, Real dt);
+/// How many parts of them may be thinner than two cells.
+std::int64_t count_thin_parts(const Liquid::Workspace& w);
 /// [m/s] of their fastest point.
 double fastest_body(const Liquid::Workspace& w, Real dt);
 /// Puts bodies on given ways where they are at the part `s` of the step, moves those that are pushed on by
