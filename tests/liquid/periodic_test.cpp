@@ -392,18 +392,6 @@ TEST(LiquidPeriodic, DragsWhatIsAtTheSeamAsElsewhere) {
   EXPECT_LT((given[2] - given[0]).norm(), 1e-4 * given[0].norm());
 }
 
-TEST(LiquidPeriodic, WarnsOfNumbersOfCellsThatCannotBeHalved) {
-  for (const int n : {12, 13}) {
-    Liquid::Spec spec = endless(n, 8, 1);
-    spec.fill = {filled(Vec3::Zero(), Vec3(1, Real(0.3), 1))};
-    const Report report = Water(spec).step(1.0 / 60);
-    ASSERT_EQ(report.warnings().size(), n % 2 == 0 ? 0u : 1u);
-    if (n % 2 != 0) {
-      EXPECT_NE(std::string(report.warnings()[0].text).find("halved"), std::string::npos);
-    }
-  }
-}
-
 TEST(LiquidPeriodic, SidesComeInPairs) {
   Liquid::Spec spec = endless(8, 8, 1);
   spec.right.kind = Kind::outflow;

@@ -13,11 +13,7 @@ using namespace detail;
 
 namespace detail {
 
-bool can_coarsen(const RowLayout& layout, int dimensions) {
-  for (int c = 0; c < dimensions; ++c) {
-    const auto axis = static_cast<std::size_t>(c);
-    if (layout.periodic[axis] && layout.cells[axis] % 2 != 0) return false;
-  }
+bool can_coarsen(const RowLayout& layout) {
   return *std::max_element(layout.cells.begin(), layout.cells.end()) > 1;
 }
 
@@ -77,7 +73,7 @@ void assemble(GridPoisson& a, const RowLayout& layout, int dimensions, Real scal
   a.dimensions = dimensions;
   const std::size_t chunks = layout.chunks(), items = chunks * lanes;
   const auto nx = static_cast<std::size_t>(layout.cells[0]), nz = static_cast<std::size_t>(layout.cells[2]);
-  const bool coarsens = can_coarsen(layout, dimensions);
+  const bool coarsens = can_coarsen(layout);
 
   // Which cells of the next coarser grid have an unknown: any of its eight (four) does.
   const RowLayout coarse = coarser_layout(layout);

@@ -81,12 +81,15 @@ class Ring {
   std::size_t plane_;
 };
 
-/// Where row j of a plane, perhaps beyond the box, is found; -1: nowhere.
+/// Where row j of a plane, perhaps beyond the box, is found; -1: nowhere. A checkerboard does not close
+/// around an axis of an odd number of cells. There the smoother takes one more at the seam, which has no
+/// unknown, so that the last cell and the first one see zero across it; as the same is left out on both ways
+/// of the cycle, it stays symmetric. Coarser grids go around.
 Index wrapped(Index j, Index n, bool periodic) {
   if (j >= 0 && j < n) return j;
   if (!periodic) return -1;
-  const Index at = j % n;
-  return at < 0 ? at + n : at;
+  const Index around = n + n % 2, at = j % around, to = at < 0 ? at + around : at;
+  return to < n ? to : -1;
 }
 
 struct Pass {
@@ -96,10 +99,21 @@ struct Pass {
       : a(op), chunks(op.layout.chunks()), nx(static_cast<std::size_t>(op.layout.cells[0])) {}
   Index row_of(Index j) const { return wrapped(j, a.layout.cells[1], a.layout.periodic[1]); }
   Index plane_of(Index k) const { return wrapped(k, a.layout.cells[2], a.layout.periodic[2]); }
-  /// After the chunks of a row were written: also what a load beside the last one finds beyond it.
+  /// After the chunks of a row were written: also what a load beside the last one finds beyond it. As the
+  /// smoother sees them (see wrapped()).
   void ghosts(Real* row) const {
     row[chunks * lanes] = 0;
+    fill_ghosts(row, nx, a.layout.periodic[0] && nx % 2 == 0);
+  }
+  /// As the operator does.
+  void closed_ghosts(Real* row) const {
+    row[chunks * lanes] = 0;
     fill_ghosts(row, nx, a.layout.periodic[0]);
+  }
+  /// As restrict_row() does: the first cell lies beside the last of the cells twice as large.
+  void ghosts_of_children(Real* row) const {
+    ghosts(row);
+    if (a.layout.periodic[0] && nx % 2 != 0) row[nx + 1] = row[0];
   }
   void clear(Real* row) const { std::fill_n(row - 1, chunks * lanes + 2, Real(0)); }
   /// Lanes of the first colour in a row.
@@ -189,7 +203,7 @@ void restrict_tile(const Pass& pass, std::span<const Real> r, const RowLayout& c
         store_wide(left + c * lanes,
                    mask * load_wide(w + spread * lanes) * from_neighbours<D>(records, c, rows));
       }
-      pass.ghosts(left);
+      pass.ghosts_of_children(left);
       restrict_row(left, coarse_chunks, pass.chunks, narrow);
       // j = f0 + 1 + m is child m of the tile's coarse rows; each gives to the two next to it.
       const auto give = [&](Index to, Real weight) {
@@ -283,7 +297,7 @@ void correct_tile(const Pass& pass, std::span<const Real> r, const RowLayout& co
         store_wide(to + i, value);
         sum += b * value;
       }
-      pass.ghosts(to);
+      pass.closed_ghosts(to);
       if (row_sums)
         row_sums[static_cast<std::size_t>(j) +
                  static_cast<std::size_t>(layout.cells[1]) * static_cast<std::size_t>(k)] = sum_of(sum);
@@ -312,7 +326,7 @@ void GridMultigrid::remake(const GridPoisson& a, bool again) {
   fine_ = &a;
   const auto large = [&](const GridPoisson& g) {
     const std::size_t cells = static_cast<std::size_t>(g.layout.cells[0]) * g.layout.rows();
-    return cells > most_dense && can_coarsen(g.layout, g.dimensions);
+    return cells > most_dense && can_coarsen(g.layout);
   };
   for (coarser_ = 0; large(at(coarser_));) {
     if (levels_.size() == coarser_) levels_.emplace_back();

@@ -6,7 +6,7 @@ namespace plenum::inline PLENUM_ABI { namespace detail {
 
 /// Whether the smoother and interpolation of grid_multigrid.h can go from this grid to one twice as coarse:
 /// not along periodic axes of an odd number of cells, which have no checkerboard.
-bool can_coarsen(const RowLayout& layout, int dimensions);
+bool can_coarsen(const RowLayout& layout);
 RowLayout coarser_layout(const RowLayout& layout);
 
 /// Finds runs and regions of an operator that has its coefficients.

@@ -197,11 +197,6 @@ void project_liquid(const Model& m, Liquid::State& s, const Liquid::Params& para
         },
         w.wraps);
   }
-  for (std::size_t c = 0; c < 3; ++c)
-    if (w.wraps[c] && shape.cells[c] % 2 != 0)
-      report.warn(
-          "an odd number of cells along a periodic axis makes the pressure slow; give it one that can "
-          "be halved often");
   const StageTimer timer(report.stages, "pressure");
   const RowLayout& layout = w.pressure.poisson().layout;
   const ItemBox box{solved.low, solved.high};
