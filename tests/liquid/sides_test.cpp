@@ -253,6 +253,51 @@ TEST(LiquidInlets, TheVolumeGrowsByFluxAndTime) {
   }
 }
 
+TEST(LiquidInlets, ABodyOverAWindowClosesItsPartOfIt) {
+  // A block that is held beside the wall, over a half of the window and over all of it, in air and under
+  // water.
+  const int n = 24;
+  const double h = 1.0 / n;
+  for (const auto tracker : {Liquid::Tracker::particles, Liquid::Tracker::particle_level_set})
+    for (const bool pool : {false, true})
+      for (const double covered : {0.5, 1.0}) {
+        Liquid::Spec spec = basin(n, true);
+        spec.tracker = tracker;
+        spec.inlets = {window(Vec3(-1, static_cast<Real>(4 * h), -1),
+                              Vec3(static_cast<Real>(h / 4), static_cast<Real>(8 * h), 1), Vec3(1, 0, 0))};
+        if (pool) {
+          spec.fill = {whole_box(spec)};
+          spec.fill[0].position.y() = 0;
+        }
+        Water water(spec);
+        // From the middle of the window or its lower end upwards, three cells thick.
+        const double bottom = (8 - 4 * covered) * h, top = 10 * h;
+        const Shape block =
+            BoxShape{Vec3(static_cast<Real>(3 * h), static_cast<Real>((top - bottom) / 2), 1)};
+        SolidBody body;
+        body.shape = &block;
+        body.pose0.position = body.pose.position = body.centre =
+            Vec3(0, static_cast<Real>((bottom + top) / 2), spec.spacing / 2);
+        body.inverse_mass = 0, body.inverse_inertia.setZero();
+        const auto held = [&] {
+          return tracker == Liquid::Tracker::particles
+                     ? content(water)
+                     : Liquid::volume(water.model, water.state, &water.workspace);
+        };
+        double before = 0;
+        for (int k = 0; k < 61; ++k) {
+          Liquid::meet(water.workspace, {&body, 1});
+          water.step(1.0 / 60);
+          if (k == 0) before = held();
+        }
+        // Particles come one by one, and a level set keeps a layer of cells at the window full from the
+        // start.
+        const double flux = 4 * h * (1 - covered);
+        EXPECT_NEAR(held() - before, flux, 0.02 * flux + (covered < 1 ? 2 * h * h : 1e-3 * h * h))
+            << names_of(tracker)[static_cast<std::size_t>(tracker)] << pool << covered;
+      }
+}
+
 TEST(LiquidInlets, ARoundWindowHasTheAreaOfACircle) {
   Liquid::Spec spec = basin(24, false);
   LiquidInlet pipe;

@@ -66,7 +66,7 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
   open_inlets(m, params, w, begin, s.time);
   if (w.occupied.is_empty()) {
     if (bodies) move_bodies(w, dt / 2);
-    let_in(m, s, params, begin, s.time);
+    let_in(m, s, params, w, begin, s.time);
     return;
   }
   {
@@ -91,7 +91,7 @@ void step_part(const Liquid::Model& m, Liquid::State& s, const Liquid::Params& p
     const StageTimer timer(report.stages, "faces_to_particles");
     if (params.reseed) reseeded += reseed_particles(m, s, w);
     faces_to_particles(m, s, params, w, dt);
-    let_in(m, s, params, begin, s.time);
+    let_in(m, s, params, w, begin, s.time);
   }
   if (bodies) {
     const StageTimer timer(report.stages, "bodies");

@@ -142,7 +142,8 @@ void for_open_faces(const Model& m, const Liquid::Workspace& w, F&& f) {
     bool in = w.inflow[face.inlet] > 0;
     for (std::size_t c = 0; c < 3; ++c)
       in = in && face.cell[c] >= w.window.low[c] && face.cell[c] < w.window.high[c];
-    if (in) f(face, face.part * w.inflow[face.inlet] * m.inlets[face.inlet].velocity[face.axis]);
+    if (in)
+      f(face, part_let_through(m, w, face) * w.inflow[face.inlet] * m.inlets[face.inlet].velocity[face.axis]);
   }
 }
 
@@ -291,7 +292,13 @@ double fastest_inlet(const Model& m, const Liquid::Params& params) {
   return most;
 }
 
-void let_in(const Model& m, Liquid::State& s, const Liquid::Params& params, double t0, double t1) {
+void let_in(const Model& m, Liquid::State& s, const Liquid::Params& params, const Liquid::Workspace& w,
+            double t0, double t1) {
+  const auto is_in_body = [&](const Vec3& x) {
+    for (const LiquidBodies::Part& part : w.immersed.parts)
+      if (part.solid.shape->signed_distance(part.pose.to_local(x)).distance < 0) return true;
+    return false;
+  };
   const int seeds = m.per_cell() / m.per_side;
   const auto h = static_cast<double>(m.h);
   for (const Liquid::InletFace& face : m.inlet_faces) {
@@ -315,6 +322,7 @@ void let_in(const Model& m, Liquid::State& s, const Liquid::Params& params, doub
       for (std::int64_t number = first; number < last; ++number) {
         const double age = t1 - start - (static_cast<double>(number) + phase) / rate;
         Vec3 x = place_on_face(m, face, seed, s.num_emitted++);
+        if (is_in_body(x)) continue;
         const Vec3 begin = x;
         x += static_cast<Real>(age) * velocity;
         for (int c = 0; c < m.shape.dimensions(); ++c) {

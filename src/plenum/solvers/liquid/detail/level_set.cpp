@@ -370,7 +370,9 @@ void emit_to_level_set(const Model& m, const Liquid::Params& params, State& s, W
   for (const Liquid::InletFace& face : m.inlet_faces) {
     if (!(w.inflow[face.inlet] > 0)) continue;
     const auto [i, j, k] = face.cell;
-    join(m.shape.index(i, j, k), m.h * (Real(0.5) - face.part));
+    const Real part = part_let_through(m, w, face);
+    if (!(part > 0)) continue;
+    join(m.shape.index(i, j, k), m.h * (Real(0.5) - part));
     for (int c = 0; c < m.shape.dimensions(); ++c) {
       const Real u = w.inflow[face.inlet] * m.inlets[face.inlet].velocity[c];
       const std::size_t item = m.shape.index(i, j, k);
@@ -490,8 +492,8 @@ void count_passing(const Model& m, State& s, const Workspace& w, Real dt) {
   }
   for (const Liquid::InletFace& face : m.inlet_faces)
     if (w.inflow[face.inlet] > 0 && w.liquid[m.shape.index(face.cell[0], face.cell[1], face.cell[2])])
-      passes -= static_cast<double>(
-          std::abs(face.part * w.inflow[face.inlet] * m.inlets[face.inlet].velocity[face.axis]));
+      passes -= static_cast<double>(std::abs(part_let_through(m, w, face) * w.inflow[face.inlet] *
+                                             m.inlets[face.inlet].velocity[face.axis]));
   const auto h = static_cast<double>(m.h);
   s.volume_wanted -= passes * static_cast<double>(dt) * h * (shape.is_flat() ? 1 : h);
   // What leaves is counted by whole faces of cells: the last drops of a flow that has left would swell to

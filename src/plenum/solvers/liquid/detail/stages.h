@@ -101,6 +101,14 @@ void open_inlets(const Liquid::Model& m, const Liquid::Params& params, Liquid::W
                  double t1);
 /// [m/s] of what comes in the fastest.
 double fastest_inlet(const Liquid::Model& m, const Liquid::Params& params);
+/// Part of an inlet's face that is covered by its window and not by bodies.
+inline Real part_let_through(const Liquid::Model& m, const Liquid::Workspace& w,
+                             const Liquid::InletFace& face) {
+  if (!w.immersed.any()) return face.part;
+  const std::vector<Real>& solids = m.open.along[face.axis];
+  const Real before = solids.empty() ? Real(1) : solids[face.face];
+  return before > 0 ? face.part * w.immersed.open.along[face.axis][face.face] / before : Real(0);
+}
 /// What comes in is known: at faces of inlets, once velocities have been found.
 void set_inlet_faces(const Liquid::Model& m, Liquid::Workspace& w);
 /// The same in what moves particles, once sides have been filled beyond.
