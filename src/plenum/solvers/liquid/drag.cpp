@@ -1,20 +1,17 @@
 // The liquid as a medium: it drags and lifts particles and cloth, and they push it.
 //
-// Drag of fast flow, F = 1/2 rho C A |w| w with the liquid's velocity w seen from the sample (Newton;
-// coefficients C of spheres and of plates across the flow: Hoerner 1965, "Fluid-dynamic drag", chapter 3),
-// and of spheres the weight of what they displace (Archimedes) with the inertia of half as much that goes
-// along with them (Lamb 1932, "Hydrodynamics", section 92), without which bubbles would be thrown up by
-// hundreds of g. A sample of mass m and the liquid around it, of mass M, share their momentum, and w falls as
-//   dw/dt = -k |w| w,  k = 1/2 rho C A (1/m + 1/M),  so that  w(h) = w / (1 + k |w| h):
-// stable for any step, however light the one and however heavy the other is. Samples come one after the
-// other, each into the liquid that the ones before have left. Around a sample are the particles of the liquid
-// that are nearer than a cell along each axis, with the grid's own weights; how much of these there is, over
-// that of a full cell, says how deep it is immersed.
+// Drag of fast flow (elements/quadratic_drag.h), and of spheres the weight of what they displace (Archimedes)
+// with the inertia of half as much that goes along with them (Lamb 1932, "Hydrodynamics", section 92),
+// without which bubbles would be thrown up by hundreds of g. Samples come one after the other, each into the
+// liquid that the ones before have left. Around a sample are the particles of the liquid that are nearer than
+// a cell along each axis, with the grid's own weights; how much of these there is, over that of a full cell,
+// says how deep it is immersed.
 #include <Eigen/Geometry>
 #include <cmath>
 #include <numbers>
 #include <utility>
 
+#include "plenum/elements/quadratic_drag.h"
 #include "plenum/solvers/liquid/detail/seam.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -174,16 +171,11 @@ void Liquid::Drag::immerse(std::size_t owner, const Samples& samples, Real h) {
     if (flat) w.z() = 0;
     // Of the liquid: by how much a unit of impulse changes its velocity here.
     const Real lightness = squares / (sum * sum * particle);
-    Real coefficient, along_with = 0, displaced = 0;
-    if (!samples.area.empty()) {
-      // Cloth is pushed across itself.
-      const Vec3& n = samples.normal[i];
-      w = w.dot(n) * n;
-      if (flat) w.z() = 0;
-      coefficient = plate_drag * samples.area[i];
-    } else {
-      const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
-      coefficient = drag * std::numbers::pi_v<Real> * radius * radius;
+    const Real area = drag_area(samples, i, drag, plate_drag, w);
+    if (flat) w.z() = 0;
+    Real along_with = 0, displaced = 0;
+    if (samples.area.empty()) {
+      const Real radius = radius_of(samples, i);
       displaced = wet * density * Real(4) / 3 * std::numbers::pi_v<Real> * radius * radius * radius;
       if (inverse_mass > 0) along_with = displaced / 2;
     }
@@ -195,9 +187,7 @@ void Liquid::Drag::immerse(std::size_t owner, const Samples& samples, Real h) {
       w -= samples.area.empty() ? fallen : Vec3(fallen.dot(samples.normal[i]) * samples.normal[i]);
       if (flat) w.z() = 0;
     }
-    const Real speed = w.norm(), k = wet * density / 2 * coefficient * both;
-    Vec3 j = Vec3::Zero();
-    if (speed > 0 && k > 0) j = (speed - speed / (1 + k * speed * h)) / both / speed * w;
+    Vec3 j = drag_impulse(w, wet * density, area, both, h);
     j = share * (j - (displaced + along_with) * h * gravity);
     if (flat) j.z() = 0;
     given[i] = j;

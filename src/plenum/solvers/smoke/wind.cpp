@@ -1,15 +1,9 @@
-// The gas as a medium: it drags particles and cloth along, and they drag it.
-//
-// Drag of fast flow, F = 1/2 rho C A |w| w with the gas's velocity w seen from the sample (Newton;
-// coefficients C of spheres and of plates across the flow: Hoerner 1965, "Fluid-dynamic drag", chapter 3). A
-// sample of mass m and the gas around it, of mass M, share their momentum, and w falls as
-//   dw/dt = -k |w| w,  k = 1/2 rho C A (1/m + 1/M),  so that  w(h) = w / (1 + k |w| h):
-// stable for any step, however light the one and however heavy the other is. Samples come one after the
-// other, each into the gas that the ones before have left.
+// The gas as a medium: it drags particles and cloth along, and they drag it (elements/quadratic_drag.h).
+// Samples come one after the other, each into the gas that the ones before have left.
 #include <Eigen/Geometry>
 #include <cmath>
-#include <numbers>
 
+#include "plenum/elements/quadratic_drag.h"
 #include "plenum/solvers/smoke/detail/stages.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -109,24 +103,12 @@ void Smoke::Wind::immerse(std::size_t owner, const Samples& samples, Real h) {
       lightness[c] = around[a].squares() / face_mass;
     }
     if (dimensions == 2) w.z() = 0;
-    Real coefficient;
-    if (!samples.area.empty()) {
-      // Cloth is pushed across itself.
-      const Vec3& n = samples.normal[i];
-      w = w.dot(n) * n;
-      if (dimensions == 2) w.z() = 0;
-      coefficient = plate_drag * samples.area[i];
-    } else {
-      const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
-      coefficient = drag * std::numbers::pi_v<Real> * radius * radius;
-    }
+    const Real area = drag_area(samples, i, drag, plate_drag, w);
+    if (dimensions == 2) w.z() = 0;
     const Real speed = w.norm();
-    if (!(speed > 0) || !(coefficient > 0)) continue;
-    const Vec3 along = w / speed;
-    const Real both = samples.inverse_mass[i] + along.cwiseAbs2().dot(lightness);
-    if (!(both > 0)) continue;
-    const Real k = density / 2 * coefficient * both;
-    const Vec3 j = (speed - speed / (1 + k * speed * h)) / both * along;
+    if (!(speed > 0) || !(area > 0)) continue;
+    const Vec3 j =
+        drag_impulse(w, density, area, samples.inverse_mass[i] + (w / speed).cwiseAbs2().dot(lightness), h);
     given[i] = j;
     dragged_twice = dragged_twice || samples.has_air;
     for (int c = 0; c < dimensions; ++c) {
