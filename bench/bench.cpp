@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -21,6 +22,10 @@ double Session::with_one_thread(const std::string& metric) const {
   for (const Figure& f : one_thread_)
     if (f.metric == metric) return f.value;
   return none;
+}
+void Session::part_of_one_thread(double ms_per_step, double target, const std::string& suffix) {
+  if (const double one = with_one_thread("ms_per_step" + suffix); !std::isnan(one))
+    figure("part_of_one_thread" + suffix, ms_per_step / one, "1", threads_ == 2 ? target : none);
 }
 
 void Session::memory_bound(double bytes, double working_set, double seconds, const std::string& prefix) {

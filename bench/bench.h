@@ -36,6 +36,9 @@ class Session {
     figures_.push_back({.metric = metric, .value = value, .unit = unit, .target = target});
   }
   void figure(Figure f) { figures_.push_back(std::move(f)); }
+  /// "part_of_one_thread": ms_per_step over what it was with one thread, if that has run; `target` is for
+  /// two.
+  void part_of_one_thread(double ms_per_step, double target, const std::string& suffix = "");
   /// What moving `bytes` in `seconds` is of two triads, as figures with that prefix: "triad_fraction" of the
   /// machine's memory, which can be over 1 where the arrays stay in a cache; and beside it
   /// "triad_fraction_same_size", of a triad whose arrays together are as large as those moved, `working_set`

@@ -116,8 +116,7 @@ void run_beside_bullet(Session& session, Bodies& bodies, int steps, int repeats,
   figure("tip_droop_m", ours.droop, "m", theirs.droop, none);
   if (!bodies.model.tetrahedra.empty())
     figure("max_volume_error", ours.volume_error, "1", theirs.volume_error, none);
-  if (const double one = session.with_one_thread("ms_per_step"); !std::isnan(one))
-    session.figure("part_of_one_thread", ms / one, "1", session.threads() == 2 ? 1 / 1.7 : none);
+  session.part_of_one_thread(ms, 1 / 1.7);
 }
 
 /// 1.05 s of a cloth that swings down. Bullet's links are those of its own patches: the sides of triangles

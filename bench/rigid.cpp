@@ -107,9 +107,7 @@ void run(Session& session, const Task& task) {
   const double ms = best / task.steps;
   figure("ms_per_step", ms, "ms", peer.ms_per_step, session.threads() == 1 ? task.target_ms : none);
   figure("worst_ms", worst, "ms", peer.worst_ms, none);
-  if (const double one = session.with_one_thread("ms_per_step" + task.suffix); !std::isnan(one))
-    session.figure("part_of_one_thread" + task.suffix, ms / one, "1",
-                   session.threads() == 2 ? task.target_of_two_threads : none);
+  session.part_of_one_thread(ms, task.target_of_two_threads, task.suffix);
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const Judgement::Column& column = task.judgement.columns[i];
     figure(column.metric, ours[i], column.unit, theirs[i], column.target);

@@ -63,6 +63,7 @@ void pressure(Session& session, Index n, double tolerance, double target) {
       [&] { report = problem.solver.solve(PressureMethod::multigrid, {.relative_tolerance = tolerance}); },
       [&] { problem.reset(); });
   session.figure("ms_per_step", 1e3 * seconds, "ms", session.threads() == 2 ? target : none);
+  session.part_of_one_thread(1e3 * seconds, 1 / 1.7);
   session.figure("iterations", report.iterations, "1", tolerance >= 1e-4 ? 9 : none);
   session.figure("true_residual", report.residual, "1", tolerance);
   // Of all iterations, to what the triad of this run would take for the bytes they must move.
@@ -155,6 +156,7 @@ void plume(Session& session, int n, bool flat, double target) {
   Report report;
   const double seconds = Session::best_of(n > 64 && !flat ? 5 : 15, [&] { report = gas.step(dt); });
   session.figure("ms_per_step", 1e3 * seconds, "ms", session.threads() == 2 ? target : none);
+  session.part_of_one_thread(1e3 * seconds, 1 / 1.7);
   session.figure("ns_per_item", 1e9 * seconds / static_cast<double>(gas.model.shape.num_cells()), "ns");
   session.figure("iterations", report.value("pressure_iterations"), "1");
   session.figure("cfl", report.value("cfl"), "1");
