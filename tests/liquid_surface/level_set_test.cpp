@@ -255,4 +255,41 @@ TEST(TrackerParticles, OfAirWithoutPressureKnowNothingWithinTheLiquid) {
     }
 }
 
+TEST(TrackerParticles, OfTheLiquidThatHangFarOutsideOfItGo) {
+  // Inner ones of a ball that has shrunk by two cells, which all stay, or by seven: where the outside is
+  // empty, none of those is left that are more than three cells from its surface, or four with half a cell's
+  // diagonal.
+  const int n = 40;
+  const double h = 1.0 / n;
+  const LevelSetBox box{{{n, n, 1}}, Vec3::Zero(), static_cast<Real>(h)};
+  std::vector<Real> before;
+  fill_cells(box.shape, h, before,
+             [](double x, double y, double) { return std::hypot(x - .5, y - .5) - .3; });
+  extend_linearly(box.shape, before);
+  for (const double shrunk : {2.0, 7.0})
+    for (const Outside outside : {Outside::fluid, Outside::empty}) {
+      TrackerParticles particles;
+      TrackerWorkspace work;
+      seed_particles(box, before, 16, 1, particles, work);
+      std::vector<Real> phi = before;
+      for (Real& p : phi) p += static_cast<Real>(shrunk * h);
+      seed_particles(box, phi, 16, 2, particles, work, outside);
+      std::size_t escaped = 0, far = 0;
+      for (std::size_t i = 0; i < particles.size(); ++i) {
+        const double d = (particles.x[i].cast<double>() - Vector3<double>(0.5, 0.5, 0.5)).head<2>().norm() -
+                         (0.3 - shrunk * h);
+        escaped += particles.sign[i] < 0 && d > 0.52 * h;
+        far += particles.sign[i] < 0 && d > 4 * h;
+      }
+      if (shrunk < 3 || outside == Outside::fluid) {
+        EXPECT_GT(escaped, 100u) << shrunk;
+      }
+      if (outside == Outside::empty) {
+        EXPECT_EQ(far, 0u) << shrunk;
+      } else if (shrunk > 3) {
+        EXPECT_GT(far, 100u);
+      }
+    }
+}
+
 }}  // namespace plenum

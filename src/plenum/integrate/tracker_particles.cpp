@@ -73,8 +73,9 @@ void seed_particles(const LevelSetBox& box, std::span<const Real> phi, int per_c
     std::uint16_t& n = count[cell];
     const bool has_escaped =
         phi_at(box, phi, particles.x[i]) * static_cast<Real>(particles.sign[i]) < -particles.radius[i];
-    if (has_escaped && outside == Outside::empty && particles.sign[i] > 0) continue;
-    if (!has_escaped && (n >= per_cell || std::abs(phi[cell]) > band * box.h)) continue;
+    const bool is_far = std::abs(phi[cell]) > band * box.h;
+    if (has_escaped && outside == Outside::empty && (particles.sign[i] > 0 || is_far)) continue;
+    if (!has_escaped && (n >= per_cell || is_far)) continue;
     ++n;
     particles.x[kept] = particles.x[i];
     particles.radius[kept] = particles.radius[i];

@@ -37,7 +37,9 @@ enum class Outside {
   fluid,  ///< its particles know as well as those inside where the surface is
   /// Air without a pressure of its own: nothing holds a bubble open. Outer particles that are inside by more
   /// than their largest radius, or still are when all are seeded anew, know of no surface. Kept, they would
-  /// dig the same hole in every step, and flow fill it.
+  /// dig the same hole in every step, and flow fill it. Inner ones that are outside by more than three cells
+  /// when all are seeded anew go too: no flow is known there, and where they hang near a corner of the grid
+  /// they would let fall drop after drop.
   empty
 };
 
