@@ -292,7 +292,7 @@ void divergence(Rows& rows) {
 }
 const Register register_divergence("smoke/divergence", Effort::quick, divergence);
 
-void energy(Rows& rows) {
+void smoke_energy(Rows& rows) {
   // Eddies in a closed box without forces or viscosity can only lose energy, to the grid.
   struct Walls {
     AdvectionScheme scheme;
@@ -325,7 +325,7 @@ void energy(Rows& rows) {
     rows.report("energy at the end, " + name, gas.energy() / start, "1", "lost to the grid in 2 s");
   }
 }
-const Register register_energy("smoke/energy", Effort::quick, energy);
+const Register register_smoke_energy("smoke/energy", Effort::quick, smoke_energy);
 
 void symmetry(Rows& rows) {
   // The plume is its own mirror image in x and in z, and so must the flow be. A checkerboard has no mirror

@@ -471,8 +471,8 @@ TEST(PbdTear, ContactDoesNotThrowRimsApart) {
 }
 
 /// A banner in a gale that tears, with contact, a rope and a ball in it.
-void add_banner(World& world) {
-  PbdPart part = torn_strip(20, 8);
+void add_banner(World& world, int cells_x = 20, int cells_z = 8) {
+  PbdPart part = torn_strip(cells_x, cells_z);
   part.pins.resize(1);
   PbdPart rope{.type = PbdPart::Type::rope};
   rope.position = Vec3(0, Real(0.5), 0);
@@ -535,18 +535,17 @@ TEST(PbdTear, CutsInAHeapDoNotCrossInTheConservativeMode) {
   EXPECT_GE(cuts, 6);  // of eighteen; the others miss
 }
 
+// Of a banner so large that loops over its particles and constraints divide.
 TEST(PbdTear, TheSameForAnyNumberOfThreads) {
   const auto run = [](int threads) {
-    World world;
-    add_banner(world);
-    with_threads(threads, [&] {
-      for (int k = 0; k < 40; ++k) world.step_frame();
-    });
+    World world(WorldSettings{.threads = threads});
+    add_banner(world, 48, 20);
+    for (int k = 0; k < 12; ++k) EXPECT_TRUE(world.step_frame().ok);
     EXPECT_GT(model_of(world).torn_from.size(), 5U);
     return world.hash();
   };
   const auto one = run(1);
-  for (const int threads : {2, 3, 5, 8}) EXPECT_EQ(run(threads), one) << threads;
+  for (const int threads : {2, 3, 8}) EXPECT_EQ(run(threads), one) << threads;
 }
 
 TEST(PbdTear, ResumesFromTheMiddleOfATear) {
