@@ -6,6 +6,7 @@
 
 #include "pbd/built.h"
 #include "plenum/base/parallel.h"
+#include "plenum/solvers/pbd/detail/workspace.h"
 #include "plenum/solvers/pbd/pbd.h"
 #include "plenum/world/world.h"
 
@@ -326,6 +327,83 @@ TEST(PbdSolvers, StretchSweepsCarryWhatHangs) {
   }
   EXPECT_GT(stretch[0], 0.05);
   EXPECT_NEAR(stretch[1], stretch[0] / 4, 0.25 * stretch[0] / 4);
+}
+
+/// Projects a weighted sum of n points and the distances of two pairs of them, woven and one after the other,
+/// in two sweeps of a substep; the points [n] after them.
+template <int n, int a0, int b0, int a1, int b1>
+void project_woven(const std::vector<Real>& weights, std::vector<detail::Place>& woven,
+                   std::vector<detail::Place>& apart) {
+  const std::vector<detail::Place> at = {{{0, 0, 0}, 2},
+                                         {{1, Real(0.1), Real(-0.1)}, 3},
+                                         {{Real(1.1), Real(0.2), Real(0.9)}, 1},
+                                         {{Real(0.2), Real(-0.3), Real(1.1)}, Real(1.5)}};
+  std::vector<detail::Place> moved = at;
+  for (std::size_t i = 0; i < moved.size(); ++i)
+    for (int c = 0; c < 3; ++c) moved[i].x[c] = Real(0.03 * std::sin(double(3 * i) + 2.0 * c));
+  std::vector<Index> all;
+  for (Index i = 0; i < n; ++i) all.push_back(i);
+  const std::vector<Index> ends = {a0, b0, a1, b1};
+  const std::vector<std::uint8_t> still(at.size(), 0);
+  constexpr Real rest[2] = {Real(0.9), Real(1.3)}, give[2] = {Real(0.02), Real(0.3)};
+  const auto bend = [&](auto& pack, int l) {
+    for (int i = 0; i < n; ++i) pack.weight[i][l] = weights[std::size_t(i)];
+    pack.compliance[l] = Real(0.4);
+  };
+  detail::Batch<detail::WovenPack<n, a0, b0, a1, b1>> together;
+  together.lay_out(all, still, {}, [&](auto& pack, int l, std::size_t) {
+    bend(pack, l);
+    for (int k = 0; k < 2; ++k) pack.rest[k][l] = rest[k], pack.give[k][l] = give[k];
+  });
+  detail::Batch<detail::LinearPack<n>> sums;
+  sums.lay_out(all, still, {}, [&](auto& pack, int l, std::size_t) { bend(pack, l); });
+  detail::DistanceBatch distances;
+  distances.lay_out(ends, still, {}, [&](auto& pack, int l, std::size_t k) {
+    pack.rest[0][l] = rest[k], pack.compliance[l] = give[k];
+  });
+  together.begin(at.data()), sums.begin(at.data()), distances.begin(at.data());
+  woven = moved, apart = moved;
+  for (int k = 0; k < 2; ++k) {
+    detail::Projection how{.compliance_scale = 1, .part = Real(0.8)};
+    how.is_first = k == 0, how.is_last = k == 1;
+    how.strain_limit = Real(0.2);
+    together.sweep(woven.data(), how);
+    sums.sweep(apart.data(), how), distances.sweep(apart.data(), how);
+  }
+}
+
+// What is projected between one gathering and one scattering is what is projected one after the other.
+TEST(PbdSolvers, WovenBendingIsBendingAndThenDistances) {
+  std::vector<detail::Place> woven, apart;
+  const auto compare = [&] {
+    for (std::size_t i = 0; i < woven.size(); ++i)
+      for (int c = 0; c < 3; ++c)
+        EXPECT_NEAR(woven[i].x[c], apart[i].x[c], 16 * std::numeric_limits<Real>::epsilon()) << i;
+  };
+  project_woven<3, 0, 1, 1, 2>({1, Real(-2.5), Real(1.5)}, woven, apart), compare();
+  project_woven<4, 0, 3, 1, 2>({1, -1, -1, 1}, woven, apart), compare();
+}
+
+// Each edge, bend and plate of a model is in one pack, woven or not, whatever of it is damped or torn away.
+TEST(PbdSolvers, NothingIsWovenTwiceOrLeftOut) {
+  PbdPart cloth, rope{.type = PbdPart::Type::rope};
+  cloth.cells_x = 7, cloth.cells_z = 4, cloth.bending_stiffness = Real(1e-3);
+  rope.segments = 9, rope.bending_stiffness = Real(1e-3);
+  PbdPart damped = cloth, isometric = cloth;
+  damped.damping_time = Real(0.01);
+  isometric.bending = PbdPart::Bending::isometric;
+  plenum_test::Built b(std::vector<PbdPart>{cloth, rope, damped, isometric});
+  b.model.edges.pop_back(), b.model.rest_length.pop_back(), b.model.stretch_compliance.pop_back();
+  Pbd::update(b.model);
+  const PbdWorkspace& w = laid_out(b.workspace, b.model, true);
+  EXPECT_GT(w.woven_rods.size(), 0U);
+  EXPECT_GT(w.woven_cells.size(), 0U);
+  EXPECT_EQ(w.woven_rods.size() + w.rods.size(), b.model.bends.size());
+  EXPECT_EQ(w.woven_cells.size() + w.plates.size(), b.model.plates.size());
+  EXPECT_EQ(2 * (w.woven_rods.size() + w.woven_cells.size()) + w.distances.size(), b.model.edges.size());
+  laid_out(b.workspace, b.model, false);
+  EXPECT_EQ(w.woven_rods.size() + w.woven_cells.size(), 0U);
+  EXPECT_EQ(w.distances.size(), b.model.edges.size());
 }
 
 }}  // namespace plenum

@@ -560,13 +560,13 @@ TEST(PbdTear, CutsInAHeapDoNotCrossInTheConservativeMode) {
 TEST(PbdTear, TheSameForAnyNumberOfThreads) {
   const auto run = [](int threads) {
     World world(WorldSettings{.threads = threads});
-    add_banner(world, 40, 16);
-    for (int k = 0; k < 12; ++k) EXPECT_TRUE(world.step_frame().ok);
+    add_banner(world, 64, 26);
+    for (int k = 0; k < 8; ++k) EXPECT_TRUE(world.step_frame().ok);
     EXPECT_GT(model_of(world).torn_from.size(), 5U);
     return world.hash();
   };
   const auto one = run(1);
-  for (const int threads : {2, 3, 8}) EXPECT_EQ(run(threads), one) << threads;
+  for (const int threads : {2, 8}) EXPECT_EQ(run(threads), one) << threads;
 }
 
 TEST(PbdTear, ResumesFromTheMiddleOfATear) {

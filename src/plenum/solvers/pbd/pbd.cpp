@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "plenum/base/parallel.h"
-#include "plenum/solvers/pbd/detail/tethers.h"
 #include "plenum/solvers/pbd/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -28,110 +27,8 @@ constexpr int most_volume_rounds = 16;
 constexpr double warned_error = 0.01;  ///< of an enclosed volume
 constexpr Real coarsest = Real(0.05);  ///< rounding of a position, of the distance that surfaces keep
 
-template <class V>
-std::span<const Index> flat(const std::vector<V>& of) {
-  return of.empty() ? std::span<const Index>() : std::span(of[0].data(), of.size() * V::SizeAtCompileTime);
-}
-
 bool has_air(const Pbd::Model& model, const Pbd::Params& params) {
   return !model.triangles.empty() && params.air_density > 0 && (params.drag > 0 || params.lift > 0);
-}
-
-/// Lays the workspace out for the model if it is not.
-PbdWorkspace& prepare(Pbd::Workspace& workspace, const Pbd::Model& model) {
-  if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
-  PbdWorkspace& w = *workspace.impl;
-  const std::size_t n = model.mass.size();
-  if (w.revision == model.revision && w.places.size() == n) return w;
-  // Held particles may be let go: they count as moving.
-  const std::vector<std::uint8_t> still(n, 0);
-  std::vector<Real> damping(n, 0), bending_damping(n, 0);
-  w.is_damped = false;
-  for (const Pbd::Part& part : model.parts) {
-    std::fill_n(damping.begin() + part.first_particle, part.num_particles, part.damping_time);
-    std::fill_n(bending_damping.begin() + part.first_particle, part.num_particles, part.bending_damping_time);
-    w.is_damped = w.is_damped || part.damping_time > 0 || part.bending_damping_time > 0;
-  }
-  for (std::size_t k = 0, whole = n - model.torn_from.size(); whole + k < n; ++k) {
-    const auto from = std::size_t(model.torn_from[k]);
-    damping[whole + k] = damping[from], bending_damping[whole + k] = bending_damping[from];
-  }
-  w.before.assign(w.is_damped ? n : 0, Place{});
-  w.distances.lay_out(flat(model.edges), still, damping, [&](auto& pack, int l, std::size_t e) {
-    pack.rest[0][l] = model.rest_length[e];
-    pack.compliance[l] = model.stretch_compliance[e];
-  });
-  // Tetrahedra whose volume stays, and those that are solids.
-  std::vector<Index> numbers[2];
-  std::vector<Index4> of[2];
-  for (std::size_t k = 0; k < model.tetrahedra.size(); ++k) {
-    const bool is_solid = model.volume_compliance[k] < 0;
-    numbers[is_solid].push_back(Index(k)), of[is_solid].push_back(model.tetrahedra[k]);
-  }
-  w.volumes.lay_out(flat(of[0]), still, damping, [&](auto& pack, int l, std::size_t item) {
-    const auto k = std::size_t(numbers[0][item]);
-    pack.rest[0][l] = model.rest_volume[k];
-    pack.compliance[l] = model.volume_compliance[k];
-  });
-  w.solids.lay_out(flat(of[1]), still, damping, [&](auto& pack, int l, std::size_t item) {
-    const auto k = std::size_t(numbers[1][item]);
-    for (int c = 0; c < 9; ++c) pack.rest[c][l] = model.rest_inverse[k](c / 3, c % 3);
-    // A lambda that is less than rounding beside mu would have a compliance without bound.
-    const Real mu = model.lame[k][0], lambda = std::max(model.lame[k][1], Real(1e-6) * mu);
-    pack.compliance[0][l] = 1 / (mu * model.rest_volume[k]);
-    pack.compliance[1][l] = 1 / (lambda * model.rest_volume[k]);
-  });
-  w.rods.lay_out(flat(model.bends), still, bending_damping, [&](auto& pack, int l, std::size_t b) {
-    for (int i = 0; i < 3; ++i) pack.weight[i][l] = model.bend_weights[b][i];
-    pack.compliance[l] = model.rod_compliance[b];
-  });
-  w.strains.lay_out(flat(model.strain_triangles), still, damping, [&](auto& pack, int l, std::size_t t) {
-    for (int c = 0; c < 4; ++c) pack.rest[c][l] = model.strain_inverse[t][c];
-    for (int c = 0; c < 3; ++c) pack.compliance[c][l] = model.strain_compliance[t][c];
-  });
-  w.solid_strains.lay_out(flat(model.strain_tetrahedra), still, damping,
-                          [&](auto& pack, int l, std::size_t t) {
-                            for (int c = 0; c < 9; ++c)
-                              pack.rest[c][l] = model.strain_tet_inverse[t](c / 3, c % 3);
-                            for (int c = 0; c < 6; ++c)
-                              pack.compliance[c][l] = model.strain_tet_compliance[t][std::size_t(c)];
-                          });
-  w.areas.lay_out(flat(model.area_triangles), still, damping, [&](auto& pack, int l, std::size_t t) {
-    pack.rest[0][l] = model.rest_area[t];
-    pack.compliance[l] = model.area_compliance[t];
-  });
-  std::vector<std::uint8_t> anchors(n, 0);
-  for (const Index2& t : model.tethers) anchors[std::size_t(t[1])] = 1;
-  const std::vector<std::uint8_t> gives = detail::tethers_that_give(model);
-  std::vector<Index2> ties[2];
-  std::vector<Real> lengths[2];
-  for (std::size_t t = 0; t < model.tethers.size(); ++t) {
-    ties[gives[t]].push_back(model.tethers[t]);
-    lengths[gives[t]].push_back(model.tether_length[t]);
-  }
-  for (const int k : {0, 1})
-    (k == 0 ? w.tethers : w.giving_tethers)
-        .lay_out(flat(ties[k]), anchors, {},
-                 [&](auto& pack, int l, std::size_t t) { pack.length[l] = lengths[k][t]; });
-  w.angles.lay_out(flat(model.hinges), still, bending_damping, [&](auto& pack, int l, std::size_t h) {
-    pack.rest[0][l] = model.rest_angle[h];
-    pack.compliance[l] = model.angle_compliance[h];
-  });
-  w.plates.lay_out(flat(model.plates), still, bending_damping, [&](auto& pack, int l, std::size_t p) {
-    for (int i = 0; i < 4; ++i) pack.weight[i][l] = model.plate_weights[p][i];
-    pack.compliance[l] = model.plate_compliance[p];
-  });
-  w.enclosures.lay_out(model), w.shapes.lay_out(model);
-  w.shares.assign(n, 0);
-  w.distances.count(w.shares), w.volumes.count(w.shares), w.solids.count(w.shares);
-  w.rods.count(w.shares), w.strains.count(w.shares), w.solid_strains.count(w.shares);
-  w.areas.count(w.shares), w.angles.count(w.shares), w.plates.count(w.shares);
-  w.places.assign(n, Place{});
-  w.x0.resize(n), w.v0.resize(n), w.gone.resize(n);
-  w.incident = vertex_triangles(n, model.triangles);
-  w.air.assign(model.triangles.size(), Vec3::Zero());
-  w.revision = model.revision;
-  return w;
 }
 
 /// Where a pin holds its particle at the part s of a step, [m]. Those of groups are where they lead at its
@@ -197,6 +94,11 @@ void predict(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& para
   });
 }
 
+/// Whether bending is projected with the distances between its points, once a sweep.
+bool weaves(const Pbd::Params& params) {
+  return params.solver == Pbd::Solver::gauss_seidel && params.stretch_sweeps == 1;
+}
+
 void hold_by_tethers(PbdWorkspace& w, detail::Projection how) {
   if (how.strain_limit > 0) w.giving_tethers.sweep(w.places.data(), how);
   how.strain_limit = 0;
@@ -218,7 +120,11 @@ void sweep(PbdWorkspace& w, const detail::Projection& how, int stretch_sweeps) {
   for (int k = 0; k < stretch_sweeps; ++k) {
     stretch.is_first = how.is_first && k == 0, stretch.is_last = how.is_last && k + 1 == stretch_sweeps;
     w.strains.sweep(places, stretch);
-    if (k == 0) hold_by_tethers(w, how);
+    if (k == 0) {
+      hold_by_tethers(w, how);
+      // With cells before rows hung cloth is stretched by 4 to 25 % more.
+      w.woven_rods.sweep(places, how), w.woven_cells.sweep(places, how);
+    }
     w.distances.sweep(places, stretch);
   }
 }
@@ -309,6 +215,7 @@ void begin(const Pbd::State& state, PbdWorkspace& w) {
   });
   const Place* const places = w.places.data();
   w.plates.begin(places), w.angles.begin(places), w.rods.begin(places), w.volumes.begin(places);
+  w.woven_cells.begin(places), w.woven_rods.begin(places);
   w.solids.begin(places), w.distances.begin(places), w.tethers.begin(places);
   w.giving_tethers.begin(places);
   w.strains.begin(places), w.solid_strains.begin(places), w.areas.begin(places);
@@ -441,7 +348,7 @@ Real Pbd::max_dt(const Model&, const State&, const Params&) {
 Report Pbd::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
   Report report;
   if (!(dt > 0) || (model.mass.empty() && model.bodies.empty())) return report;
-  PbdWorkspace& w = prepare(workspace, model);
+  PbdWorkspace& w = laid_out(workspace, model, weaves(params));
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);

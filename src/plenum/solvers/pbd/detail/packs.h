@@ -1,6 +1,7 @@
 #pragma once
 // Constraints of one colour, eight or sixteen at a time, and their projections.
 #include <algorithm>
+#include <bit>
 #include <span>
 #include <vector>
 
@@ -425,6 +426,12 @@ class Batch {
  public:
   bool empty() const { return packs_.empty(); }
   std::size_t bytes() const { return packs_.size() * sizeof(Pack); }
+  /// Constraints, or groups of those that a pack projects together.
+  std::size_t size() const {
+    std::size_t lanes = 0;
+    for (const Pack& pack : packs_) lanes += static_cast<std::size_t>(std::popcount(pack.lanes));
+    return lanes;
+  }
   Index num_colours() const { return static_cast<Index>(starts_.empty() ? 0 : starts_.size() - 1); }
 
   /// Lays out `items` [count * points] with fill(pack, lane, item) for what they are besides their particles;

@@ -15,12 +15,16 @@
 #include "plenum/solvers/pbd/detail/packs.h"
 #include "plenum/solvers/pbd/detail/shapes.h"
 #include "plenum/solvers/pbd/detail/supports.h"
+#include "plenum/solvers/pbd/detail/woven_pack.h"
 #include "plenum/solvers/pbd/pbd.h"
 
 namespace plenum::inline PLENUM_ABI {
 
 struct PbdWorkspace {
   Index revision = -1;  ///< of the model this was laid out for
+  bool weaves = false;  ///< bending with distances, which are then in no other pack
+  detail::WovenRodBatch woven_rods;
+  detail::WovenCellBatch woven_cells;
   detail::DistanceBatch distances;
   detail::DihedralBatch angles;
   detail::PlateBatch plates;
@@ -61,6 +65,9 @@ struct PbdWorkspace {
   std::vector<Vec3> led;         ///< [N] m since the step began, where contact after it has led
   std::vector<Vec3> struck;      ///< [N] m/s before the substep's sweeps, for what bounces
 };
+
+/// The workspace, laid out for the model if it is not.
+PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool weaves);
 
 /// Impulses [N s] of the air on triangles in h [s], w.air; free pieces are never pushed past its velocity.
 void blow(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w,

@@ -1,0 +1,204 @@
+// Constraints of a model as packs, in a workspace.
+#include <algorithm>
+#include <utility>
+
+#include "plenum/solvers/pbd/detail/tethers.h"
+#include "plenum/solvers/pbd/detail/workspace.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+using detail::Place;
+
+namespace {
+
+template <class V>
+std::span<const Index> flat(const std::vector<V>& of) {
+  return of.empty() ? std::span<const Index>() : std::span(of[0].data(), of.size() * V::SizeAtCompileTime);
+}
+
+/// Which bending is woven with which distances: the numbers of the edges with it, and which of a model's
+/// edges, bends and plates that takes.
+struct Weaving {
+  std::vector<std::uint8_t> edges, bends, plates;
+  std::vector<Index> rods, cells;
+  std::vector<Index2> rod_edges, cell_edges;
+  explicit Weaving(const Pbd::Model& model)
+      : edges(model.edges.size()), bends(model.bends.size()), plates(model.plates.size()) {}
+};
+
+/// Finds, for each bend and plate in turn, the distances that WovenRodBatch and WovenCellBatch project with
+/// it, if they are there, no other has them, and nothing of it is damped. damping and bending_damping [N] s.
+Weaving weave(const Pbd::Model& model, std::span<const Real> damping, std::span<const Real> bending_damping) {
+  Weaving out(model);
+  if (model.bends.empty() && model.plates.empty()) return out;
+  using Key = std::pair<std::pair<Index, Index>, Index>;  // the ends, the lesser first, and the edge
+  std::vector<Key> keys;
+  keys.reserve(model.edges.size());
+  for (std::size_t e = 0; e < model.edges.size(); ++e)
+    keys.push_back({std::minmax(model.edges[e][0], model.edges[e][1]), Index(e)});
+  std::sort(keys.begin(), keys.end());
+  const auto edge_of = [&](Index a, Index b) {
+    const std::pair<Index, Index> ends = std::minmax(a, b);
+    const auto at = std::lower_bound(keys.begin(), keys.end(), Key{ends, 0});
+    return at != keys.end() && at->first == ends && !out.edges[std::size_t(at->second)] ? at->second : -1;
+  };
+  const auto try_each = [&](const auto& items, Index2 first, Index2 second, std::vector<std::uint8_t>& taken,
+                            std::vector<Index>& numbers, std::vector<Index2>& with) {
+    for (std::size_t k = 0; k < items.size(); ++k) {
+      const auto& item = items[k];
+      const auto at = std::size_t(item[0]);
+      if (damping[at] > 0 || bending_damping[at] > 0) continue;
+      const Index e0 = edge_of(item[first[0]], item[first[1]]);
+      const Index e1 = edge_of(item[second[0]], item[second[1]]);
+      if (e0 < 0 || e1 < 0 || e0 == e1) continue;
+      taken[k] = out.edges[std::size_t(e0)] = out.edges[std::size_t(e1)] = 1;
+      numbers.push_back(Index(k)), with.push_back(Index2(e0, e1));
+    }
+  };
+  try_each(model.plates, Index2(0, 3), Index2(1, 2), out.plates, out.cells, out.cell_edges);
+  try_each(model.bends, Index2(0, 1), Index2(1, 2), out.bends, out.rods, out.rod_edges);
+  return out;
+}
+
+/// Those that are not woven, and their numbers.
+template <class Item>
+struct Left {
+  std::vector<Item> items;
+  std::vector<std::size_t> numbers;
+  Left(const std::vector<Item>& all, const std::vector<std::uint8_t>& woven) {
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (!woven[k]) items.push_back(all[k]), numbers.push_back(k);
+  }
+};
+
+void lay_out_woven(const Pbd::Model& model, const Weaving& weaving, PbdWorkspace& w) {
+  const std::vector<std::uint8_t> still(model.mass.size(), 0);
+  const auto put = [&](auto& pack, int l, const auto& weights, Real compliance, const Index2& edges) {
+    for (int i = 0; i < pack.points; ++i) pack.weight[i][l] = weights[i];
+    pack.compliance[l] = compliance;
+    for (int k = 0; k < 2; ++k) {
+      pack.rest[k][l] = model.rest_length[std::size_t(edges[k])];
+      pack.give[k][l] = model.stretch_compliance[std::size_t(edges[k])];
+    }
+  };
+  std::vector<Index3> rods;
+  for (const Index b : weaving.rods) rods.push_back(model.bends[std::size_t(b)]);
+  w.woven_rods.lay_out(flat(rods), still, {}, [&](auto& pack, int l, std::size_t item) {
+    const auto b = std::size_t(weaving.rods[item]);
+    put(pack, l, model.bend_weights[b], model.rod_compliance[b], weaving.rod_edges[item]);
+  });
+  std::vector<Index4> cells;
+  for (const Index p : weaving.cells) cells.push_back(model.plates[std::size_t(p)]);
+  w.woven_cells.lay_out(flat(cells), still, {}, [&](auto& pack, int l, std::size_t item) {
+    const auto p = std::size_t(weaving.cells[item]);
+    put(pack, l, model.plate_weights[p], model.plate_compliance[p], weaving.cell_edges[item]);
+  });
+}
+
+}  // namespace
+
+PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool weaves) {
+  if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
+  PbdWorkspace& w = *workspace.impl;
+  const std::size_t n = model.mass.size();
+  if (w.revision == model.revision && w.places.size() == n && w.weaves == weaves) return w;
+  // Held particles may be let go: they count as moving.
+  const std::vector<std::uint8_t> still(n, 0);
+  std::vector<Real> damping(n, 0), bending_damping(n, 0);
+  w.is_damped = false;
+  for (const Pbd::Part& part : model.parts) {
+    std::fill_n(damping.begin() + part.first_particle, part.num_particles, part.damping_time);
+    std::fill_n(bending_damping.begin() + part.first_particle, part.num_particles, part.bending_damping_time);
+    w.is_damped = w.is_damped || part.damping_time > 0 || part.bending_damping_time > 0;
+  }
+  for (std::size_t k = 0, whole = n - model.torn_from.size(); whole + k < n; ++k) {
+    const auto from = std::size_t(model.torn_from[k]);
+    damping[whole + k] = damping[from], bending_damping[whole + k] = bending_damping[from];
+  }
+  w.before.assign(w.is_damped ? n : 0, Place{});
+  const Weaving weaving = weaves ? weave(model, damping, bending_damping) : Weaving(model);
+  lay_out_woven(model, weaving, w);
+  const Left<Index2> edges(model.edges, weaving.edges);
+  w.distances.lay_out(flat(edges.items), still, damping, [&](auto& pack, int l, std::size_t item) {
+    const std::size_t e = edges.numbers[item];
+    pack.rest[0][l] = model.rest_length[e];
+    pack.compliance[l] = model.stretch_compliance[e];
+  });
+  // Tetrahedra whose volume stays, and those that are solids.
+  std::vector<Index> numbers[2];
+  std::vector<Index4> of[2];
+  for (std::size_t k = 0; k < model.tetrahedra.size(); ++k) {
+    const bool is_solid = model.volume_compliance[k] < 0;
+    numbers[is_solid].push_back(Index(k)), of[is_solid].push_back(model.tetrahedra[k]);
+  }
+  w.volumes.lay_out(flat(of[0]), still, damping, [&](auto& pack, int l, std::size_t item) {
+    const auto k = std::size_t(numbers[0][item]);
+    pack.rest[0][l] = model.rest_volume[k];
+    pack.compliance[l] = model.volume_compliance[k];
+  });
+  w.solids.lay_out(flat(of[1]), still, damping, [&](auto& pack, int l, std::size_t item) {
+    const auto k = std::size_t(numbers[1][item]);
+    for (int c = 0; c < 9; ++c) pack.rest[c][l] = model.rest_inverse[k](c / 3, c % 3);
+    // A lambda that is less than rounding beside mu would have a compliance without bound.
+    const Real mu = model.lame[k][0], lambda = std::max(model.lame[k][1], Real(1e-6) * mu);
+    pack.compliance[0][l] = 1 / (mu * model.rest_volume[k]);
+    pack.compliance[1][l] = 1 / (lambda * model.rest_volume[k]);
+  });
+  const Left<Index3> bends(model.bends, weaving.bends);
+  w.rods.lay_out(flat(bends.items), still, bending_damping, [&](auto& pack, int l, std::size_t item) {
+    const std::size_t b = bends.numbers[item];
+    for (int i = 0; i < 3; ++i) pack.weight[i][l] = model.bend_weights[b][i];
+    pack.compliance[l] = model.rod_compliance[b];
+  });
+  w.strains.lay_out(flat(model.strain_triangles), still, damping, [&](auto& pack, int l, std::size_t t) {
+    for (int c = 0; c < 4; ++c) pack.rest[c][l] = model.strain_inverse[t][c];
+    for (int c = 0; c < 3; ++c) pack.compliance[c][l] = model.strain_compliance[t][c];
+  });
+  w.solid_strains.lay_out(flat(model.strain_tetrahedra), still, damping,
+                          [&](auto& pack, int l, std::size_t t) {
+                            for (int c = 0; c < 9; ++c)
+                              pack.rest[c][l] = model.strain_tet_inverse[t](c / 3, c % 3);
+                            for (int c = 0; c < 6; ++c)
+                              pack.compliance[c][l] = model.strain_tet_compliance[t][std::size_t(c)];
+                          });
+  w.areas.lay_out(flat(model.area_triangles), still, damping, [&](auto& pack, int l, std::size_t t) {
+    pack.rest[0][l] = model.rest_area[t];
+    pack.compliance[l] = model.area_compliance[t];
+  });
+  std::vector<std::uint8_t> anchors(n, 0);
+  for (const Index2& t : model.tethers) anchors[std::size_t(t[1])] = 1;
+  const std::vector<std::uint8_t> gives = detail::tethers_that_give(model);
+  std::vector<Index2> ties[2];
+  std::vector<Real> lengths[2];
+  for (std::size_t t = 0; t < model.tethers.size(); ++t) {
+    ties[gives[t]].push_back(model.tethers[t]);
+    lengths[gives[t]].push_back(model.tether_length[t]);
+  }
+  for (const int k : {0, 1})
+    (k == 0 ? w.tethers : w.giving_tethers)
+        .lay_out(flat(ties[k]), anchors, {},
+                 [&](auto& pack, int l, std::size_t t) { pack.length[l] = lengths[k][t]; });
+  w.angles.lay_out(flat(model.hinges), still, bending_damping, [&](auto& pack, int l, std::size_t h) {
+    pack.rest[0][l] = model.rest_angle[h];
+    pack.compliance[l] = model.angle_compliance[h];
+  });
+  const Left<Index4> plates(model.plates, weaving.plates);
+  w.plates.lay_out(flat(plates.items), still, bending_damping, [&](auto& pack, int l, std::size_t item) {
+    const std::size_t p = plates.numbers[item];
+    for (int i = 0; i < 4; ++i) pack.weight[i][l] = model.plate_weights[p][i];
+    pack.compliance[l] = model.plate_compliance[p];
+  });
+  w.enclosures.lay_out(model), w.shapes.lay_out(model);
+  w.shares.assign(n, 0);
+  w.distances.count(w.shares), w.volumes.count(w.shares), w.solids.count(w.shares);
+  w.rods.count(w.shares), w.strains.count(w.shares), w.solid_strains.count(w.shares);
+  w.areas.count(w.shares), w.angles.count(w.shares), w.plates.count(w.shares);
+  w.places.assign(n, Place{});
+  w.x0.resize(n), w.v0.resize(n), w.gone.resize(n);
+  w.incident = vertex_triangles(n, model.triangles);
+  w.air.assign(model.triangles.size(), Vec3::Zero());
+  w.revision = model.revision, w.weaves = weaves;
+  return w;
+}
+
+}  // namespace plenum::inline PLENUM_ABI
