@@ -143,8 +143,12 @@ TEST(Balloons, TellOfBodiesThatPressTheirVolumeOut) {
     }
     EXPECT_EQ(told, worst > 0.01) << worst;
     // In double the rounds hold the volume of what is struck, too.
-    if (sizeof(Real) == sizeof(float)) EXPECT_EQ(told, speed > 0) << worst;
-    if (speed == 0) EXPECT_LT(worst, 0.005);
+    if (sizeof(Real) == sizeof(float)) {
+      EXPECT_EQ(told, speed > 0) << worst;
+    }
+    if (speed == 0) {
+      EXPECT_LT(worst, 0.005);
+    }
   }
 }
 

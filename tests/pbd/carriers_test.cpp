@@ -524,14 +524,17 @@ TEST(PbdSystems, AreSaidToPassEachOtherWhereTheyCanMeet) {
       const Vec3 from = above ? Vec3(aside, 2, 0) : Vec3::Zero();
       Pbd::build({.parts = {rope(from, from + Vec3(1, 0, 0))}}, model, state);
       world.add<Pbd>(name, std::move(model), std::move(state), {});
-      if (above) EXPECT_TRUE(world.doubts().empty());
+      if (above) {
+        EXPECT_TRUE(world.doubts().empty());
+      }
     }
     const std::vector<std::string> doubts = world.doubts();
     ASSERT_EQ(doubts.size(), aside > 0 ? 0 : 1);
-    if (!doubts.empty())
+    if (!doubts.empty()) {
       EXPECT_EQ(doubts[0],
                 "cloth, ropes and soft bodies of above and below pass through each other, since they touch "
                 "those of their own system alone; put what is to touch into one system, with contact");
+    }
   }
 }
 
