@@ -68,7 +68,9 @@ TEST(RigidPace, WhatSpinsFastGainsNoEnergy) {
           }
           EXPECT_LT(most, fall + 1e-4 * start) << cone << " " << size << " " << tilt << " " << spin;
           // A rod on its side is its radius high, and nothing lower but what is on its base or tip.
-          if (!cone) EXPECT_GT(lowest, 0.08 * size) << size << " " << tilt << " " << spin;
+          if (!cone) {
+            EXPECT_GT(lowest, 0.08 * size) << size << " " << tilt << " " << spin;
+          }
         }
 }
 

@@ -285,9 +285,10 @@ void connect_joints(const Rigid::Model& model, const Rigid::State& state, const 
 
 namespace {
 
-/// Part `part` of `parts` of a step, of dt [s], with its own `params`; returns the number of its sub-steps.
+/// A part of a step, of dt [s], with `params` of its own, from `begin` to `end` of 1 in the whole; returns
+/// the number of its sub-steps.
 int take_part(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& params,
-              Rigid::Workspace& workspace, Real dt, int part, int parts, Report& report) {
+              Rigid::Workspace& workspace, Real dt, Real begin, Real end, Report& report) {
   RigidWorkspace& w = *workspace.data;
   {
     const StageTimer timer(report.stages, "rest");
@@ -338,7 +339,8 @@ int take_part(const Rigid::Model& model, Rigid::State& state, const Rigid::Param
     w.solver.restitute(w.bodies);
     w.solver.absorb(w.bodies, true, scene, w.joints);
     for (int k = 0; k < substeps; ++k) {
-      detail::drive((Real(part) + (Real(k) + Real(0.5)) / Real(substeps)) / Real(parts) - Real(0.5), w);
+      const Real now = (Real(k) + Real(0.5)) / Real(substeps);
+      detail::drive(begin + now * (end - begin) - Real(0.5), w);
       push_bodies(model, state, params, h, 1 / static_cast<Real>(substeps), w);
       if (k > 0) w.solver.collect(w.bodies);
       w.solver.warm_start(w.bodies);
@@ -401,34 +403,32 @@ int take_part(const Rigid::Model& model, Rigid::State& state, const Rigid::Param
   return substeps;
 }
 
-/// What a step of several parts has to show for all of them.
-void add_part(int part, int parts, Rigid::State& state, RigidWorkspace& w) {
+/// What a step of several parts has to show for all of them, after one that is `share` of it.
+void add_part(bool first, bool last, Real share, Rigid::State& state, RigidWorkspace& w) {
   const auto add_pairs = [&](std::vector<Index2>& sum, std::vector<Index2>& now) {
-    if (part == 0) {
-      sum = now;
-    } else {
-      w.shared.clear();
-      std::set_union(sum.begin(), sum.end(), now.begin(), now.end(), std::back_inserter(w.shared), is_before);
-      std::swap(sum, w.shared);
-    }
-    if (part + 1 == parts) now = sum;
+    if (first) sum.clear();
+    w.shared.clear();
+    std::set_union(sum.begin(), sum.end(), now.begin(), now.end(), std::back_inserter(w.shared), is_before);
+    std::swap(sum, w.shared);
+    if (last) now = sum;
   };
   add_pairs(w.begun, state.touch.begun);
   add_pairs(w.ended, state.touch.ended);
   Rigid::Joints& j = state.joints;
-  if (part == 0) w.just_broken.clear(), w.pulled = j.force, w.turned = j.torque;
+  const std::size_t joints = j.force.size();
+  if (first)
+    w.just_broken.clear(), w.pulled.assign(joints, Vec3::Zero()), w.turned.assign(joints, Vec3::Zero());
   w.just_broken.insert(w.just_broken.end(), j.just_broken.begin(), j.just_broken.end());
-  if (part > 0)
-    for (std::size_t k = 0; k < j.force.size(); ++k) w.pulled[k] += j.force[k], w.turned[k] += j.torque[k];
-  if (part + 1 < parts) return;
+  for (std::size_t k = 0; k < joints; ++k)
+    w.pulled[k] += share * j.force[k], w.turned[k] += share * j.torque[k];
+  if (!last) return;
   std::sort(w.just_broken.begin(), w.just_broken.end());
   j.just_broken = w.just_broken;
-  for (std::size_t k = 0; k < j.force.size(); ++k) {
-    j.force[k] = j.broken[k] ? Vec3(Vec3::Zero()) : Vec3(w.pulled[k] / static_cast<Real>(parts));
-    j.torque[k] = j.broken[k] ? Vec3(Vec3::Zero()) : Vec3(w.turned[k] / static_cast<Real>(parts));
-  }
+  for (std::size_t k = 0; k < joints; ++k)
+    if (!j.broken[k]) j.force[k] = w.pulled[k], j.torque[k] = w.turned[k];
 }
 
+/// In parts that share the sub-steps, each of which looks for contacts anew.
 void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Params& params,
                Rigid::Workspace& workspace, Real dt, Report& report) {
   if (!workspace.data) workspace.data = std::make_shared<RigidWorkspace>();
@@ -436,24 +436,27 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
   w.whole_dt = dt;
   workspace.pushes.clear();
   detail::find_driven(model, state, dt, w);
-  const int parts = detail::count_parts(model, state, params, dt);
-  int substeps = 0;
-  if (parts == 1) {
-    substeps = take_part(model, state, params, workspace, dt, 0, 1, report);
-  } else {
-    Rigid::Params of_part = params;
-    of_part.substeps = params.substeps / parts;
-    of_part.max_substeps = (params.max_substeps + parts - 1) / parts;
-    for (int part = 0; part < parts; ++part) {
-      substeps +=
-          take_part(model, state, of_part, workspace, dt / static_cast<Real>(parts), part, parts, report);
-      if (part == 0) w.step_x = state.start_x, w.step_q = state.start_q;
-      add_part(part, parts, state, w);
-      state.dt = dt;
+  const int all = params.substeps;
+  int substeps = 0, parts = 0;
+  for (int done = 0; done < all; ++parts) {
+    const int next = detail::substeps_of_part(model, state, params, dt, all - done);
+    const bool first = done == 0, last = done + next == all;
+    if (first && last) {
+      substeps = take_part(model, state, params, workspace, dt, 0, 1, report);
+    } else {
+      Rigid::Params of_part = params;
+      of_part.substeps = next;
+      of_part.max_substeps = (params.max_substeps * next + all - 1) / all;
+      const Real whole = static_cast<Real>(all), share = static_cast<Real>(next) / whole,
+                 begin = static_cast<Real>(done) / whole;
+      substeps += take_part(model, state, of_part, workspace, dt * share, begin, begin + share, report);
+      if (first) w.step_x = state.start_x, w.step_q = state.start_q;
+      add_part(first, last, share, state, w);
+      if (last) state.start_x = w.step_x, state.start_q = w.step_q;
     }
-    state.start_x = w.step_x, state.start_q = w.step_q;
+    state.dt = dt;
+    done += next;
   }
-  state.dt = dt;
   detail::keep_driven(model, dt, state);
   report.measure("contacts", static_cast<double>(w.contacts.size()));
   report.measure("awake", static_cast<double>(w.active.size()));

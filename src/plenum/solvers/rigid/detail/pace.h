@@ -5,8 +5,9 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
-/// In how many parts a step of dt [s] is taken, which share its sub-steps equally: 1 to Params::substeps, and
-/// 1 with solvers that take no sub-steps.
-int count_parts(const Rigid::Model& model, const Rigid::State& state, const Rigid::Params& params, Real dt);
+/// How many sub-steps, of `left` of Params::substeps that a step of dt [s] has, the next part of it takes: 1
+/// to left, and all with solvers that take no sub-steps.
+int substeps_of_part(const Rigid::Model& model, const Rigid::State& state, const Rigid::Params& params,
+                     Real dt, int left);
 
 }}  // namespace plenum::PLENUM_ABI::detail
