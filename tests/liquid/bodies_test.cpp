@@ -339,7 +339,8 @@ TEST(LiquidBodies, ALevelSetSaysThatThinOnesDoNotHoldIt) {
       Water water(spec);
       Liquid::meet(water.workspace, {&body, 1});
       bool warned = false;
-      for (const auto& warning : water.step(1.0 / 60).warnings())
+      const Report report = water.step(1.0 / 60);
+      for (const auto& warning : report.warnings())
         warned =
             warned || std::string_view(warning.text).find("thinner than two cells") != std::string_view::npos;
       EXPECT_EQ(warned, tracker == Liquid::Tracker::level_set && cells < 2) << cells;
