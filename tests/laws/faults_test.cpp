@@ -15,13 +15,13 @@
 // - floating-point traps, every scene: here
 // - denormals, flushed on every thread: base/parallel_test; a long run: here
 // - threads, same bits: laws/scenes_test, laws/impact_test, each solver's tests
-// - disk full, unwritable, reported, old file stands: io/checkpoint_file_test, app/program_test
+// - disk full, unwritable, reported, old file stands: io/checkpoint_file_test, app/run_test
 // - kill -9 while saving, one of two checkpoints loads: io/checkpoint_file_test
 // - damaged checkpoints, refused: world/world_test; whole but inconsistent ones: laws/restore_test
 // - resumption, same bits, in contact too: laws/scenes_test, laws/impact_test
 // - malloc fails, told, nothing half-built: scene/allocation_test
 // - create and destroy, memory stays flat: here
-// - interruption, stops within a frame: app/program_test
+// - interruption, stops within a frame: app/run_test
 #include <fenv.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
