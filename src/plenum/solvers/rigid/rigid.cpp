@@ -32,8 +32,6 @@ using detail::BodyInertia;
 using detail::BodyMotion;
 using detail::BodyVelocity;
 
-constexpr std::size_t bodies_per_block = 64;
-
 void set_inertia(BodyInertia& row, const Quat& q, const Vec3& inverse, std::uint8_t locks) {
   locks &= detail::turning_locks;
   if (inverse.x() == inverse.y() && inverse.y() == inverse.z() && locks == 0) {
@@ -46,10 +44,21 @@ void set_inertia(BodyInertia& row, const Quat& q, const Vec3& inverse, std::uint
   row.inverse[3] = m(0, 1), row.inverse[4] = m(0, 2), row.inverse[5] = m(1, 2);
 }
 
+/// f(begin, end) for ranges of n bodies: nanoseconds each, so that few do not gain by threads (see
+/// share_batches()).
+template <class F>
+void share_bodies(std::size_t n, F&& f) {
+  constexpr std::size_t least = 512, bodies_per_block = 64;
+  if (n < least)
+    f(std::size_t{0}, n);
+  else
+    parallel_for(n, bodies_per_block, f);
+}
+
 /// f(body) for every body that the step moves, in parallel.
 template <class F>
 void for_active(const RigidWorkspace& w, F&& f) {
-  parallel_for(w.active.size(), bodies_per_block, [&](std::size_t begin, std::size_t end) {
+  share_bodies(w.active.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) f(w.active[k]);
   });
 }
@@ -141,7 +150,7 @@ void take_free(const Rigid::Model& model, const Rigid::State& state, Index i, co
 }
 
 void move_bodies(const Rigid::Model& model, const Rigid::State& state, Real h, RigidWorkspace& w) {
-  parallel_for(w.active.size(), bodies_per_block, [&](std::size_t begin, std::size_t end) {
+  share_bodies(w.active.size(), [&](std::size_t begin, std::size_t end) {
     detail::TurningBatch even, about_axes, uneven;
     const auto take = [&](detail::TurningBatch& batch, bool is_even) {
       for (std::size_t l = 0; l < batch.size(); ++l) {
@@ -470,12 +479,14 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
 Report Rigid::step(const Model& model, State& state, const Params& params, Workspace& workspace, Real dt) {
   Report report;
   report.substeps = 1;
-  // A pass over the contacts of a colour takes microseconds; of a few bodies it is not worth a second thread.
-  constexpr std::size_t few = 64;
-  if (state.frames.size() < few)
-    take_step(model, state, params, workspace, dt, report);
+  // A pass over the contacts of a colour takes microseconds; of few bodies and contacts it is not worth a
+  // second thread, nor is what threads take to come.
+  constexpr std::size_t few = 256;
+  const auto take = [&] { take_step(model, state, params, workspace, dt, report); };
+  if (state.frames.size() + state.contacts.pair.size() < few)
+    with_threads(1, take);
   else
-    with_ready_threads([&] { take_step(model, state, params, workspace, dt, report); });
+    with_ready_threads(take);
   return report;
 }
 

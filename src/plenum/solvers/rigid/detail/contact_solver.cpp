@@ -487,7 +487,7 @@ void ContactSolver::book(std::size_t b, const SolverBodies& bodies, Real sign) {
 }
 
 void ContactSolver::collect(const SolverBodies& bodies) {
-  parallel_for(sums_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
+  share_batches(sums_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) book(b, bodies, 1);
   });
 }
@@ -509,7 +509,7 @@ void ContactSolver::given(std::span<ContactGift> out) const {
 void ContactSolver::store(std::span<ContactInput> contacts) {
   forget_blows_on_columns();
   const Real unit = settings_.impulse_time / settings_.h;
-  parallel_for(batches_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
+  share_batches(batches_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
       Batch& batch = batches_[b];
       forget_blow(batch);

@@ -413,7 +413,8 @@ class ContactSolver {
   std::vector<std::pair<Index, Index>> pairs_;
   std::vector<Real> firm_of_column_;  ///< [C] times as firm as others, or 0 for those of none; or none
   std::size_t column_work_left_ = 0;  ///< in this step
-  std::vector<Index> order_;          ///< contacts by colour and number of points
+  std::vector<Index> order_;          ///< contacts by colour, those of a batch by number of points
+  std::vector<Index> batch_order_, unordered_;  ///< scratch
   bool any_restitution_ = false, any_rolling_ = false, any_chained_ = false;
   bool any_joint_strained_ = false;
   bool any_pass_ = false;                 ///< whether a sub-step has begun

@@ -61,7 +61,7 @@ bool ContactSolver::find_blows(const SolverBodies& bodies, bool first, const Joi
     return false;
   }
   std::atomic<bool> found = false;
-  parallel_for(batches_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
+  share_batches(batches_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
       Batch& batch = batches_[b];
       batch.struck = 0;

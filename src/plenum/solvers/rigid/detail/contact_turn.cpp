@@ -165,7 +165,7 @@ void ContactSolver::respond(const Batch& batch, const View& at, const Wide& is_n
 
 void ContactSolver::respond_anew(const SolverBodies& bodies) {
   const auto is_enlarged = [&](Index i) { return bodies.inertia[i].enlarged != 0; };
-  parallel_for(batches_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
+  share_batches(batches_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
       Batch& batch = batches_[b];
       bool any = false;
@@ -199,7 +199,7 @@ void ContactSolver::turn(const SolverBodies& bodies) {
 }
 
 void ContactSolver::turn_batches(const SolverBodies& bodies) {
-  parallel_for(turned_.size(), batches_per_block, [&](std::size_t begin, std::size_t end) {
+  share_batches(turned_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) turn_batch(batches_[turned_[k]], bodies);
   });
 }
