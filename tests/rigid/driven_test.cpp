@@ -37,34 +37,48 @@ BodySpec slab(double size, double x) {
 
 // Coulomb: what lies at r from the axis stays as long as w^2 r <= mu g. Were the surface's velocity taken
 // along the tangent for a sub-step, h, it would creep outwards by w h/2 of r a radian; a tenth of that may be
-// left. Tables of 20 sizes, that turn up to speed in 5 s.
+// left. Tables of 20 sizes, that turn up to speed in 5 s; as kinematic bodies, and by a motor.
 TEST(RigidDriven, TurntablesCarryWhatFrictionHolds) {
-  for (const bool disc : {true, false})
-    for (const double size : {0.01, 0.1, 1.0})
-      for (const double part : {0.5, 0.95, 1.05}) {
-        BodySpec table = driven_box(20 * size, 0.4 * size);
-        if (disc) {
-          table.shapes[0].shape = Form::cylinder;
-          table.shapes[0].radius = Real(10 * size), table.shapes[0].half_height = Real(0.2 * size);
+  for (const bool motor : {false, true})
+    for (const bool disc : {true, false})
+      for (const double size : {0.01, 0.1, 1.0})
+        for (const double part : {0.5, 0.95, 1.05}) {
+          BodySpec table = driven_box(20 * size, 0.4 * size);
+          if (disc) {
+            table.shapes[0].shape = Form::cylinder;
+            table.shapes[0].radius = Real(10 * size), table.shapes[0].half_height = Real(0.2 * size);
+          }
+          const double r = 4 * size, most = std::sqrt(part * friction * g / r);
+          table.name = "table";
+          Rigid::Spec spec{.bodies = {table, slab(size, r)}};
+          if (motor) {
+            spec.bodies[0].motion = Motion::dynamic;
+            rigid::JointSpec hinge{.type = rigid::JointType::hinge, .body_b = "table", .axis = Vec3::UnitY()};
+            hinge.motion.drive = rigid::Drive::velocity;
+            spec.joints = {hinge};
+          }
+          RigidScene scene(spec);
+          double turned = 0, farthest = r, nearest = r;
+          for (int k = 0; k < 600; ++k) {
+            const double w = most * std::min(1.0, k / 300.0);
+            turned += w * dt;
+            if (motor) {
+              for (Rigid::JointAxis& axis : scene.model.joints[0].axes)
+                if (axis.drive != rigid::Drive::none) axis.speed = Real(w);
+            } else {
+              scene.state.frames.w[0] = Vec3(0, Real(w), 0);
+            }
+            scene.step();
+            const double at = std::hypot(place(scene, 1).x(), place(scene, 1).z());
+            farthest = std::max(farthest, at), nearest = std::min(nearest, at);
+          }
+          const double h = dt / scene.params.substeps, creep = 0.1 * most * h / 2 * turned * r;
+          EXPECT_GT(nearest, r - creep) << motor << disc << ' ' << size << ' ' << part;
+          if (part < 1)
+            EXPECT_LT(farthest, r + creep) << motor << disc << ' ' << size << ' ' << part;
+          else
+            EXPECT_GT(farthest, 1.5 * r) << motor << disc << ' ' << size << ' ' << part;
         }
-        const double r = 4 * size, most = std::sqrt(part * friction * g / r);
-        RigidScene scene({.bodies = {table, slab(size, r)}});
-        double turned = 0, farthest = r, nearest = r;
-        for (int k = 0; k < 600; ++k) {
-          const double w = most * std::min(1.0, k / 300.0);
-          turned += w * dt;
-          scene.state.frames.w[0] = Vec3(0, Real(w), 0);
-          scene.step();
-          const double at = std::hypot(place(scene, 1).x(), place(scene, 1).z());
-          farthest = std::max(farthest, at), nearest = std::min(nearest, at);
-        }
-        const double h = dt / scene.params.substeps, creep = 0.1 * most * h / 2 * turned * r;
-        EXPECT_GT(nearest, r - creep) << disc << ' ' << size << ' ' << part;
-        if (part < 1)
-          EXPECT_LT(farthest, r + creep) << disc << ' ' << size << ' ' << part;
-        else
-          EXPECT_GT(farthest, 1.5 * r) << disc << ' ' << size << ' ' << part;
-      }
 }
 
 // A cart that speeds up evenly carries a crate as long as a <= mu g, though its velocity comes once a step.

@@ -24,6 +24,8 @@ void share_batches(std::size_t n, F&& f) {
 /// later than the passes' own stiffness of 2 m/h^2 and drive what sways), and n passes springs of n times the
 /// stiffness: pyramids of 20 rows stand still to 1.2 and stir from 1.3 on.
 inline constexpr Real sub_steps_part = Real(0.19);
+/// How many times as heavy as what lies on it a body is that turns as if nothing did.
+inline constexpr Real turns_on_from = 10;
 
 [[gnu::always_inline]] inline Wide3 velocity_at(const WideVelocity& body, const Wide3& r) {
   return body.v + cross(body.w, r);

@@ -223,7 +223,7 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
       const Wide zero{};
       batch.writes_a = batch.writes_b = batch.bounced = batch.pushed = batch.chained = batch.struck =
           batch.strained = 0;
-      batch.near = batch.carried = false;
+      batch.near = batch.on_turning = false;
       batch.strikes = batch.came = batch.comes = {};
       batch.bounces = false;
       batch.normal = {zero, fill(1), zero};
@@ -260,10 +260,12 @@ void ContactSolver::prepare(std::span<const ContactInput> contacts, const Solver
         batch.writes_a |= unsigned(moves_a) << l;
         batch.writes_b |= unsigned(moves_b) << l;
         batch.chained |= unsigned(meets_[c.body_a] | meets_[c.body_b]) << l;
-        for (const Index body : {c.body_a, c.body_b}) {
+        const auto turns_on = [&](Index body, Index other) {
           const Real* const w = bodies.velocity[body].w;
-          batch.carried |= bodies.inertia[body].inverse_mass == 0 && (w[0] != 0 || w[1] != 0 || w[2] != 0);
-        }
+          return turns_on_from * bodies.inertia[body].inverse_mass < bodies.inertia[other].inverse_mass &&
+                 (w[0] != 0 || w[1] != 0 || w[2] != 0);
+        };
+        batch.on_turning |= turns_on(c.body_a, c.body_b) || turns_on(c.body_b, c.body_a);
         for (const Index body : {c.body_a, c.body_b})
           if (group_of(body) >= 0 && strained_groups_[group_of(body)]) batch.strained |= 1U << l;
         const Vec3 tangent = c.friction_axis, other = c.friction_ratio * c.normal.cross(tangent);

@@ -144,15 +144,16 @@ void ContactSolver::warm_start(SolverBodies& bodies) {
   });
 }
 
-/// [m/s] What the surface of A, which turns whatever presses it, is to be taken for faster at the patch than
+/// [m/s] What the surface of A, which turns whatever B does, is to be taken for faster at the patch than
 /// at its anchor. B has taken the patch along since the start of the step, and over the next sub-step, h, a
 /// turning surface takes along what sticks to it on a chord, by h/2 w x (w x r) inwards of the tangent at its
 /// start, r from A's centre to B's. Else all that turntables carry would creep outwards, by w^2 h/2 of its
 /// radius a second. 0 in other lanes; of what rolls the chord is none.
 template <bool with_bias, class Batch>
-[[gnu::always_inline]] inline Wide3 carries_on(const Batch& batch, const WideInertia& of_a, const Wide3& w,
-                                               const Wide3& arm_a, const Wide3& arm_b, const Wide3& gone,
-                                               const Wide3& rolls, Real h) {
+[[gnu::always_inline]] inline Wide3 carries_on(const Batch& batch, const WideInertia& of_a,
+                                               const WideInertia& of_b, const Wide3& w, const Wide3& arm_a,
+                                               const Wide3& arm_b, const Wide3& gone, const Wide3& rolls,
+                                               Real h) {
   const Wide zero{};
   Wide3 faster = cross(w, gone);
   if constexpr (with_bias) {
@@ -160,7 +161,8 @@ template <bool with_bias, class Batch>
     const Wide part = sticks ? fill(h / 2) : zero;
     faster += part * cross(w, cross(w, arm_a + gone - arm_b));
   }
-  return choose(of_a.inverse_mass == zero, faster, Wide3{zero, zero, zero});
+  const auto leads = fill(turns_on_from) * of_a.inverse_mass < of_b.inverse_mass;
+  return choose(leads, faster, Wide3{zero, zero, zero});
 }
 
 template <bool with_bias, class View>
@@ -212,13 +214,15 @@ template <bool with_bias, class View>
   {
     Wide3 slip = velocity_at(vb, at.patch_b()) - velocity_at(va, at.patch_a());
     if constexpr (View::turns) slip += fill(with_bias ? 1 : -1) * at.slip_to_come();
-    if (batch.carried) {
+    if (batch.on_turning) {
       const WideMotion ma = gather_motion(bodies, batch.a), mb = gather_motion(bodies, batch.b);
       const Wide3 ra = at.patch_a(), rb = at.patch_b(), between = mb.dx - ma.dx;
       Wide3 rolls{zero, zero, zero};
       if constexpr (View::turns) rolls = at.slip_to_come();
-      slip -= carries_on<with_bias>(batch, ia, va.w, ra, rb, between - (ra - batch.ra), rolls, settings_.h);
-      slip += carries_on<with_bias>(batch, ib, vb.w, rb, ra, -between - (rb - batch.rb), rolls, settings_.h);
+      slip -=
+          carries_on<with_bias>(batch, ia, ib, va.w, ra, rb, between - (ra - batch.ra), rolls, settings_.h);
+      slip +=
+          carries_on<with_bias>(batch, ib, ia, vb.w, rb, ra, -between - (rb - batch.rb), rolls, settings_.h);
     }
     const Wide s1 = dot(t1, slip) - batch.slide, s2 = dot(t2, slip) - batch.slide_across;
     const Wide wanted1 = batch.along - (answer.k11 * s1 + answer.k12 * s2);

@@ -198,7 +198,7 @@ class ContactSolver {
     unsigned struck;              ///< bits of the lanes that the last blow reached
     unsigned strained;            ///< bits of the lanes of bodies in strained joints
     bool near;                    ///< whether a lane has come fast in the sub-step
-    bool carried;                 ///< whether a lane's body is on one that turns whatever presses it
+    bool on_turning;              ///< whether a lane's body is on one that turns whatever it does
     /// Bits of the lanes whose points have: struck in the sub-step; come fast at its start, or borne nothing
     /// in the last step; come fast at its end.
     std::array<std::uint16_t, 4> strikes, came, comes;
