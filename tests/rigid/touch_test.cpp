@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numbers>
 
 #include "../../validation/rigid_scenes.h"
 #include "plenum/base/parallel.h"
+#include "plenum/world/world.h"
 #include "rigid/scene_laws.h"
 
 namespace plenum { namespace {
@@ -31,6 +33,60 @@ TEST(RigidTouch, ABounceBeginsAndEndsOnce) {
   }
   EXPECT_EQ(begun, 1);
   EXPECT_EQ(ended, 1);
+}
+
+TEST(RigidTouch, AFrameTellsEventsOfAllItsSteps) {
+  // A hard ball that bounces many times, and joints that break one after the other as bodies swing.
+  Rigid::Spec spec{.bodies = {validation::floor_box(), ball(0.05, Vec3(0, Real(0.4), 0))}};
+  for (int k = 0; k < 4; ++k) {
+    spec.bodies.push_back(ball(0.1, Vec3(Real(5 + 3 * k), 5, 0)));
+    spec.bodies.back().name = "pendulum " + std::to_string(k);
+    spec.joints.push_back({.type = rigid::JointType::ball,
+                           .body_b = spec.bodies.back().name,
+                           .anchor = Vec3(Real(4 + 3 * k), 5, 0)});
+    const double mass = 1000 * 4 / 3.0 * std::numbers::pi * 0.001;
+    spec.joints.back().break_force = Real((0.7 + 0.6 * k) * mass * 9.81);  // a pendulum pulls by up to three
+  }
+  constexpr int steps = 6, frames = 240;
+  WorldSettings settings;
+  settings.substeps = steps;
+  World world(settings);
+  Rigid::Model model;
+  Rigid::State state;
+  Rigid::build(spec, model, state);
+  model.colliders[1].restitution = Real(0.95);
+  auto& system = world.add<Rigid>("bodies", std::move(model), std::move(state), Rigid::Params{});
+  RigidScene single(spec);
+  single.model.colliders[1].restitution = Real(0.95);
+  single.params = system.parameters;
+  int both = 0, early = 0, broken = 0;
+  for (int f = 0; f < frames; ++f) {
+    const double told = world.step_frame().systems[0].value("joints broken");
+    std::vector<Index2> begun, ended;
+    std::vector<Index> broke;
+    for (int k = 0; k < steps; ++k) {
+      Rigid::step(single.model, single.state, single.params, single.workspace,
+                  static_cast<Real>(1.0 / 60 / steps));
+      const Rigid::State& s = single.state;
+      for (const auto& [from, to] : {std::pair(&s.touch.begun, &begun), {&s.touch.ended, &ended}})
+        for (const Index2& pair : *from)
+          if (!has(*to, pair[0], pair[1])) to->push_back(pair);
+      broke.insert(broke.end(), s.joints.just_broken.begin(), s.joints.just_broken.end());
+    }
+    ASSERT_EQ(system.state.frames.x, single.state.frames.x) << f;
+    EXPECT_EQ(system.state.touch.begun, begun) << f;
+    EXPECT_EQ(system.state.touch.ended, ended) << f;
+    std::sort(broke.begin(), broke.end());
+    EXPECT_EQ(system.state.joints.just_broken, broke) << f;
+    EXPECT_EQ(told, static_cast<double>(broke.size())) << f;
+    both += has(begun, 0, 1) && has(ended, 0, 1);
+    early += int(begun.size() + ended.size()) - int(single.state.touch.begun.size()) -
+             int(single.state.touch.ended.size());
+    broken += int(broke.size());
+  }
+  EXPECT_GT(both, 0);
+  EXPECT_GT(early, 10);
+  EXPECT_EQ(broken, 4);
 }
 
 TEST(RigidTouch, WhatSleepsGoesOnTouching) {

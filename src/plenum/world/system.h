@@ -23,6 +23,8 @@ class System {
   const std::string& name() const { return name_; }
   virtual Real max_dt() const = 0;   ///< [s] longest stable step; infinity if any
   virtual Report step(Real dt) = 0;  ///< dt [s] <= max_dt()
+  /// Before the first step of a frame: events gather until the next one.
+  virtual void begin_frame() {}
   /// What to do about steps that max_dt() keeps small: a clause of a sentence.
   virtual const char* remedy_of_small_steps() const { return "weaken its forces or raise the masses"; }
   /// What the user should know of the model, clauses with their remedies.
@@ -82,6 +84,9 @@ class SystemOf final : public System, private Boundary {
 
   Real max_dt() const override { return S::max_dt(model, state, parameters); }
   Report step(Real dt) override { return S::step(model, state, parameters, workspace, dt); }
+  void begin_frame() override {
+    if constexpr (requires { S::begin_frame(state); }) S::begin_frame(state);
+  }
   const char* remedy_of_small_steps() const override {
     if constexpr (requires { S::remedy_of_small_steps; })
       return S::remedy_of_small_steps;

@@ -540,6 +540,7 @@ NotFinite World::first_to_fail(const NotFinite& seen) {
   const double frame = 1.0 / static_cast<double>(settings_.fps);
   FrameReport again;
   again.systems.resize(systems_.size());
+  for (auto& system : systems_) system->begin_frame();
   for (int k = 0; k < settings_.substeps && !search_->found; ++k)
     substep(static_cast<Real>(frame / settings_.substeps),
             (static_cast<double>(frame_) + static_cast<double>(k + 1) / settings_.substeps) * frame, again);
@@ -568,6 +569,7 @@ FrameReport World::step_frame() {
     overlaps_before_ = overlaps_;
     const double frame = 1.0 / static_cast<double>(settings_.fps);
     const Real h = static_cast<Real>(frame / settings_.substeps);
+    for (auto& system : systems_) system->begin_frame();
     for (int k = 0; k < settings_.substeps && report.ok; ++k) {
       substep(h, (static_cast<double>(frame_) + static_cast<double>(k + 1) / settings_.substeps) * frame,
               report);

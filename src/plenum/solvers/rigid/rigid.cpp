@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <numbers>
 
@@ -398,10 +399,10 @@ int take_part(const Rigid::Model& model, Rigid::State& state, const Rigid::Param
     store_bodies(w, state);
     detail::find_pushes(model, state, w, workspace.pushes);
     detail::find_touch(model, state, w);
-    if (const int broke = softly ? w.joints.store(model, static_cast<double>(dt), state.joints)
-                                 : detail::JointSolver::break_joints(model, state.joints);
-        broke > 0)
-      report.measure("joints broken", broke);
+    if (softly)
+      w.joints.store(model, static_cast<double>(dt), state.joints);
+    else
+      detail::JointSolver::break_joints(model, state.joints);
     detail::settle(
         model, state, params, dt, [&](detail::Islands& islands) { connect_joints(model, state, w, islands); },
         w);
@@ -412,27 +413,33 @@ int take_part(const Rigid::Model& model, Rigid::State& state, const Rigid::Param
   return substeps;
 }
 
-/// What a step of several parts has to show for all of them, after one that is `share` of it.
-void add_part(bool first, bool last, Real share, Rigid::State& state, RigidWorkspace& w) {
-  const auto add_pairs = [&](std::vector<Index2>& sum, std::vector<Index2>& now) {
-    if (first) sum.clear();
-    w.shared.clear();
-    std::set_union(sum.begin(), sum.end(), now.begin(), now.end(), std::back_inserter(w.shared), is_before);
-    std::swap(sum, w.shared);
-    if (last) now = sum;
+/// What has happened before this step, and belongs to the same events.
+void begin_events(const Rigid::State& state, RigidWorkspace& w) {
+  w.begun.clear(), w.ended.clear(), w.just_broken.clear();
+  if (!state.gathers_events) return;
+  w.begun = state.touch.begun, w.ended = state.touch.ended, w.just_broken = state.joints.just_broken;
+}
+
+/// Adds those of a part of a step to those before it.
+void add_events(Rigid::State& state, RigidWorkspace& w) {
+  const auto add = [](auto& sum, auto& now, auto& scratch, auto before) {
+    scratch.clear();
+    std::set_union(sum.begin(), sum.end(), now.begin(), now.end(), std::back_inserter(scratch), before);
+    std::swap(sum, scratch);
+    now = sum;
   };
-  add_pairs(w.begun, state.touch.begun);
-  add_pairs(w.ended, state.touch.ended);
-  Rigid::Joints& j = state.joints;
+  add(w.begun, state.touch.begun, w.shared, is_before);
+  add(w.ended, state.touch.ended, w.shared, is_before);
+  add(w.just_broken, state.joints.just_broken, w.broke, std::less());
+}
+
+/// What joints carried in a part of a step that is `share` of it counts as much in the mean.
+void add_forces(bool first, bool last, Real share, Rigid::Joints& j, RigidWorkspace& w) {
   const std::size_t joints = j.force.size();
-  if (first)
-    w.just_broken.clear(), w.pulled.assign(joints, Vec3::Zero()), w.turned.assign(joints, Vec3::Zero());
-  w.just_broken.insert(w.just_broken.end(), j.just_broken.begin(), j.just_broken.end());
+  if (first) w.pulled.assign(joints, Vec3::Zero()), w.turned.assign(joints, Vec3::Zero());
   for (std::size_t k = 0; k < joints; ++k)
     w.pulled[k] += share * j.force[k], w.turned[k] += share * j.torque[k];
   if (!last) return;
-  std::sort(w.just_broken.begin(), w.just_broken.end());
-  j.just_broken = w.just_broken;
   for (std::size_t k = 0; k < joints; ++k)
     if (!j.broken[k]) j.force[k] = w.pulled[k], j.torque[k] = w.turned[k];
 }
@@ -445,6 +452,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
   w.whole_dt = dt;
   workspace.pushes.clear();
   detail::find_driven(model, state, dt, w);
+  begin_events(state, w);
   const int all = params.substeps;
   int substeps = 0, parts = 0;
   for (int done = 0; done < all; ++parts) {
@@ -460,9 +468,10 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
                  begin = static_cast<Real>(done) / whole;
       substeps += take_part(model, state, of_part, workspace, dt * share, begin, begin + share, report);
       if (first) w.step_x = state.start_x, w.step_q = state.start_q;
-      add_part(first, last, share, state, w);
+      add_forces(first, last, share, state.joints, w);
       if (last) state.start_x = w.step_x, state.start_q = w.step_q;
     }
+    add_events(state, w);
     state.dt = dt;
     done += next;
   }
@@ -472,6 +481,8 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
   report.measure("pairs", static_cast<double>(w.pairs.size()));
   report.measure("sub-steps", substeps);
   report.measure("parts", parts);
+  if (const std::size_t broke = state.joints.just_broken.size(); broke > 0)
+    report.measure("joints broken", static_cast<double>(broke));
 }
 
 }  // namespace
@@ -488,6 +499,11 @@ Report Rigid::step(const Model& model, State& state, const Params& params, Works
   else
     with_ready_threads(take);
   return report;
+}
+
+void Rigid::begin_frame(State& state) {
+  state.touch.begun.clear(), state.touch.ended.clear(), state.joints.just_broken.clear();
+  state.gathers_events = true;
 }
 
 void Rigid::fields(const Model& model, State& s, FieldVisitor& visit) {

@@ -130,7 +130,7 @@ struct Rigid {
     std::vector<Real> owed;            ///< J that joints took since and may give back, at an island's first
     std::vector<Vec2> turn;            ///< rad, over turns: a hinge's at [1], a universal joint's two
     std::vector<std::uint8_t> broken;  ///< 1 for ever once it broke
-    std::vector<Index> just_broken;    ///< that broke in the last step, in their order
+    std::vector<Index> just_broken;    ///< that broke of late (see gathers_events), in their order
   };
   /// Bodies that sleep: islands at rest, which cost nothing until they are stirred.
   struct Rest {
@@ -148,9 +148,9 @@ struct Rigid {
   /// Which colliders touch: pairs (first < second), sorted. A contact touches if it presses or its surfaces
   /// overlap; a sensor if they overlap.
   struct Touch {
-    std::vector<Index2> pairs;   ///< since the last step, of which one at least is awake
-    std::vector<Index2> begun;   ///< of these, those that did not in the step before
-    std::vector<Index2> ended;   ///< that did in the step before
+    std::vector<Index2> pairs;   ///< after the last step, of which one at least is awake
+    std::vector<Index2> begun;   ///< that began to of late: see gathers_events
+    std::vector<Index2> ended;   ///< that ceased to of late, and may have begun to in the same time
     std::vector<Index2> asleep;  ///< between bodies that sleep or stand still, as they were last seen
   };
   /// How kinematic bodies moved in the last step: see detail/driven.h. 0 of others.
@@ -176,6 +176,9 @@ struct Rigid {
     std::vector<Vec3> coming_v, coming_w;
     double time = 0;  ///< [s]
     Real dt = 0;      ///< [s] of the last step, by which impulses mean forces
+    /// Events (touches that begin or end, joints that break) are those since begin_frame(), or of the last
+    /// step if nobody called that. No checkpoint needs it: whoever counts in frames begins each of them.
+    bool gathers_events = false;
   };
   enum class BroadMethod : int { tree, sweep, grid };
   friend constexpr std::array<const char*, 3> names_of(BroadMethod) { return {"tree", "sweep", "grid"}; }
@@ -215,6 +218,8 @@ struct Rigid {
   static std::span<const std::string> doubts(const Model& model) { return model.doubts; }
   static Real max_dt(const Model&, const State&, const Params&);
   static Report step(const Model&, State&, const Params&, Workspace&, Real dt);
+  /// From here on events gather, over however many steps, until the next call.
+  static void begin_frame(State&);
   static void fields(const Model&, State& s, FieldVisitor& visit);
   static void geometry(const Model&, const State&, DrawableSink&);
   /// Marks over the picture: see debug.h.

@@ -197,16 +197,16 @@ void JointSolver::forget_blow() {
   each_reached([](auto& island) { island.forget_blow(); });
 }
 
-int JointSolver::store(const Rigid::Model& model, double dt, Rigid::Joints& out) const {
+void JointSolver::store(const Rigid::Model& model, double dt, Rigid::Joints& out) const {
   const auto store = [&](const auto& island) {
     if (!island.sleeps()) island.store(dt, out);
   };
   std::for_each(balls_.begin(), balls_.end(), store);
   std::for_each(general_.begin(), general_.end(), store);
-  return break_joints(model, out);
+  break_joints(model, out);
 }
 
-int JointSolver::break_joints(const Rigid::Model& model, Rigid::Joints& out) {
+void JointSolver::break_joints(const Rigid::Model& model, Rigid::Joints& out) {
   out.just_broken.clear();
   for (std::size_t k = 0; k < model.joints.size(); ++k) {
     const Rigid::Joint& joint = model.joints[k];
@@ -217,7 +217,6 @@ int JointSolver::break_joints(const Rigid::Model& model, Rigid::Joints& out) {
     out.broken[k] = 1;
     out.just_broken.push_back(static_cast<Index>(k));
   }
-  return static_cast<int>(out.just_broken.size());
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -39,12 +39,11 @@ class JointSolver {
   std::size_t num_reached();  ///< joints of these
   void begin_blow();
   void forget_blow();
-  /// Forces of the step; returns how many joints broke.
-  int store(const Rigid::Model& model, double dt, Rigid::Joints& out) const;
+  /// Forces of the step; then breaks what carries too much.
+  void store(const Rigid::Model& model, double dt, Rigid::Joints& out) const;
   /// Whether no joint is to be solved in this step.
   bool empty() const { return !any_awake_; }
-  /// Breaks what carries too much; returns how many broke.
-  static int break_joints(const Rigid::Model& model, Rigid::Joints& out);
+  static void break_joints(const Rigid::Model& model, Rigid::Joints& out);
 
  private:
   template <class F>

@@ -80,7 +80,7 @@ struct RigidWorkspace {
   Real whole_dt = 0;  ///< [s]
   std::vector<detail::DrivenBody> driven;
   std::vector<Index2> begun, ended;  ///< as in Rigid::Touch
-  std::vector<Index> just_broken;
+  std::vector<Index> just_broken, broke;
   std::vector<Vec3> pulled, turned;  ///< [J] N and N m, sums over the parts
   std::vector<Vec3> step_x;          ///< [N] m where bodies were when it began
   std::vector<Vec4> step_q;          ///< [N]
