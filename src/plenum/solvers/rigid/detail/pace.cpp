@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <variant>
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -34,12 +33,10 @@ Real sizes_passed(const Rigid::State& state, const Rigid::Collider& a, const Rig
          std::min(a.size, b.size);
 }
 
-/// The same of what turns: the corners go round on half a size. What is round all over has none.
-Real sizes_turned(const Rigid::Model& model, const Rigid::State& state, const Rigid::Collider& a,
-                  const Rigid::Collider& b) {
+/// The same of what turns: the corners go round on half a size. Balls have none.
+Real sizes_turned(const Rigid::State& state, const Rigid::Collider& a, const Rigid::Collider& b) {
   const auto spin_of = [&](const Rigid::Collider& c) -> Vec3 {
-    const bool is_ball = std::holds_alternative<SphereShape>(model.shapes[std::size_t(c.shape)].variant());
-    return is_ball ? Vec3(Vec3::Zero()) : state.frames.w[std::size_t(c.body)];
+    return c.spread > 0 ? state.frames.w[std::size_t(c.body)] : Vec3(Vec3::Zero());
   };
   return Real(0.5) * (spin_of(b) - spin_of(a)).norm();
 }
@@ -70,7 +67,7 @@ int detail::substeps_of_part(const Rigid::Model& model, const Rigid::State& stat
     if (!moves_a && !moves_b) return;
     // Along what stands or is moved as one wishes bodies may slide and roll as fast as they like.
     const Real passed = moves_a && moves_b ? sizes_passed(state, a, b) : Real(0);
-    fastest = std::max(fastest, passed + sizes_turned(model, state, a, b));
+    fastest = std::max(fastest, passed + sizes_turned(state, a, b));
   };
   for (const Index2& pair : state.contacts.pair) regard(pair);
   for (const Index2& pair : state.near.pair) regard(pair);
