@@ -136,6 +136,61 @@ TEST(DrawLiquid, BendsLightAsSnellSays) {
   }
 }
 
+/// A pool in a box of side 2 whose surface, 0.5 high, has a ridge along x that stands higher.
+SurfaceMesh ridge_mesh(Real height) {
+  const GridShape shape{{48, 24, 48}};
+  const Real h = Real(2) / 48;
+  const Vec3 low(-1, 0, -1);
+  std::vector<Real> phi(shape.size());
+  for (Index k = -1; k <= shape.cells[2] + 1; ++k)
+    for (Index j = -1; j <= shape.cells[1] + 1; ++j)
+      for (Index i = -1; i <= shape.cells[0] + 1; ++i) {
+        const Vec3 x = low + h * (Vec3(static_cast<Real>(i), static_cast<Real>(j), static_cast<Real>(k)) +
+                                  Vec3::Constant(Real(0.5)));
+        const Real from_ridge = (x.z() - Real(0.8)) / Real(0.2);
+        phi[shape.index(i, j, k)] = std::max({x.y() - Real(0.5) - height * std::exp(-from_ridge * from_ridge),
+                                              -x.y(), std::abs(x.x()) - 1, std::abs(x.z()) - 1});
+      }
+  IsosurfaceWorkspace work;
+  SurfaceMesh mesh;
+  isosurface(shape, low, h, phi, work, mesh);
+  return mesh;
+}
+
+TEST(DrawLiquid, GoesOnBehindAWaveThatStandsBefore) {
+  const HeadlessContext context;
+  Renderer renderer;
+  Style style;
+  style.quality = Quality::draft;
+  style.floor = false;
+  style.legend = false;
+  Camera camera;
+  camera.eye = Vec3(Real(-2.2), Real(2.2), Real(3.2));
+  camera.target = Vec3(0, Real(0.4), 0);
+  camera.field_of_view = Real(0.55);
+  const int width = 480, height = 270;
+  const auto picture = [&](Real ridge) {
+    const SurfaceMesh mesh = ridge_mesh(ridge);
+    renderer.begin_frame(camera, style, width, height);
+    renderer.liquid({.x = mesh.x, .triangles = mesh.triangles, .normals = mesh.normals});
+    return renderer.finish();
+  };
+  const Image with = picture(Real(0.3)), without = picture(0);
+  // Light that enters the flat part farther back goes the same way through the water. Where the ridge hides
+  // that way from the eye, nothing of the ridge is to be seen.
+  for (const Real z : {Real(-0.6), Real(-0.3), Real(-0.1), Real(0.1), Real(0.25)})
+    for (const Real x : {Real(-0.5), Real(-0.2), Real(0.1), Real(0.4)}) {
+      const std::optional<Vec2> at = camera.project(Vec3(x, Real(0.5), z), Real(width) / height);
+      ASSERT_TRUE(at);
+      const int column = static_cast<int>((1 + at->x()) / 2 * width),
+                row = static_cast<int>((1 - at->y()) / 2 * height);
+      const Rgb8 a = with.at(column, row), b = without.at(column, row);
+      // A way is found to a 64th of a step, and a picture has steps of 1/255.
+      for (const int difference : {a.r - b.r, a.g - b.g, a.b - b.b})
+        EXPECT_LE(std::abs(difference), 3) << x << " " << z;
+    }
+}
+
 /// A pool into which something has fallen, a wave that runs along it, and spray.
 std::vector<Vec3> splash(const Vec3& size, double spacing, double time) {
   std::vector<Vec3> x;

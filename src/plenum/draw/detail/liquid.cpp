@@ -50,7 +50,7 @@ void LiquidLayer::draw(const Target& picture, const Target& surface) {
         make_target("a picture behind a liquid", picture.width, picture.height, GL_RGBA16F, WithDepth::no);
     for (const GLenum filter : {GL_TEXTURE_MIN_FILTER, GL_TEXTURE_MAG_FILTER})
       glTexParameteri(GL_TEXTURE_2D, filter, GL_LINEAR);
-    back_depth_ = make_target("a liquid's depth", picture.width, picture.height, GL_R32F, WithDepth::yes);
+    back_depth_ = make_target("a liquid's depth", picture.width, picture.height, GL_RG32F, WithDepth::no);
   }
   // What is seen through it: the mean of each pixel's samples.
   glBindFramebuffer(GL_READ_FRAMEBUFFER, picture.framebuffer);
@@ -59,14 +59,16 @@ void LiquidLayer::draw(const Target& picture, const Target& surface) {
                     GL_COLOR_BUFFER_BIT, GL_NEAREST);
 
   back_depth_.bind();
-  const float nothing[4] = {1e30f, 0, 0, 0};
-  const float far_away = 1;
+  const float nothing[4] = {1e30f, 1e30f, 0, 0};
   glClearBufferfv(GL_COLOR, 0, nothing);
-  glClearBufferfv(GL_DEPTH, 0, &far_away);
   glEnable(GL_CULL_FACE);
   glCullFace(GL_FRONT);
+  glEnable(GL_BLEND);
+  glBlendEquation(GL_MIN);
   back_.use();
   draw_triangles(back_);
+  glBlendEquation(GL_FUNC_ADD);
+  glDisable(GL_BLEND);
 
   picture.bind();
   glCullFace(GL_BACK);

@@ -7,15 +7,18 @@ namespace {
 
 const char* const liquid_back = R"glsl(
 in vec3 v_position;
-out float out_depth;
-void main() { out_depth = dot(v_position - eye.xyz, forward.xyz); }
+out vec2 out_depth;  // the least of each is kept: the nearest depth, and less the farthest
+void main() {
+  float depth = dot(v_position - eye.xyz, forward.xyz);
+  out_depth = vec2(depth, -depth);
+}
 )glsl";
 
 const char* const liquid_front = R"glsl(
 in vec3 v_position;
 in vec3 v_normal;
 uniform sampler2D surface_map;  // depth of what is solid in w
-uniform sampler2D back_map;     // depth at which the nearest liquid ends, in r
+uniform sampler2D back_map;     // depth at which the nearest liquid ends, in r, and less that of the last, in g
 uniform sampler2D picture;      // what there is without the liquid
 uniform vec3 absorption;
 uniform vec3 scattering;
@@ -28,7 +31,10 @@ vec2 screen_of(vec3 x) {  // in [0, 1]^2
 }
 bool is_on_screen(vec2 at) { return all(greaterThan(at, vec2(0.0))) && all(lessThan(at, vec2(1.0))); }
 float solid_depth(vec2 at) { return texelFetch(surface_map, clamp(ivec2(at * viewport.zw), ivec2(0), ivec2(viewport.zw) - 1), 0).w; }
-float back_depth(vec2 at) { return texelFetch(back_map, clamp(ivec2(at * viewport.xy), ivec2(0), ivec2(viewport.xy) - 1), 0).r; }
+vec2 back_depths(vec2 at) {  // at which the nearest liquid ends and the last one does
+  vec2 d = texelFetch(back_map, clamp(ivec2(at * viewport.xy), ivec2(0), ivec2(viewport.xy) - 1), 0).rg;
+  return vec2(d.r, d.r < 1e29 ? -d.g : 1e30);
+}
 float depth_of(vec3 x) { return dot(x - eye.xyz, forward.xyz); }
 // The room: walls as bright as the background at the horizon, darker above, a floor below, and the key light.
 vec3 room(vec3 d) {
@@ -42,9 +48,19 @@ vec3 room(vec3 d) {
 
 // How far a ray that starts before all there is on the screen is behind it at p.
 float behind_solid(vec3 p) { return depth_of(p) - solid_depth(screen_of(p)); }
-float behind_all(vec3 p) {
-  vec2 at = screen_of(p);
-  return depth_of(p) - min(solid_depth(at), back_depth(at));
+// The same of what is solid and of the nearest liquid's end, or of the last one's.
+float behind_all(vec3 p, bool last) {
+  vec2 at = screen_of(p), liquid = back_depths(at);
+  return depth_of(p) - min(solid_depth(at), last ? liquid.y : liquid.x);
+}
+
+// Where a ray from x, which is before what behind_all() looks at after a way and behind it after another, comes to it.
+float crossing(vec3 x, vec3 d, float before, float after, bool last) {
+  for (int halving = 0; halving < 6; ++halving) {
+    float middle = 0.5 * (before + after);
+    if (behind_all(x + middle * d, last) >= 0.0) after = middle; else before = middle;
+  }
+  return after;
 }
 
 // What a ray from x meets on the screen, marched in steps that grow and then halved (Sousa, Kasyan & Schulz 2011,
@@ -87,23 +103,33 @@ void main() {
   vec3 d = refract(-v, n, 1.0 / refractive_index);
   float depth = depth_of(x);
   vec2 own = gl_FragCoord.xy / viewport.xy;
-  float straight = (min(solid_depth(own), back_depth(own)) - depth) / max(dot(-v, forward.xyz), 0.05);
+  float straight = (min(solid_depth(own), back_depths(own).x) - depth) / max(dot(-v, forward.xyz), 0.05);
   float reach = min(max(1.6 * straight, 0.02 * subject.w), 6.0 * subject.w);
   const int num_steps = 24;
   vec2 at = own;
   float way = clamp(straight, 0.0, reach), before = 0.0;
+  bool is_behind_wave = false;
   for (int k = 1; k <= num_steps; ++k) {
     float t = reach * float(k) / float(num_steps);
     vec3 p = x + t * d;
     if (!is_on_screen(screen_of(p))) break;
-    if (behind_all(p) >= 0.0) {
-      float after = t, clear = max(2.0 * before - t, 0.5 * before);
-      for (int halving = 0; halving < 6; ++halving) {
-        float middle = 0.5 * (before + after);
-        if (behind_all(x + middle * d) >= 0.0) after = middle; else before = middle;
+    if (is_behind_wave && behind_all(p, false) < 0.0) is_behind_wave = false;
+    if (behind_all(p, is_behind_wave) >= 0.0) {
+      float clear = max(2.0 * before - t, 0.5 * before);
+      way = crossing(x, d, before, t, is_behind_wave);
+      vec3 end = x + way * d;
+      float solid = behind_solid(end);
+      // Where the nearest liquid ends far before the ray at once, that is a wave between it and the eye, and the ray
+      // goes on behind: to the last end of liquid there.
+      if (!is_behind_wave && solid < 0.0 && behind_all(end, false) > 0.015 * subject.w) {
+        is_behind_wave = true;
+        before = way;
+        if (behind_all(p, true) < 0.0) continue;
+        way = crossing(x, d, before, t, true);
+        solid = behind_solid(x + way * d);
       }
       // Where something solid is far before it at once, it passes behind that, and what is just beside is seen.
-      way = behind_solid(x + after * d) < 0.015 * subject.w ? after : clear;
+      if (solid >= 0.015 * subject.w) way = clear;
       break;
     }
     before = t;

@@ -13,7 +13,9 @@ Target make_target(const char* what, int width, int height, GLenum colour_format
   };
   target.framebuffer = make_framebuffer();
   glBindFramebuffer(GL_FRAMEBUFFER, target.framebuffer);
-  const GLenum format = colour_format == GL_RG8 ? GL_RG : colour_format == GL_R32F ? GL_RED : GL_RGBA;
+  const GLenum format = colour_format == GL_RG8 || colour_format == GL_RG32F ? GL_RG
+                        : colour_format == GL_R32F                           ? GL_RED
+                                                                             : GL_RGBA;
   const bool bytes = colour_format == GL_RG8 || colour_format == GL_RGBA8;
   target.colour = texture(colour_format, format, bytes ? GL_UNSIGNED_BYTE : GL_FLOAT);
   glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, kind, target.colour, 0);
