@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "plenum/scene/scene.h"
@@ -13,25 +14,27 @@
 namespace plenum { namespace {
 
 /// A stream along x without sides, and a cloud of particles at rest in it.
-World stream(int particles, double mass, const std::string& more = "") {
+World stream(int particles, double mass, const std::string& more = "", int cells_x = 16) {
   std::string at;
   for (int k = 0; k < particles; ++k)
     at += std::string(k ? ", " : "") + "[" + std::to_string(0.5 + 0.01 * (k % 10)) + ", " +
           std::to_string(0.5 + 0.01 * (k / 10)) + ", 0.5]";
-  World world = load_scene_text(R"({"world": {"fps": 100}, "systems": [
-    {"type": "smoke", "name": "air", "model": {"cells_x": 16, "cells_y": 16, "cells_z": 16, "spacing": 0.0625,
+  World world =
+      load_scene_text(R"({"world": {"fps": 100}, "systems": [
+    {"type": "smoke", "name": "air", "model": {"cells_x": )" +
+                          std::to_string(cells_x) + R"(, "cells_y": 16, "cells_z": 16, "spacing": 0.0625,
       "left": {"kind": "periodic"}, "right": {"kind": "periodic"}, "bottom": {"kind": "periodic"},
       "top": {"kind": "periodic"}, "back": {"kind": "periodic"}, "front": {"kind": "periodic"}},
      "params": {"gravity": [0, 0, 0]}})" +
-                                    more +
-                                    (particles ? R"(,
+                          more +
+                          (particles ? R"(,
     {"type": "particles", "name": "motes", "model": {"radius": 0.01, "mass": )" +
-                                                     std::to_string(mass) + R"(, "positions": [)" + at +
-                                                     R"(]}, "params": {"gravity": [0, 0, 0]}})"
-                                               : std::string()) +
-                                    "]}",
-                                "s.json")
-                    .world;
+                                           std::to_string(mass) + R"(, "positions": [)" + at +
+                                           R"(]}, "params": {"gravity": [0, 0, 0]}})"
+                                     : std::string()) +
+                          "]}",
+                      "s.json")
+          .world;
   for (Real& u : dynamic_cast<SystemOf<Smoke>&>(*world.find("air")).state.velocity.along[0]) u = 2;
   return world;
 }
@@ -161,6 +164,25 @@ TEST(SmokeWind, ProbesWhatFlowsAtPoints) {
   EXPECT_NEAR(out[0].velocity.x(), 7.5, 1e-5);
   EXPECT_NEAR(out[1].velocity.x(), 3.5, 1e-5);
   EXPECT_NEAR(out[0].density, 1.2, 1e-6);
+}
+
+TEST(SmokeWind, ReachesWhatIsManyBoxesAwayAlongPeriodicSides) {
+  World world = stream(0, 0, "", 13);
+  Medium& medium = *air(world).medium();
+  // So far that rounding leaves nothing of where in the box that is, up to the largest numbers that there
+  // are.
+  const Real most = std::numeric_limits<Real>::max() / 32;
+  std::vector<Vec3> x;
+  for (const Real far : {Real(1e3), Real(1e9), Real(1e20), most})
+    for (const Real sign : {Real(-1), Real(1)})
+      for (const Real part : {Real(0.3), Real(0.7), Real(1)})
+        x.push_back(Vec3(sign * part * far, -sign * far, part * far));
+  std::vector<MediumProbe> out(x.size());
+  medium.probe(x, out);
+  for (const MediumProbe& probe : out) {
+    EXPECT_GT(probe.density, 0);
+    EXPECT_EQ(probe.velocity, Vec3(2, 0, 0));
+  }
 }
 
 }}  // namespace plenum::(anonymous)

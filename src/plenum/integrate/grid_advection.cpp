@@ -282,7 +282,9 @@ inline void keep_in_box(bool wraps, Real n, Real* x, int count, Real* inside) {
     PLENUM_INDEPENDENT
     for (int m = 0; m < count; ++m) {
       x[m] -= n * std::floor(x[m] / n);
-      x[m] = x[m] < n ? x[m] : Real(0);  // rounding of what is just below zero
+      // Rounding of what is just below zero; of what is so far that its place along the axis is not known;
+      // and what is not a number.
+      x[m] = x[m] >= 0 && x[m] < n ? x[m] : Real(0);
     }
     return;
   }

@@ -28,7 +28,9 @@ struct Around {
       if (m.box.sides[2 * a] == GridSide::periodic) {
         const auto n = static_cast<Real>(cells);
         g -= n * std::floor(g / n);
-        const Index i = std::min(static_cast<Index>(g), cells - 1);
+        g = g >= 0 && g < n ? g
+                            : Real(0);  // by rounding, and where x is too far away for its place to be known
+        const auto i = static_cast<Index>(g);
         at[a] = {i, (i + 1) % cells};
         part[a] = {1 - (g - static_cast<Real>(i)), g - static_cast<Real>(i)};
       } else {
