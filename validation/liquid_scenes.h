@@ -16,6 +16,8 @@ struct Water {
   double largest_speed() const {
     double most = 0;
     for (const Vec3& v : state.v) most = std::max(most, static_cast<double>(v.norm()));
+    for (int c = 0; c < model.shape.dimensions(); ++c)  // of a level set, on faces
+      for (const Real u : state.velocity[c]) most = std::max(most, static_cast<double>(std::abs(u)));
     return most;
   }
 };
