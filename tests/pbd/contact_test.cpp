@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "pbd/built.h"
 #include "plenum/base/parallel.h"
@@ -515,6 +517,33 @@ TEST_P(PbdCrossing, AtTheStartIsToldOfAndLiesStill) {
   }
   // A millimetre in a second.
   for (const Vec3& v : bodies.state.particles.v) EXPECT_LT(v.norm(), 1e-3);
+}
+
+// Two sheets of one place have no sides for each other. What comes of it is counted and told of in every
+// step.
+TEST_P(PbdCrossing, OfOnePlaceIsToldOf) {
+  PbdPart part = sheet(12, 1, Vec3(0, 1, 0));
+  part.pins.resize(1);
+  part.pins[0].where = ParticlePin::Where::back;
+  Touching bodies({part, sheet(12, 1, Vec3(0, 1, 0))});
+  bodies.params.contact = GetParam();
+  std::size_t before = 0, most = 0;
+  for (int k = 0; k < 40; ++k) {
+    bodies.step();
+    const std::size_t crossed = bodies.crossed();
+    EXPECT_EQ(bodies.last.value("crossings"), double(crossed)) << k;
+    most = std::max(most, crossed);
+    std::string said;
+    for (const auto& warning : bodies.last.warnings()) said += warning.sentence() + '\n';
+    const bool is_told = said.find("bodies cross") != std::string::npos ||
+                         said.find("exactly in each other") != std::string::npos;
+    const std::size_t at_start = std::exchange(before, crossed);
+    EXPECT_TRUE(is_told || at_start == 0) << k << ": " << said;
+    if (k == 0) {
+      EXPECT_NE(said.find("exactly in each other"), std::string::npos) << said;
+    }
+  }
+  EXPECT_GT(most, 0U);
 }
 
 // And what is drawn apart again may touch again: nothing is told of any more.

@@ -459,11 +459,16 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     report.measure("contact_pairs", double(counts.pairs));
     report.measure("contact_searches", double(counts.searches));
     std::size_t left = num_crossing;
-    if (!is_conservative || !model.torn_from.empty())
+    if (!is_conservative || !model.torn_from.empty() || counts.meeting > 0)
       left = w.crossings.find(state.particles.x, model.surface_edges, model.surface).size();
     report.measure("crossings", double(left));
     if (is_conservative) report.measure("contact_zones", double(counts.zones + counts.frozen));
-    w.may_cross = left + counts.forced + counts.let_go > 0;
+    w.may_cross = left + counts.forced + counts.let_go + counts.meeting > 0;
+    // Pairs that cross have been told of, and are not looked at.
+    if (counts.meeting > 0)
+      report.warn(
+          "surfaces lie exactly in each other, so that nothing tells on which sides they are, and come to "
+          "cross (the measure crossings): place them apart at the start, or set contact to none");
     if (counts.cut > 0)
       report.warn(
           "bodies go so far in a substep that there is no room for all that they might touch on the way, and "

@@ -1,6 +1,7 @@
 // What touches is pushed apart.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/planes.h"
@@ -25,6 +26,7 @@ constexpr int bouncing_rounds = 4;
 void PbdContacts::begin_pairs(std::span<const Place> places, const PbdContactSettings& settings) {
   const Wide near = detail::fill(detail::touching * settings.distance);
   for (std::vector<Touch>& list : touches_) list.clear();
+  meeting_.assign(touches_.size(), 0);
   parallel_for(packs_.size(), block_of_touches, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       Pack& pack = packs_[k];
@@ -42,7 +44,12 @@ void PbdContacts::begin_pairs(std::span<const Place> places, const PbdContactSet
       pack.nearest = planes.gap[0];
       for (int l = 1; l < wide; ++l) pack.nearest = std::min(pack.nearest, planes.gap[l]);
       const Wide closing = detail::min(detail::along(pack.edges, pack.normal, way), Wide{});
-      auto meets = (pack.gap + closing < near) & (dot(pack.normal, pack.normal) > Wide{});
+      const auto has_side = dot(pack.normal, pack.normal) > Wide{};
+      // Surfaces that lie in each other, as two of one place: nothing tells on which side either is.
+      if (detail::any(!has_side))
+        for (int l = 0; l < wide; ++l)
+          meeting_[k / block_of_touches] += (pack.lanes >> l & 1) && !has_side[l];
+      auto meets = (pack.gap + closing < near) & has_side;
       if (!detail::any(meets)) continue;
       // What has slid past is not nearer for it: pairs are held apart from where they are nearest now, if a
       // plane has been between them all the way.
@@ -79,6 +86,8 @@ void PbdContacts::begin_pairs(std::span<const Place> places, const PbdContactSet
       });
     }
   });
+  counts_.meeting =
+      std::max(counts_.meeting, std::accumulate(meeting_.begin(), meeting_.end(), std::size_t(0)));
 }
 
 /// One after the other, pushes the pairs that touch apart and lets friction take back what has slid.

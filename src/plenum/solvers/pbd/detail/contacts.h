@@ -62,6 +62,7 @@ class PbdContacts {
     std::size_t cut = 0;       ///< substeps in which ways were cut short, as there were too many pairs
     std::size_t forced = 0;    ///< pairs that held particles left no way to keep apart, in any substep
     std::size_t let_go = 0;    ///< and others, that are as near as rounding
+    std::size_t meeting = 0;   ///< pairs without any way between them, that no side is known of, in a substep
   };
   /// The last particles, as many as `torn_from`, are what tearing has made of these. Features that hung
   /// together have no thickness for each other: rims of a tear lie on each other as it opens, and pushes
@@ -160,6 +161,7 @@ class PbdContacts {
   FeaturePairs pairs_;
   AlignedVector<Pack> packs_;
   std::vector<std::vector<Touch>> touches_;  ///< of blocks of packs
+  std::vector<std::size_t> meeting_;         ///< pairs of these without any way between them
   std::vector<unsigned> fast_;               ///< [packs] bits of pairs whose gaps would change too much
   std::vector<Index> zone_;                  ///< [N] the least particle of those that move as one with it
   std::vector<Vec3> zone_way_;               ///< [N] kg m, and
