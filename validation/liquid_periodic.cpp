@@ -14,6 +14,9 @@ void endless_channel(Rows& rows) {
     rows.near("particles left of those at the start, " + label,
               static_cast<double>(flow.particles_left) / static_cast<double>(flow.particles), 1, 0, "1",
               "none comes or goes");
+    const Poiseuille lively(n, flat, Liquid::Transfer::flip);
+    rows.at_most("flip: largest error of u in the mean of a cell's particles, " + label, lively.mean_error,
+                 lively.bound + lively.wall_bias, "1", "the same; velocities without gradients at walls");
   }
 }
 const Register channel("liquid/endless-channel", Effort::quick, endless_channel);
