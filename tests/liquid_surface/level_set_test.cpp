@@ -212,22 +212,32 @@ TEST(TrackerParticles, TouchTheSurfaceAndCorrectNothingThatIsRight) {
   EXPECT_LT(static_cast<double>(particles.size()), (1 + 0.1 / 3 + 0.005) * static_cast<double>(size));
 }
 
+/// A disc of radius 0.3 in the middle of the unit square, and particles on both sides of its rim.
+struct SeededDisc {
+  static constexpr int n = 40;
+  static constexpr double h = 1.0 / n;
+  LevelSetBox box{{{n, n, 1}}, Vec3::Zero(), static_cast<Real>(h)};
+  std::vector<Real> phi;
+  TrackerParticles particles;
+  SeededDisc() {
+    fill_cells(box.shape, h, phi, [](double x, double y, double) { return std::hypot(x - .5, y - .5) - .3; });
+    extend_linearly(box.shape, phi);
+    TrackerWorkspace work;
+    seed_particles(box, phi, 16, 1, particles, work);
+  }
+};
+
 TEST(TrackerParticles, OfAirWithoutPressureKnowNothingWithinTheLiquid) {
   // Outer particles of a ball that has grown by a tenth of a cell more than theirs, or by two cells: the
   // former say so, the latter only where the outside is a fluid too. What is not told of is seeded anew.
-  const int n = 40;
-  const double h = 1.0 / n;
-  const LevelSetBox box{{{n, n, 1}}, Vec3::Zero(), static_cast<Real>(h)};
-  std::vector<Real> before;
-  fill_cells(box.shape, h, before,
-             [](double x, double y, double) { return std::hypot(x - .5, y - .5) - .3; });
-  extend_linearly(box.shape, before);
+  const SeededDisc disc;
+  const double h = disc.h;
+  const LevelSetBox& box = disc.box;
   for (const double grown : {0.4, 2.0})
     for (const Outside outside : {Outside::fluid, Outside::empty}) {
-      TrackerParticles particles;
+      TrackerParticles particles = disc.particles;
       TrackerWorkspace work;
-      seed_particles(box, before, 16, 1, particles, work);
-      std::vector<Real> phi = before;
+      std::vector<Real> phi = disc.phi;
       for (Real& p : phi) p -= static_cast<Real>(grown * h);
       // Those within half a cell of the surface that was, whose balls are at least a tenth.
       std::size_t inner = 0;
@@ -237,7 +247,7 @@ TEST(TrackerParticles, OfAirWithoutPressureKnowNothingWithinTheLiquid) {
         EXPECT_GT(told, 100u) << grown;
       else
         EXPECT_LT(told, inner / 10) << grown;
-      phi = before;
+      phi = disc.phi;
       for (Real& p : phi) p -= static_cast<Real>(grown * h);
       extend_linearly(box.shape, phi);
       seed_particles(box, phi, 16, 2, particles, work, outside);
@@ -259,19 +269,14 @@ TEST(TrackerParticles, OfTheLiquidThatHangFarOutsideOfItGo) {
   // Inner ones of a ball that has shrunk by two cells, which all stay, or by seven: where the outside is
   // empty, none of those is left that are more than three cells from its surface, or four with half a cell's
   // diagonal.
-  const int n = 40;
-  const double h = 1.0 / n;
-  const LevelSetBox box{{{n, n, 1}}, Vec3::Zero(), static_cast<Real>(h)};
-  std::vector<Real> before;
-  fill_cells(box.shape, h, before,
-             [](double x, double y, double) { return std::hypot(x - .5, y - .5) - .3; });
-  extend_linearly(box.shape, before);
+  const SeededDisc disc;
+  const double h = disc.h;
+  const LevelSetBox& box = disc.box;
   for (const double shrunk : {2.0, 7.0})
     for (const Outside outside : {Outside::fluid, Outside::empty}) {
-      TrackerParticles particles;
+      TrackerParticles particles = disc.particles;
       TrackerWorkspace work;
-      seed_particles(box, before, 16, 1, particles, work);
-      std::vector<Real> phi = before;
+      std::vector<Real> phi = disc.phi;
       for (Real& p : phi) p += static_cast<Real>(shrunk * h);
       seed_particles(box, phi, 16, 2, particles, work, outside);
       std::size_t escaped = 0, far = 0;
