@@ -181,7 +181,8 @@ TEST(SmokeWind, ReachesWhatIsManyBoxesAwayAlongPeriodicSides) {
   medium.probe(x, out);
   for (const MediumProbe& probe : out) {
     EXPECT_GT(probe.density, 0);
-    EXPECT_EQ(probe.velocity, Vec3(2, 0, 0));
+    EXPECT_NEAR(static_cast<double>((probe.velocity - Vec3(2, 0, 0)).norm()), 0,
+                1e-5);  // weights add up to one
   }
 }
 
