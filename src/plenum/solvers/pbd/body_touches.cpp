@@ -12,6 +12,32 @@ namespace plenum::inline PLENUM_ABI {
 
 using D3 = Vector3<double>;
 
+namespace {
+
+/// Sine of the angle of two planes, between which nothing is squeezed out if it is less. By a push across one
+/// of them a particle would go along the other by the gap over that sine, farther than either is a plane:
+/// so a soft balloon that a slab pressed to the ground was thrown out from below it. Coefficients of friction
+/// that sum up to as much hold it.
+constexpr double least_wedge = 0.1;
+
+/// The part of an impulse that moves a particle which goes along the plane across m, unit, only; m = 0: all.
+D3 let_along(const D3& m, const D3& impulse) {
+  const double against = m.dot(impulse);
+  const D3 along = impulse - against * m;
+  return along.norm() < least_wedge * std::abs(against) ? D3(D3::Zero()) : along;
+}
+
+/// The largest part s in [0, 1] with which |from + s by| <= most, if |from| <= most. What friction does to a
+/// particle between two things leaves it between where it went by itself, where the one has gone, and where
+/// it was, as near to what bears it as it may be: particles of a balloon under a slab went 100 m.
+double part_within(const D3& from, const D3& by, double most) {
+  const double a = by.squaredNorm(), b = from.dot(by), c = from.squaredNorm() - most * most;
+  if (!(a + 2 * b + c > 0)) return 1;
+  return std::clamp((std::sqrt(std::max(0.0, b * b - a * c)) - b) / a, 0.0, 1.0);
+}
+
+}  // namespace
+
 /// Particles that may come to bodies within the step.
 void PbdBodies::find_near(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params,
                           Real dt) {
@@ -189,12 +215,12 @@ auto PbdBodies::response_of(const Touch& touch, const PbdParticles& p, const D3&
 void PbdBodies::part(const Touch& touch, const PbdParticles& p, const D3& m, const D3& impulse) {
   if (!impulse.allFinite()) return;
   detail::Place& place = p.places[std::size_t(touch.particle)];
-  const double w = double(place.inverse_mass), against = m.dot(impulse);
+  const double w = double(place.inverse_mass);
   PbdRest& rest = p.rests[std::size_t(touch.particle)];
-  const Vec3 by = (w * (impulse - against * m)).cast<Real>();
+  const Vec3 by = (w * let_along(m, impulse)).cast<Real>();
   for (int c = 0; c < 3; ++c) place.x[c] += by[c];
   rest.slid += by;
-  rest.load -= Real(w * against);
+  rest.load -= Real(w * m.dot(impulse));
   push({-1, touch.body, touch.on.cast<Real>()}, p, D3(-impulse));
 }
 
@@ -207,8 +233,8 @@ void PbdBodies::hold_apart(Touch& touch, const PbdParticles& p) {
   const double wrong = touch.n.dot(x - body.x - body.q * touch.on) - touch.gap;
   if (!(wrong < 0) && touch.pushed == 0) return;
   const D3 m = borne(touch, p), turn = (body.q * touch.on).cross(touch.n);
-  const double answer = double(place.inverse_mass) * (1 - m.dot(touch.n) * m.dot(touch.n)) +
-                        body.inverse_mass + turn.dot(body.inverse_inertia * turn);
+  const double answer = double(place.inverse_mass) * let_along(m, touch.n).squaredNorm() + body.inverse_mass +
+                        turn.dot(body.inverse_inertia * turn);
   if (!(answer > 0)) return;
   const double by = std::max(-wrong / answer, -touch.pushed);
   if (!std::isfinite(by)) return;
@@ -239,6 +265,9 @@ void PbdBodies::rub(Touch& touch, const PbdParticles& p) {
     const M3 cross = cross_of(body.q * touch.on);
     const M3 response = body.inverse_mass * M3::Identity() - cross * body.inverse_inertia * cross;
     rubbed = -rub_on_bed(bed, 0, D3(-rubbed), t, response, way, bound, touch.slides);
+    const D3 by = rubbed - touch.rubbed;
+    rubbed =
+        touch.rubbed + part_within(gone, D3(w * let_along(m, by)), std::max(gone.norm(), way.norm())) * by;
   } else {
     const Eigen::Matrix2d k = t.transpose() * response_of(touch, p, m) * t;
     if (k.determinant() > 0) rubbed -= t * (k.inverse() * (t.transpose() * (gone - way)));
@@ -260,11 +289,13 @@ void PbdBodies::slow(const Touch& touch, const PbdParticles& p, Real h) {
   double w = double(p.inverse_mass[i]);
   const auto change = [&](const D3& impulse) {
     if (!impulse.allFinite()) return;
-    p.v[i] += (w * (impulse - m.dot(impulse) * m)).cast<Real>();
+    p.v[i] += (w * let_along(m, impulse)).cast<Real>();
     body.v -= body.inverse_mass * impulse;
     body.w -= body.inverse_inertia * r.cross(impulse);
   };
-  const double answer = touch.n.dot(k * touch.n);
+  const D3 turn = r.cross(touch.n);
+  const double answer =
+      w * let_along(m, touch.n).squaredNorm() + body.inverse_mass + turn.dot(body.inverse_inertia * turn);
   if (!(answer > 0)) return;
   const bool bounced = bounces(Real(touch.approach), Real(touch.restitution), h);
   change(((bounced ? touch.restitution * touch.approach : 0) - approach_of(touch, p)) / answer * touch.n);

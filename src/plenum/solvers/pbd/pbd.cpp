@@ -24,6 +24,10 @@ constexpr std::size_t particles_per_block = 1024;
 /// to that end. A balloon under 85 times its mass lost 2 % in forty substeps and 40 % in ten by one round.
 constexpr double held_volume = 1e-3;
 constexpr int most_volume_rounds = 16;
+/// Of these, in which walls are held to their lengths too. What a body presses out goes where it is not, and
+/// draws out light walls there, which one sweep in a substep holds by their inertia alone: a slab of 60 times
+/// a balloon's mass fell through it, and threw it apart as it met the ground.
+constexpr int wall_rounds = 4;
 constexpr double warned_error = 0.01;  ///< of an enclosed volume
 constexpr Real coarsest = Real(0.05);  ///< rounding of a position, of the distance that surfaces keep
 
@@ -127,6 +131,13 @@ void sweep(PbdWorkspace& w, const detail::Projection& how, int stretch_sweeps) {
     }
     w.distances.sweep(places, stretch);
   }
+}
+
+/// Once more over what keeps walls of balloons from stretching.
+void hold_walls(PbdWorkspace& w, detail::Projection how) {
+  how.is_first = how.is_last = false;
+  w.strains.sweep(w.places.data(), how);
+  w.distances.sweep(w.places.data(), how);
 }
 
 /// The same with what has packs projected all at once; the rest follows from where that leads. What the rest
@@ -402,7 +413,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       w.grasps.begin_substep();
       ChebyshevFactors chebyshev(params.spectral_radius, params.iterations);
       for (int k = 0; k < params.iterations; ++k) {
-        how.is_first = k == 0, how.is_last = k + 1 == params.iterations;
+        how.is_first = k == 0, how.is_last = k + 1 == params.iterations && w.enclosures.empty();
         // What they move is not accelerated in the sweep that follows.
         if (!w.coarse.empty() && (k == 0 || params.solver == Solver::gauss_seidel))
           w.coarse.project(w.places, how);
@@ -426,8 +437,10 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         if (how.part == 1 && (bodies || !w.supports.empty()))
           for (int round = 0;
                round < most_volume_rounds && w.enclosures.hold(w.places, params.inflation, how, held_volume);
-               ++round)
+               ++round) {
+            if (round < wall_rounds && params.solver == Solver::gauss_seidel) hold_walls(w, how);
             hold_on_others();
+          }
       }
       if (touches)
         // What is pressed against solids would be pushed into them, and out again after the step, through
