@@ -39,7 +39,7 @@ struct Check {
     require_length("minor_radius", s.minor_radius);
     if (!(s.minor_radius < s.major_radius))
       throw Error(Problem{.key = "minor_radius",
-                          .what = "is not below major_radius",
+                          .what = "is not below the radius from the axis to the middle of the tube",
                           .value = fmt::format("{}", s.minor_radius),
                           .allowed = fmt::format("0 to {} m", s.major_radius)});
   }

@@ -255,7 +255,7 @@ TriangleMesh torus_mesh(Real major_radius, Real minor_radius, Index segments, In
   require_count("sides", sides, 3, most_cells);
   if (!(minor_radius < major_radius))
     throw Error(Problem{.key = "minor_radius",
-                        .what = "is not below major_radius",
+                        .what = "is not below the radius from the axis to the middle of the tube",
                         .value = fmt::format("{}", minor_radius),
                         .allowed = fmt::format("0 to {} m", major_radius)});
   std::vector<ProfilePoint> profile;
