@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <numbers>
+#include <string_view>
 
 #include "../../validation/liquid_scenes.h"
 #include "plenum/base/error.h"
@@ -242,6 +243,21 @@ TEST(Liquid, StableForStepsAndForcesOfAnySize) {
           }
           EXPECT_EQ(water.state.x.size(), n);
         }
+}
+
+TEST(Liquid, SaysWhenItsPartsAreTooCoarseToHoldAVolume) {
+  // Thrown at 20 m/s on cells of 1/16 m; a part may cross three.
+  for (const double cells : {2.5, 3.5}) {
+    Water water(dam(16, 20, 1));
+    for (Vec3& v : water.state.v) v = Vec3(20, 0, 0);
+    water.params.gravity.setZero();
+    water.params.most_parts = 1;
+    const Report report = water.step(cells / 16 / 20);
+    bool warned = false;
+    for (const auto& warning : report.warnings())
+      warned = warned || std::string_view(warning.text).find("raise most_parts") != std::string_view::npos;
+    EXPECT_EQ(warned, cells > 3) << cells << " as " << report.value("cfl");
+  }
 }
 
 /// A square or cube of liquid in the middle of a box, without weight.
