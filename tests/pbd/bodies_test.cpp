@@ -220,6 +220,34 @@ TEST(PbdBodies, HangOnLightRopes) {
   EXPECT_LT(Pbd::strain(scene.model, scene.state, 15), 0.01);
 }
 
+/// Cloth of 1 m, level at y = 0, and a box of 0.2 m at a height.
+PbdSpec sheet_and_box(double height) {
+  PbdPart cloth;
+  cloth.type = PbdPart::Type::cloth;
+  cloth.size_x = cloth.size_z = 1;
+  cloth.cells_x = cloth.cells_z = 10;
+  PbdSpec spec;
+  spec.parts = {cloth};
+  spec.bodies = {box(Vec3::Constant(Real(0.1)), Vec3(0, Real(height), 0))};
+  return spec;
+}
+
+TEST(PbdBodies, TellOfWhatStartsInThem) {
+  // Eleven by eleven particles a tenth apart; those at the faces are not inside.
+  const Heaped inside(sheet_and_box(0.04)), above(sheet_and_box(0.11));
+  ASSERT_EQ(inside.model.doubts.size(), 1u);
+  EXPECT_EQ(
+      inside.model.doubts[0],
+      "1 particle of parts[0] starts up to 0.06 m deep inside bodies[0], and will be thrown out: move one of "
+      "them");
+  EXPECT_TRUE(above.model.doubts.empty());
+  // What is fixed to it may be in it.
+  PbdSpec fixed = sheet_and_box(0.04);
+  fixed.bodies[0].name = "box";
+  fixed.parts[0].attachments = {{.particles = {.where = ParticlePin::Where::left}, .body = "box"}};
+  EXPECT_TRUE(Heaped(fixed).model.doubts.empty());
+}
+
 TEST(PbdBodies, CarryAndAreWrappedByCloth) {
   // A ball that falls into a sheet held by its corners is caught, and hangs in it.
   PbdPart sheet;

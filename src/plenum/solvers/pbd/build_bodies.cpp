@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <memory>
 
@@ -226,6 +227,39 @@ void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model
   }
 }
 
+/// Of parts that start within bodies which they touch. What has started there is no contact: no side of the
+/// body is its own, and it is thrown out.
+void doubt_places(Model& model, const State& state) {
+  constexpr Real least_depth = Real(1e-3);  // of the body's size
+  std::vector<std::uint8_t> held(model.mass.size(), 0);
+  for (const Index i : model.pinned) held[std::size_t(i)] = 1;
+  std::vector<Real> distance;
+  for (std::size_t b = 0; b < model.bodies.size(); ++b) {
+    const Pbd::Body& body = model.bodies[b];
+    const Pose frame = state.frames.pose(b),
+               pose{frame * body.shape_in.position, frame.rotation * body.shape_in.rotation};
+    for (std::size_t p = 0; p < model.parts.size(); ++p) {
+      const Pbd::Part& part = model.parts[p];
+      if (std::find(model.apart.begin(), model.apart.end(), Index2(Index(p), Index(b))) != model.apart.end())
+        continue;
+      const auto first = std::size_t(part.first_particle), n = std::size_t(part.num_particles);
+      distance.resize(n);
+      body.shape.signed_distances(pose, std::span(state.particles.x).subspan(first, n), distance);
+      std::size_t inside = 0;
+      Real deepest = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        if (held[first + i] != 0 || !(distance[i] < -least_depth * body.reach)) continue;
+        ++inside, deepest = std::max(deepest, -distance[i]);
+      }
+      if (inside > 0)
+        model.doubts.push_back(fmt::format(
+            "{} particle{} of parts[{}] start{} up to {:.2g} m deep inside bodies[{}], and will be thrown "
+            "out: move one of them",
+            inside, inside == 1 ? "" : "s", p, inside == 1 ? "s" : "", deepest, b));
+    }
+  }
+}
+
 }  // namespace
 
 void build_bodies(const PbdSpec& spec, Model& model, State& state) {
@@ -239,6 +273,7 @@ void build_bodies(const PbdSpec& spec, Model& model, State& state) {
   for (std::size_t p = 0; p < spec.parts.size(); ++p)
     refusals.keep([&] { attach(spec.parts[p], p, names, model, state); });
   refusals.refuse();
+  doubt_places(model, state);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -8,6 +8,8 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -178,6 +180,7 @@ struct Pbd {
     std::vector<Index2> torn_corners;    ///< [C] corners of triangles, 3 t + c, or ends of ropes' edges,
                                          ///< 3 T + 2 e + c, of the whole, and the particles >= N they are now
     std::shared_ptr<const Model> whole;  ///< before anything tore; null: nothing has
+    std::vector<std::string> doubts;     ///< about where bodies start
     Index revision = 0;                  ///< counts updates, so that workspaces notice them
   };
 
@@ -249,6 +252,7 @@ struct Pbd {
   static constexpr std::size_t memory_per_triangle = 400;
   static std::size_t memory(const Spec& spec);
   static void build(const Spec& spec, Model& model, State& state);
+  static std::span<const std::string> doubts(const Model& model) { return model.doubts; }
   /// Checks a model that was made or changed by hand (throws Error) and recomputes what follows from it.
   static void update(Model& model);
   /// Throws Error if params move pins of a group that none is of.
