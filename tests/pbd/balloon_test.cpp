@@ -126,7 +126,8 @@ TEST(Balloons, AreRefusedIfTheyDoNotClose) {
 // A slab of a hundred times its mass falls on a balloon in few substeps, and presses nothing out of it;
 // struck down on it at 20 m/s it does, which is told of.
 TEST(Balloons, TellOfBodiesThatPressTheirVolumeOut) {
-  for (const Real speed : {Real(0), Real(20)}) {
+  bool any = false;
+  for (const Real speed : {Real(0), Real(20), Real(60), Real(200)}) {
     PbdPart part = balloon();
     part.stretch_compliance = Real(1e-4), part.areal_density = Real(0.3);
     PbdBody slab;
@@ -145,15 +146,14 @@ TEST(Balloons, TellOfBodiesThatPressTheirVolumeOut) {
       for (const auto& warning : report.warnings())
         told |= std::string_view(warning.text).find("max_enclosed_error") != std::string_view::npos;
     }
-    EXPECT_EQ(told, worst > 0.01) << worst;
-    // In double the rounds hold the volume of what is struck, too.
-    if (sizeof(Real) == sizeof(float)) {
-      EXPECT_EQ(told, speed > 0) << worst;
-    }
+    EXPECT_EQ(told, worst > 0.01) << speed << ": " << worst;
+    any |= told;
     if (speed == 0) {
       EXPECT_LT(worst, 0.005);
     }
   }
+  // At which speed depends on rounding; at some it is more than the rounds of a step make good.
+  EXPECT_TRUE(any);
 }
 
 // A slab of 60 times its mass is laid on a balloon. What walls of a toy's stiffness bear, they bear in ten
