@@ -85,6 +85,27 @@ TEST(LiquidBodies, WhatFluidAndBodyGainIsWhatWallsGive) {
   }
 }
 
+TEST(LiquidBodies, PressureIsSolvedWhateverCellsTwoClose) {
+  // Two boxes in each other, or beside a wall, close cells on all sides: no pressure stands there, whatever
+  // the boxes drive in.
+  const Shape box = BoxShape{Vec3(Real(0.2), Real(0.13), Real(0.17))};
+  for (std::uint64_t k = 0; k < 200; ++k) {
+    const auto random = [&](std::uint64_t stream) { return Vec3(uniform4(8, k, stream).head<3>()); };
+    Water water(tub(12, 12, 0.8));
+    const Vec3 at = random(0).cwiseProduct(Vec3(1, Real(0.8), Real(0.25)));
+    std::array<SolidBody, 2> bodies;
+    for (std::uint64_t i = 0; i < 2; ++i) {
+      SolidBody& body = bodies[i] = body_of(
+          box, i == 0 ? at : Vec3(at + Real(0.4) * (random(1) - Vec3::Constant(Real(0.5)))), 300, 0.035);
+      body.pose0.rotation = body.pose.rotation = rotation_from_degrees(360 * random(2 + i));
+      body.velocity = 4 * random(4) - Vec3::Constant(2);
+    }
+    Liquid::meet(water.workspace, bodies);
+    const Report report = water.step(1.0 / 60);
+    EXPECT_LE(report.value("pressure_residual"), static_cast<double>(water.params.pressure_tolerance)) << k;
+  }
+}
+
 TEST(LiquidBodies, WhatIsHeldMovesNoWater) {
   // A light box that something stops in every step after the liquid has begun to move it, under water at
   // rest: no water is gone, none moves, and the push is the weight of what it displaces.

@@ -231,7 +231,8 @@ Vec3 driven(const GridShape& shape, const Part& part, const LiquidBodies& b, con
   return n;
 }
 
-/// f(cell, item, n) for the cells of liquid in a row that a part drives something out of.
+/// f(cell, n) for the cells of liquid in a row that a part drives something out of. A cell that bodies and
+/// walls have left no open face of has no pressure to answer it.
 template <class F>
 void for_driven(const Model& m, const Workspace& w, const LiquidBodies::Row& row, F&& f) {
   const LiquidBodies& b = w.immersed;
@@ -241,7 +242,9 @@ void for_driven(const Model& m, const Workspace& w, const LiquidBodies::Row& row
     if (!w.liquid[m.shape.index(i, row.j, row.k)]) continue;
     const Three cell = {i, row.j, row.k};
     const Vec3 n = driven(m.shape, part, b, cell);
-    if (!n.isZero(0)) f(cell, n);
+    if (n.isZero(0)) continue;
+    const Three solved = {i - w.solved.low[0], row.j - w.solved.low[1], row.k - w.solved.low[2]};
+    if (w.pressure.poisson().diagonal(solved[0], solved[1], solved[2]) > 0) f(cell, n);
   }
 }
 
