@@ -28,7 +28,6 @@ constexpr int most_volume_rounds = 16;
 /// draws out light walls there, which one sweep in a substep holds by their inertia alone: a slab of 60 times
 /// a balloon's mass fell through it, and threw it apart as it met the ground.
 constexpr int wall_rounds = 4;
-constexpr double warned_error = 0.01;  ///< of an enclosed volume
 constexpr Real coarsest = Real(0.05);  ///< rounding of a position, of the distance that surfaces keep
 
 bool has_air(const Pbd::Model& model, const Pbd::Params& params) {
@@ -272,55 +271,6 @@ void begin_bodies(const Pbd::Model& model, const Pbd::State& state, const Pbd::P
   w.bodies.begin_step(model, state, params, dt);
 }
 
-/// The largest elongation and the largest error of a tetrahedron's volume, as parts of what they are at rest.
-void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Report& report) {
-  const auto largest = [](std::size_t n, auto&& of) {
-    return ordered_reduce(
-        n, 4096, 0.0,
-        [&](std::size_t begin, std::size_t end) {
-          double most = 0;
-          for (std::size_t i = begin; i < end; ++i) most = std::max(most, of(i));
-          return most;
-        },
-        [](double a, double b) { return std::max(a, b); });
-  };
-  const double by_edges =
-      largest(model.edges.size(), [&](std::size_t e) { return double(Pbd::strain(model, state, e)); });
-  const double by_threads = largest(model.strain_triangles.size(), [&](std::size_t t) {
-    const Index3& c = model.strain_triangles[t];
-    const std::vector<Vec3>& x = state.particles.x;
-    const Vec3 a = x[std::size_t(c[1])] - x[std::size_t(c[0])],
-               b = x[std::size_t(c[2])] - x[std::size_t(c[0])];
-    const Vec4& d = model.strain_inverse[t];
-    return double(std::max((d[0] * a + d[2] * b).norm(), (d[1] * a + d[3] * b).norm())) - 1;
-  });
-  report.measure("max_stretch", std::max(by_edges, by_threads));
-  double enclosed = 0, hard = 0;
-  bool is_given = false;
-  for (const Pbd::Model::Enclosure& e : model.enclosures) {
-    const double wanted = double(params.inflation) * double(e.ratio) * double(e.rest_volume);
-    if (e.has_gas || !(wanted > 0)) continue;
-    is_given = true;
-    const double error = std::abs(enclosed_volume(model, e, state.particles.x) / wanted - 1);
-    enclosed = std::max(enclosed, error);
-    if (!(e.compliance > 0) && params.method == Pbd::Method::xpbd) hard = std::max(hard, error);
-  }
-  if (is_given) report.measure("max_enclosed_error", enclosed);
-  if (hard > warned_error)
-    report.warn(
-        "what presses a balloon has changed its volume by more than a hundredth (the measure "
-        "max_enclosed_error): take more substeps");
-  if (model.tetrahedra.empty()) return;
-  report.measure("max_volume_error", largest(model.tetrahedra.size(), [&](std::size_t k) {
-                   const Index4 t = model.tetrahedra[k];
-                   const std::vector<Vec3>& x = state.particles.x;
-                   const Vec3& o = x[std::size_t(t[0])];
-                   const Vec3 a = x[std::size_t(t[1])] - o, b = x[std::size_t(t[2])] - o,
-                              c = x[std::size_t(t[3])] - o;
-                   return std::abs(double(a.dot(b.cross(c))) / (6 * double(model.rest_volume[k])) - 1);
-                 }));
-}
-
 /// [m] Of any particle.
 Real largest_coordinate(const Pbd::State& state) {
   const std::vector<Vec3>& x = state.particles.x;
@@ -465,7 +415,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     const auto i = static_cast<std::size_t>(model.pinned[p]);
     if (state.particles.inverse_mass[i] == 0) state.particles.x[i] = place_of_pin(model, params, p, 1);
   }
-  measure(model, state, params, report);
+  measure(model, state, params, w, report);
   if (!model.holds.empty()) report.measure("largest_gap", w.bodies.largest_gap(model, state));
   if (touches) {
     const PbdContacts::Counts& counts = w.contacts.counts();

@@ -20,6 +20,13 @@
 
 namespace plenum::inline PLENUM_ABI {
 
+/// Tetrahedra that hang together and do not give in their volume.
+struct HardBody {
+  std::vector<Index> tetrahedra;
+  double rest_volume = 0;  ///< [m^3]
+};
+std::vector<HardBody> hard_bodies_of(const Pbd::Model& model);
+
 struct PbdWorkspace {
   Index revision = -1;  ///< of the model this was laid out for
   bool weaves = false;  ///< bending with distances, which are then in no other pack
@@ -54,6 +61,7 @@ struct PbdWorkspace {
   PbdGrasps grasps;          ///< of the next step
   std::optional<Gust> gust;  ///< in the next step
   PbdEnclosures enclosures;
+  std::vector<HardBody> hard_bodies;
   PbdBodies bodies;
   std::vector<SolidBody> body_solids;  ///< of the bodies, for others
   std::vector<PbdRest> rests;          ///< [N], if there are bodies
@@ -72,5 +80,10 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
 /// Impulses [N s] of the air on triangles in h [s], w.air; free pieces are never pushed past its velocity.
 void blow(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w,
           Real h);
+
+/// Reports the largest elongation and the largest error of a tetrahedron's volume, as parts of what they are
+/// at rest, and of what balloons and soft bodies are to hold.
+void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params,
+             const PbdWorkspace& w, Report& report);
 
 }  // namespace plenum::inline PLENUM_ABI

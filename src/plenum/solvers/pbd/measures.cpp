@@ -1,0 +1,115 @@
+// What a position-based step reports of how well things keep their lengths and volumes.
+#include <algorithm>
+#include <cmath>
+
+#include "plenum/base/parallel.h"
+#include "plenum/geometry/topology.h"
+#include "plenum/solvers/pbd/detail/workspace.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+constexpr std::size_t block = 4096;
+constexpr double warned_error = 0.01;  ///< of an enclosed volume
+/// Of a soft body's: what can be seen. A fall takes some hundredths for a few frames.
+constexpr double warned_body_error = 0.1;
+/// A solid that is so much stiffer against compression than against shear loses less than a hundredth of its
+/// volume to whatever presses it to half its height: a pressure of about mu, over lambda.
+constexpr Real hard = 100;  ///< lambda over mu
+
+template <class Of>
+double largest(std::size_t n, Of&& of) {
+  return ordered_reduce(
+      n, block, 0.0,
+      [&](std::size_t begin, std::size_t end) {
+        double most = 0;
+        for (std::size_t i = begin; i < end; ++i) most = std::max(most, of(i));
+        return most;
+      },
+      [](double a, double b) { return std::max(a, b); });
+}
+
+/// [m^3] Of a tetrahedron.
+double volume_of(const Pbd::Model& model, const Pbd::State& state, std::size_t k) {
+  const Index4 t = model.tetrahedra[k];
+  const std::vector<Vec3>& x = state.particles.x;
+  const Vec3& o = x[std::size_t(t[0])];
+  const Vec3 a = x[std::size_t(t[1])] - o, b = x[std::size_t(t[2])] - o, c = x[std::size_t(t[3])] - o;
+  return double(a.dot(b.cross(c))) / 6;
+}
+
+}  // namespace
+
+std::vector<HardBody> hard_bodies_of(const Pbd::Model& model) {
+  // Bodies are tetrahedra that share particles: two sides of each tell which do.
+  std::vector<Index3> sides;
+  sides.reserve(2 * model.tetrahedra.size());
+  for (const Index4& t : model.tetrahedra)
+    sides.push_back(Index3(t[0], t[1], t[2])), sides.push_back(Index3(t[0], t[1], t[3]));
+  const std::vector<Index> body_of_side = triangle_components(model.mass.size(), sides);
+  std::vector<HardBody> bodies;
+  std::vector<std::uint8_t> yields;
+  for (std::size_t k = 0; k < model.tetrahedra.size(); ++k) {
+    const auto b = std::size_t(body_of_side[2 * k]);
+    if (b >= bodies.size()) bodies.resize(b + 1), yields.resize(b + 1);
+    bodies[b].tetrahedra.push_back(Index(k)), bodies[b].rest_volume += double(model.rest_volume[k]);
+    const bool is_solid = model.volume_compliance[k] < 0;
+    if (is_solid ? model.lame[k][1] < hard * model.lame[k][0] : model.volume_compliance[k] > 0) yields[b] = 1;
+  }
+  std::size_t kept = 0;
+  for (std::size_t b = 0; b < bodies.size(); ++b)
+    if (!yields[b]) std::swap(bodies[kept++], bodies[b]);
+  bodies.resize(kept);
+  return bodies;
+}
+
+void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params,
+             const PbdWorkspace& w, Report& report) {
+  const double by_edges =
+      largest(model.edges.size(), [&](std::size_t e) { return double(Pbd::strain(model, state, e)); });
+  const double by_threads = largest(model.strain_triangles.size(), [&](std::size_t t) {
+    const Index3& c = model.strain_triangles[t];
+    const std::vector<Vec3>& x = state.particles.x;
+    const Vec3 a = x[std::size_t(c[1])] - x[std::size_t(c[0])],
+               b = x[std::size_t(c[2])] - x[std::size_t(c[0])];
+    const Vec4& d = model.strain_inverse[t];
+    return double(std::max((d[0] * a + d[2] * b).norm(), (d[1] * a + d[3] * b).norm())) - 1;
+  });
+  report.measure("max_stretch", std::max(by_edges, by_threads));
+  double enclosed = 0, hard = 0;
+  bool is_given = false;
+  for (const Pbd::Model::Enclosure& e : model.enclosures) {
+    const double wanted = double(params.inflation) * double(e.ratio) * double(e.rest_volume);
+    if (e.has_gas || !(wanted > 0)) continue;
+    is_given = true;
+    const double error = std::abs(enclosed_volume(model, e, state.particles.x) / wanted - 1);
+    enclosed = std::max(enclosed, error);
+    if (!(e.compliance > 0) && params.method == Pbd::Method::xpbd) hard = std::max(hard, error);
+  }
+  if (is_given) report.measure("max_enclosed_error", enclosed);
+  if (hard > warned_error)
+    report.warn(
+        "what presses a balloon has changed its volume by more than a hundredth (the measure "
+        "max_enclosed_error): take more substeps");
+  if (model.tetrahedra.empty()) return;
+  report.measure("max_volume_error", largest(model.tetrahedra.size(), [&](std::size_t k) {
+                   return std::abs(volume_of(model, state, k) / double(model.rest_volume[k]) - 1);
+                 }));
+  double whole = 0;
+  for (const HardBody& body : w.hard_bodies) {
+    const std::vector<Index>& of = body.tetrahedra;
+    const double volume = ordered_sum(of.size(), block, [&](std::size_t begin, std::size_t end) {
+      double sum = 0;
+      for (std::size_t k = begin; k < end; ++k) sum += volume_of(model, state, std::size_t(of[k]));
+      return sum;
+    });
+    whole = std::max(whole, std::abs(volume / body.rest_volume - 1));
+  }
+  if (!w.hard_bodies.empty()) report.measure("max_body_error", whole);
+  if (whole > warned_body_error && params.method == Pbd::Method::xpbd)
+    report.warn(
+        "what presses a soft body has changed its volume by more than a tenth (the measure "
+        "max_body_error): take more substeps, or iterations");
+}
+
+}  // namespace plenum::inline PLENUM_ABI

@@ -1,0 +1,72 @@
+// What presses soft bodies that give nothing of their volume.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "pbd/built.h"
+
+namespace plenum { namespace {
+
+/// A cube of 0.4 m between two slabs that are led together, to 0.7 of its height.
+struct PressedCube : plenum_test::Built {
+  explicit PressedCube(const PbdPart& part) : Built(spec_of(part)) {
+    params.pins.resize(2);
+    for (int k = 0; k < 60; ++k) {
+      params.pins[1].offset.y() = -Real(0.14) * Real(k + 1) / 60;
+      step();
+    }
+  }
+  static PbdSpec spec_of(PbdPart part) {
+    part.half_extents = Vec3::Constant(Real(0.2));
+    part.cells_x = part.cells_y = part.cells_z = 6;
+    PbdBody slab;
+    slab.half_extents = Vec3(Real(0.6), Real(0.05), Real(0.6)), slab.motion = PbdBody::Motion::led;
+    PbdBody lower = slab;
+    lower.position.y() = -Real(0.26), slab.position.y() = Real(0.26);
+    slab.group = 1;
+    return {.parts = {part}, .bodies = {lower, slab}};
+  }
+  /// Of the cube's surface, by the divergence theorem: its faces' corners are on the grid's sides.
+  double error_of_volume() const {
+    double volume = 0;
+    for (const Index3& t : model.surface)
+      volume += x(std::size_t(t[0])).dot(x(std::size_t(t[1])).cross(x(std::size_t(t[2])))) / 6;
+    return std::abs(volume / 0.064 - 1);
+  }
+};
+
+bool is_warned(const Report& report) {
+  for (const Report::Warning& w : report.warnings())
+    if (std::string_view(w.text).find("max_body_error") != std::string_view::npos) return true;
+  return false;
+}
+
+TEST(PbdVolumes, WhatPressesSoftBodiesIsTold) {
+  PbdPart hard{.type = PbdPart::Type::bar};
+  hard.poissons_ratio = Real(0.499);
+  PbdPart soft = hard, lattice = hard;
+  soft.poissons_ratio = Real(0.45);
+  lattice.material = PbdPart::Material::distances, lattice.stretch_compliance = Real(1e-4);
+  for (const PbdPart& part : {hard, lattice}) {
+    const PressedCube cube(part);
+    EXPECT_GT(cube.error_of_volume(), 0.1) << "of which a sweep in a substep takes no more back";
+    EXPECT_NEAR(cube.last.value("max_body_error"), cube.error_of_volume(), 1e-4);
+    EXPECT_TRUE(is_warned(cube.last));
+  }
+  // An elastic solid that may give of its volume does.
+  const PressedCube cube(soft);
+  EXPECT_GT(cube.error_of_volume(), 0.03);
+  EXPECT_FALSE(is_warned(cube.last));
+}
+
+TEST(PbdVolumes, WhatIsNotPressedIsNotWarnedOf) {
+  PbdPart part{.type = PbdPart::Type::bar};
+  part.material = PbdPart::Material::distances;
+  plenum_test::Built bar(part);
+  bar.params.gravity = Vec3::Zero();
+  bar.run(10);
+  EXPECT_LT(bar.last.value("max_body_error", 1), 1e-4);
+  EXPECT_FALSE(is_warned(bar.last));
+}
+
+}}  // namespace plenum::
