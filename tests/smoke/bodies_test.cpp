@@ -469,4 +469,34 @@ TEST(SmokeBodies, AllocateNothingInSteadyState) {
             0);
 }
 
+TEST(SmokeBodies, WhatFlowsIntoAClosedBoxIsToldWithBodiesAndWithout) {
+  const Shape ball = SphereShape{Real(0.2)};
+  const Vec3 middle = Vec3::Constant(Real(0.5));
+  enum Body { none, within, through_a_side };
+  const auto is_told = [&](GridSide left, GridSide right, Body body) {
+    Smoke::Spec spec = box_of(16, false, GridSide::free_slip);
+    spec.left.kind = left, spec.left.velocity = Vec3(1, 0, 0);
+    spec.right.kind = right, spec.right.velocity = Vec3(1, 0, 0);
+    if (left == GridSide::free_slip) spec.left.velocity.setZero();
+    if (right != GridSide::inflow) spec.right.velocity.setZero();
+    StirredGas gas(spec);
+    bool told = false;
+    for (int k = 0; k < 4; ++k) {
+      const Vec3 to =
+          body == through_a_side ? Vec3(Real(0.5), Real(0.15) - Real(0.02) * Real(k), Real(0.5)) : middle;
+      const SolidBody solid = led(ball, to, to);
+      const Report report = gas.step(std::span(&solid, body == none ? 0 : 1), 0.02);
+      for (const Report::Warning& w : report.warnings())
+        told = told || std::string_view(w.text).find("give the box an outflow") != std::string_view::npos;
+    }
+    return told;
+  };
+  for (const Body body : {none, within, through_a_side}) {
+    EXPECT_TRUE(is_told(GridSide::inflow, GridSide::free_slip, body)) << body;
+    EXPECT_FALSE(is_told(GridSide::inflow, GridSide::outflow, body)) << body;
+    EXPECT_FALSE(is_told(GridSide::inflow, GridSide::inflow, body)) << body << ": as much out as in";
+    EXPECT_FALSE(is_told(GridSide::free_slip, GridSide::free_slip, body)) << body;
+  }
+}
+
 }}  // namespace plenum::(anonymous)
