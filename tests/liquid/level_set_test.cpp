@@ -230,7 +230,9 @@ TEST(LiquidLevelSet, KeepsItsVolume) {
 
 TEST(LiquidLevelSet, StepsOfTenCellsAndMoreGiveItNoEnergy) {
   // A dam in a closed box, which breaks in steps in which its front crosses six to ten cells. Nothing but
-  // gravity acts, so that it never has more than at the start (1.001 of it, as is asked of all flows).
+  // gravity acts, so that it never has more than at the start (1.001 of it, as is asked of all flows). Nor
+  // is that by loss of the liquid: what sheets thinner than a cell lose comes back by the control of volume
+  // where they come to rest, over half of the box.
   for (const int nz : {1, 12})
     for (const Tracker tracker : {Tracker::level_set, Tracker::particle_level_set}) {
       Liquid::Spec spec;
@@ -245,12 +247,15 @@ TEST(LiquidLevelSet, StepsOfTenCellsAndMoreGiveItNoEnergy) {
                Liquid::potential_energy(water.model, water.state, water.params);
       };
       const double start = energy();
+      const double volume = Liquid::volume(water.model, water.state);
       double most = 0;
       for (int k = 0; k < 40; ++k) {
         water.step(0.1);
         most = std::max(most, energy());
       }
       EXPECT_LE(most, 1.001 * start) << nz << " " << static_cast<int>(tracker);
+      EXPECT_GT(Liquid::volume(water.model, water.state), 0.7 * volume)
+          << nz << " " << static_cast<int>(tracker);
     }
 }
 
