@@ -410,6 +410,14 @@ void PbdBodies::keep(const PbdParticles& p, Real h) {
     }
     body.inverse_inertia = inverse_inertia_of(body);
   }
+  // A large speed ends at arms as they met, not as friction has turned them since.
+  const auto turn_back = [&](Anchor& a) {
+    const Body& body = bodies_[std::size_t(a.body)];
+    a.at = (body.q.conjugate() * body.led_q).cast<Real>() * a.at;
+  };
+  for (Patch& patch : patches_)
+    for (int i = 0; i < patch.count && patch.is_on_way; ++i)
+      turn_back(patch.points[i].a), turn_back(patch.points[i].b);
   for (std::size_t k = patches_.size(); k-- > 0;) slow(patches_[k], p, h);
   for (const Touch& touch : led_touches_) slow(touch, p, h);
   for (const Touch& touch : touches_) slow(touch, p, h);

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "plenum/geometry/collide/surface_contacts.h"
+#include "plenum/geometry/collide/time_of_impact.h"
 #include "plenum/solvers/pbd/detail/bodies.h"
+#include "plenum/state/grid_walls.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -79,6 +81,8 @@ void PbdBodies::find_pairs(const Pbd::Model& model, const Pbd::State& state, con
                         std::sqrt(double(friction_of(a)) * double(friction_of(b))),
                         double(std::max(restitution_of(a), restitution_of(b))),
                         {}});
+      // Half as far as to where the smaller one's middle is at the other's surface, if that is met head-on.
+      pairs_.back().far = std::min(least_width(shape_of(model, a)), least_width(shape_of(model, b))) / 4;
     }
   sort_pairs();
   // Both lists are sorted.
@@ -120,24 +124,59 @@ double PbdBodies::overlap_along(const Pbd::Model& model, const Pair& pair, const
   return double(extent(pair.a).high.x() - extent(pair.b).low.x());
 }
 
-/// The manifold is in the frame `of`, of the first body or, swapped, of the second.
-void PbdBodies::touch_pair(const Pair& pair, const Manifold& manifold, const Pose& of, bool swapped) {
+auto PbdBodies::here(const Pbd::Model& model, const Pair& pair) const -> Meeting {
+  const Body &a = bodies_[std::size_t(pair.a)], &b = bodies_[std::size_t(pair.b)];
+  return {{a.x, a.q}, {b.x, b.q}, pose_of(model, pair.a), pose_of(model, pair.b)};
+}
+
+/// Where two that go far in the substep meet on their way, apart as it began: they are held by what touches
+/// there, as where they end they are deep in each other, or past it.
+auto PbdBodies::meeting_on_way(const Pbd::Model& model, const Pair& pair, Real margin) const
+    -> std::optional<Meeting> {
+  const Body &a = bodies_[std::size_t(pair.a)], &b = bodies_[std::size_t(pair.b)];
+  const auto turning = [&](const Body& body) { return body.q.angularDistance(body.q0) * body.reach; };
+  const double way = (a.x - a.x0 - b.x + b.x0).norm() + turning(a) + turning(b);
+  if (!(way > double(std::max(pair.far, margin)))) return std::nullopt;
+  const Meeting end = here(model, pair);
+  const auto began = [](const Body& body, const Pose& shape) {
+    const Qd turn = body.q0 * body.q.conjugate();
+    const D3 arm = shape.position.cast<double>() - body.x;
+    return Pose{(body.x0 + turn * arm).cast<Real>(), turn.cast<Real>() * shape.rotation};
+  };
+  const Sweep sweep_a = Sweep::between(began(a, end.shape_a), end.shape_a),
+              sweep_b = Sweep::between(began(b, end.shape_b), end.shape_b);
+  const Real near = margin / 8;
+  const std::optional<Impact> impact =
+      time_of_impact(shape_of(model, pair.a), sweep_a, shape_of(model, pair.b), sweep_b, near, near);
+  if (!impact || !(impact->s > 0)) return std::nullopt;
+  // Arms are as they touch: a ball is not to be spun by how it would have turned afterwards.
+  const auto frame_at = [](const Body& body, const Pose& shape, const Pose& then) {
+    const Qd turn = (then.rotation * shape.rotation.conjugate()).cast<double>().normalized();
+    const D3 arm = body.x - shape.position.cast<double>();
+    return Meeting::Frame{then.position.cast<double>() + turn * arm, body.q};
+  };
+  const Pose at_a = sweep_a.at(impact->s), at_b = sweep_b.at(impact->s);
+  return Meeting{frame_at(a, end.shape_a, at_a), frame_at(b, end.shape_b, at_b), at_a, at_b, true};
+}
+
+/// The manifold is in the frame of the first body's shape or, swapped, of the second's.
+void PbdBodies::touch_pair(const Pair& pair, const Manifold& manifold, const Meeting& at, bool swapped) {
   if (manifold.count == 0) return;
+  const Pose& of = swapped ? at.shape_b : at.shape_a;
   Patch patch{};
   patch.n = (swapped ? -1.0 : 1.0) * (of.rotation * manifold.normal).cast<double>().normalized();
-  patch.count = manifold.count;
+  patch.count = manifold.count, patch.is_on_way = at.is_on_way;
   patch.friction = pair.friction, patch.restitution = pair.restitution;
   patch.rubbed.setZero();
-  const auto anchor = [&](Index body, const Vec3& x) {
-    const Body& at = bodies_[std::size_t(body)];
-    return Anchor{-1, body, Vec3((at.q.conjugate() * (x.cast<double>() - at.x)).cast<Real>())};
+  const auto anchor = [](Index body, const Meeting::Frame& frame, const Vec3& x) {
+    return Anchor{-1, body, Vec3((frame.q.conjugate() * (x.cast<double>() - frame.x)).cast<Real>())};
   };
   for (int k = 0; k < manifold.count; ++k) {
     const Vec3 half = (manifold.points[k].separation / 2) * manifold.normal;
     Vec3 on_a = of * Vec3(manifold.points[k].x - half), on_b = of * Vec3(manifold.points[k].x + half);
     if (swapped) std::swap(on_a, on_b);
     Point& point = patch.points[k];
-    point.a = anchor(pair.a, on_a), point.b = anchor(pair.b, on_b);
+    point.a = anchor(pair.a, at.a, on_a), point.b = anchor(pair.b, at.b, on_b);
     point.gap = 0;
     point.approach = -patch.n.dot(velocity_of(point.b, {}) - velocity_of(point.a, {}));
   }
@@ -147,21 +186,32 @@ void PbdBodies::touch_pair(const Pair& pair, const Manifold& manifold, const Pos
 void PbdBodies::touch_bodies(const Pbd::Model& model) {
   for (Pair& pair : pairs_) {
     const Shape &a = shape_of(model, pair.a), &b = shape_of(model, pair.b);
-    const Pose at_a = pose_of(model, pair.a), at_b = pose_of(model, pair.b);
     const Body& body = bodies_[std::size_t(pair.a)];
     const Real margin = pbd_looked_ahead * Real(std::max(body.reach, bodies_[std::size_t(pair.b)].reach));
     const auto seen_from = [](const Pose& from, const Pose& pose) {
       return Pose{from.to_local(pose.position), from.rotation.conjugate() * pose.rotation};
     };
-    if (can_collide_surface(b, a)) {
-      SurfaceManifolds found;
-      collide_surface(b, a, seen_from(at_b, at_a), margin, found);
-      for (int k = 0; k < found.count; ++k) touch_pair(pair, found.manifolds[k], at_b, true);
-      continue;  // their sides are known
-    }
-    if (!can_collide(a, b)) continue;
+    const bool at_surface = can_collide_surface(b, a);
+    if (!at_surface && !can_collide(a, b)) continue;
     const std::size_t before = patches_.size();
-    touch_pair(pair, collide(a, b, seen_from(at_a, at_b), margin, pair.cache), at_a, false);
+    const auto touch = [&](const Meeting& at) {
+      if (at_surface) {
+        SurfaceManifolds found;
+        collide_surface(b, a, seen_from(at.shape_b, at.shape_a), margin, found);
+        for (int k = 0; k < found.count; ++k) touch_pair(pair, found.manifolds[k], at, true);
+      } else {
+        touch_pair(pair, collide(a, b, seen_from(at.shape_a, at.shape_b), margin, pair.cache), at, false);
+      }
+    };
+    // What has touched in the last substep, and does so still, is where it was.
+    if (pair.touches) touch(here(model, pair));
+    if (patches_.size() == before) {
+      if (const std::optional<Meeting> met = meeting_on_way(model, pair, margin))
+        touch(*met);
+      else if (!pair.touches)
+        touch(here(model, pair));
+    }
+    if (at_surface) continue;  // its sides are known
     const bool touched = std::exchange(pair.touches, patches_.size() > before);
     if (!pair.touches) continue;
     Patch& patch = patches_.back();

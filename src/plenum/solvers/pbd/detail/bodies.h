@@ -8,6 +8,7 @@
 // based dynamics", sections 3.3 to 3.6. Otherwise than there, anchors are held by all three directions at
 // once, friction is Coulomb's on the cone in the projection itself, and torque-free motion is exact.
 #include <cmath>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -126,11 +127,12 @@ class PbdBodies {
     D3 rubbed = D3::Zero();  ///< [kg m] on b
     double twisted = 0;      ///< [kg m^2]
     std::size_t first = 0,
-                laid = 0;   ///< if it is no body that it lies on: particles laid_[first, first + laid)
-    Bed bed;                ///< which these are
-    D3 given = D3::Zero();  ///< of rubbed, to those particles
-    double pressed = 0;     ///< [kg m] on them
-    bool slides = true;     ///< the bed, on what bears it
+                laid = 0;    ///< if it is no body that it lies on: particles laid_[first, first + laid)
+    Bed bed;                 ///< which these are
+    D3 given = D3::Zero();   ///< of rubbed, to those particles
+    double pressed = 0;      ///< [kg m] on them
+    bool slides = true;      ///< the bed, on what bears it
+    bool is_on_way = false;  ///< where the bodies meet within the substep
   };
   /// A particle on a body.
   struct Touch {
@@ -162,7 +164,8 @@ class PbdBodies {
     Index a, b;  ///< bodies, or a body and a guest
     double friction, restitution;
     ManifoldCache cache;
-    bool touches = false;        ///< in the last substep
+    bool touches = false;  ///< in the last substep
+    Real far = 0;          ///< [m] that they go in a substep, from which on they are to meet on their way
     Vec3 normal = Vec3::Zero();  ///< then, from a to b, in a's frame
   };
   struct Box {
@@ -186,7 +189,18 @@ class PbdBodies {
   static bool stay_apart(const std::vector<Index2>& sorted, Index a, Index b);
   void find_near(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt);
   void touch_bodies(const Pbd::Model& model);
-  void touch_pair(const Pair& pair, const Manifold& manifold, const Pose& of, bool swapped);
+  /// Where the bodies of a pair, and their shapes, are as they touch.
+  struct Meeting {
+    struct Frame {
+      D3 x;
+      Qd q;
+    } a, b;
+    Pose shape_a, shape_b;
+    bool is_on_way = false;
+  };
+  Meeting here(const Pbd::Model& model, const Pair& pair) const;
+  std::optional<Meeting> meeting_on_way(const Pbd::Model& model, const Pair& pair, Real margin) const;
+  void touch_pair(const Pair& pair, const Manifold& manifold, const Meeting& at, bool swapped);
   double overlap_along(const Pbd::Model& model, const Pair& pair, const D3& n) const;
   static bool meets_on_way(const Shape& shape, const Vec3& from, const Vec3& to,
                            const SignedDistance<Real>& start, Real near, SignedDistance<Real>& here,
