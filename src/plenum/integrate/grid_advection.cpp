@@ -356,15 +356,23 @@ class Tracer {
       case Trace::rk2:
         move(start, h / 2, v, n, at, inside);
         velocity_at(at, n, v2);
+        if (Values stays; any_stay(v, v2, n, stays)) {
+          Values ignored;
+          move(start, h * Real(0.75), v2, n, at, ignored);
+          velocity_at(at, n, v3);
+          for (int c = 0; c < D; ++c)
+            for (int m = 0; m < n; ++m)
+              v2[c].v[m] = stays.v[m] > 0 ? ralston(v[c].v[m], v2[c].v[m], v3[c].v[m]) : v2[c].v[m];
+        }
         move(start, h, v2, n, at, inside);
         break;
-      case Trace::rk3:  // Ralston 1962
+      case Trace::rk3:
         move(start, h / 2, v, n, at, inside);
         velocity_at(at, n, v2);
         move(start, h * Real(0.75), v2, n, at, inside);
         velocity_at(at, n, v3);
         for (int c = 0; c < D; ++c)
-          for (int m = 0; m < n; ++m) v[c].v[m] = (2 * v[c].v[m] + 3 * v2[c].v[m] + 4 * v3[c].v[m]) / 9;
+          for (int m = 0; m < n; ++m) v[c].v[m] = ralston(v[c].v[m], v2[c].v[m], v3[c].v[m]);
         move(start, h, v, n, at, inside);
         break;
     }
@@ -389,6 +397,27 @@ class Tracer {
         for (int m = 0; m < n; ++m) v[c].v[m] = ((u[m] + u[m + up]) + (u[m - back] + u[m + up - back])) / 4;
       }
     }
+  }
+  /// Of the third order, from those at the start, half-way by the first and at three quarters by the second
+  /// (Ralston 1962).
+  static Real ralston(Real v, Real v2, Real v3) { return (2 * v + 3 * v2 + 4 * v3) / 9; }
+  /// The midpoint rule fails where it says less than half of what the start does, as at the face of a narrow
+  /// gap that looks back into still water: its way ends where it began, the face brings itself its own
+  /// velocity, and nothing that flows in slows it down. A closed box had eighty times its energy so. Such
+  /// ways are traced by the third order. Those along which the flow changes by less, as all do in the limit
+  /// of short steps, are left as they are.
+  bool any_stay(const Values* v, const Values* half_way, int n, Values& stays) const {
+    Real any = 0;
+    for (int m = 0; m < n; ++m) {
+      Real first = 0, second = 0;
+      for (int c = 0; c < D; ++c) {
+        first += v[c].v[m] * v[c].v[m];
+        second += half_way[c].v[m] * half_way[c].v[m];
+      }
+      stays.v[m] = 4 * second < first ? Real(1) : Real(0);
+      any = std::max(any, stays.v[m]);
+    }
+    return any > 0;
   }
   void velocity_at(const Places& at, int n, Values* v) const {
     for (int c = 0; c < D; ++c)
