@@ -89,14 +89,16 @@ std::size_t count_items(const Part& part) {
 
 /// The sub-cells of a part's items: what is outside of the body; all is beyond them.
 struct SubCells {
-  Three low, size;
+  Three low, size, box;
+  std::array<bool, 3> wraps;
   bool flat;
   const Real* outside;
   SubCells(const Model& m, const Part& part, const LiquidBodies& b)
-      : flat(m.shape.is_flat()), outside(b.outside.data() + part.first) {
+      : wraps(periodic_axes(m)), flat(m.shape.is_flat()), outside(b.outside.data() + part.first) {
     for (std::size_t a = 0; a < 3; ++a) {
       const Index scale = flat && a == 2 ? 1 : 2;
       low[a] = scale * part.low[a], size[a] = scale * (part.high[a] - part.low[a]);
+      box[a] = scale * m.shape.cells[a];
     }
   }
   Real at(Index i, Index j, Index k) const {
@@ -112,6 +114,12 @@ struct SubCells {
         for (Index i = 0; i < count[0]; ++i) sum += at(first[0] + i, first[1] + j, first[2] + k);
     return sum / static_cast<Real>(count[0] * count[1] * count[2]);
   }
+  /// A sub-cell's number, or beyond a side that of its mirror image: the model's capacity has left out what
+  /// is beyond, so that of a cell all of which a body fills nothing must be left.
+  Index mirrored(std::size_t a, Index i) const {
+    if (wraps[a]) return i;
+    return i < 0 ? -1 - i : i >= box[a] ? 2 * box[a] - 1 - i : i;
+  }
   /// Weighed by the hat function around an item's centre, exactly as far as sub-cells are even.
   Real around(const Three& item) const {
     constexpr std::array<Real, 4> hat = {Real(0.125), Real(0.375), Real(0.375), Real(0.125)};
@@ -121,7 +129,8 @@ struct SubCells {
         for (Index i = 0; i < 4; ++i)
           sum += hat[static_cast<std::size_t>(i)] * hat[static_cast<std::size_t>(j)] *
                  (flat ? Real(1) : hat[static_cast<std::size_t>(k)]) *
-                 at(2 * item[0] - 1 + i, 2 * item[1] - 1 + j, flat ? item[2] : 2 * item[2] - 1 + k);
+                 at(mirrored(0, 2 * item[0] - 1 + i), mirrored(1, 2 * item[1] - 1 + j),
+                    flat ? item[2] : mirrored(2, 2 * item[2] - 1 + k));
     return sum;
   }
 };
