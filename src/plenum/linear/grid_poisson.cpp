@@ -173,7 +173,10 @@ double step_and_residual(const GridPoisson& a, double alpha, std::span<const Rea
   });
 }
 
-double project_closed_regions(const GridPoisson& a, std::span<Real> b) {
+namespace {
+
+template <class T>
+double take_means_of_closed_regions(const GridPoisson& a, std::span<T> b) {
   // Runs are sorted by row; sums go in that order, by region.
   double largest = 0;
   for (std::size_t region = 0; region < a.closed_cells.size(); ++region) {
@@ -193,7 +196,7 @@ double project_closed_regions(const GridPoisson& a, std::span<Real> b) {
     });
     const double mean = sum / a.closed_cells[region];
     largest = std::max(largest, std::abs(mean));
-    const Real shift = static_cast<Real>(mean);
+    const T shift = static_cast<T>(mean);
     parallel_for(a.runs.size(), 64, [&](std::size_t begin, std::size_t end) {
       for (std::size_t q = begin; q < end; ++q)
         if (of_region(a.runs[q]))
@@ -201,6 +204,15 @@ double project_closed_regions(const GridPoisson& a, std::span<Real> b) {
     });
   }
   return largest;
+}
+
+}  // namespace
+
+double project_closed_regions(const GridPoisson& a, std::span<Real> b) {
+  return take_means_of_closed_regions(a, b);
+}
+void project_closed_pressures(const GridPoisson& a, std::span<double> x) {
+  take_means_of_closed_regions(a, x);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -135,6 +135,8 @@ double step_and_residual(const GridPoisson& a, double alpha, std::span<const Rea
 /// Takes the mean out of every closed region: the part of a right-hand side that no pressure can balance.
 /// Returns the largest mean taken.
 double project_closed_regions(const GridPoisson& a, std::span<Real> b);
+/// Makes each closed region's mean of pressures zero, of which nothing but ties depends.
+void project_closed_pressures(const GridPoisson& a, std::span<double> x);
 
 /// Sets the ghosts of every row along x, after whole rows were written.
 void fill_row_ghosts(const RowLayout& layout, std::span<Real> x);

@@ -23,6 +23,14 @@ constexpr double deepest = sizeof(Real) == 4 ? 1e-5 : 1e-13;
 /// Factors of the lengths of transforms up to which these take less time than multigrid.
 constexpr std::size_t largest_automatic_factor = 13;
 
+namespace {
+
+bool has_closed_regions(const GridPoisson& a) {
+  return std::any_of(a.closed_cells.begin(), a.closed_cells.end(), [](Index cells) { return cells > 0; });
+}
+
+}  // namespace
+
 template <class F>
 void for_row_blocks(const RowLayout& layout, F&& f) {
   const auto ny = static_cast<std::size_t>(layout.cells[1]);
@@ -93,11 +101,13 @@ void PressureSolver::add_correction() {
 void PressureSolver::conjugate_gradients(Precondition precondition, double tolerance, int max_iterations,
                                          SolveReport& report, double& left) {
   const std::span<Real> r(r_), z(z_), p(p_), e(e_);
+  const bool keeps_means = !ties.empty() && has_closed_regions(*a_);
   set_zero(e);
   double rho = 0;
   bool first = true;
   while (report.iterations < max_iterations) {
     const double rho_new = precondition(std::span<const Real>(r_), z);
+    if (keeps_means) project_closed_regions(*a_, z), fill_row_ghosts(a_->layout, z);
     if (first)
       copy(std::span<const Real>(z_), p);
     else
@@ -114,6 +124,7 @@ void PressureSolver::conjugate_gradients(Precondition precondition, double toler
     left = std::sqrt(step_and_residual(*a_, alpha, p_, e, r));
     if (!ties.empty()) {
       ties.subtract(alpha, r);
+      if (keeps_means) project_closed_regions(*a_, r);
       left = norm(std::span<const Real>(r));
     }
     ++report.iterations;
@@ -262,6 +273,9 @@ SolveReport PressureSolver::solve_by(PressureMethod method, const SolveOptions& 
     std::fill(x.begin(), x.end(), 0.0);
     return report;
   }
+  // What a body drives into a closed region as it comes through its wall, or out as it leaves, is shared by
+  // all cells of it, so that their mean pressure does not push the body: else it grew without bound.
+  if (!ties.empty() && has_closed_regions(a)) project_closed_pressures(a, x);
   fill_row_ghosts(a.layout, std::span<double>(x));
   const double tolerance = std::max(options.absolute_tolerance, options.relative_tolerance * report.rhs_norm);
   // Of the residual as of b, what lies in closed regions and no pressure can balance does not count: the
