@@ -109,10 +109,21 @@ void main() {
   vec2 at = own;
   float way = clamp(straight, 0.0, reach), before = 0.0;
   bool is_behind_wave = false;
-  for (int k = 1; k <= num_steps; ++k) {
-    float t = reach * float(k) / float(num_steps);
+  float beside = -1.0;  // the way to where the ray comes to pass behind something solid
+  // What is straight behind may be near while the ray goes by it, as below a body that floats: it is followed to
+  // what is behind there.
+  float begun = 0.0;
+  for (int k = 1, round = 0; k <= num_steps; ++k) {
+    float t = mix(begun, reach, float(k) / float(num_steps));
     vec3 p = x + t * d;
     if (!is_on_screen(screen_of(p))) break;
+    if (k == num_steps && round < 2 && behind_all(p, is_behind_wave) < 0.0) {
+      float beyond = -behind_all(p, is_behind_wave) / max(dot(d, forward.xyz), 0.05);
+      begun = before = t, reach = min(t + max(1.3 * beyond, 0.02 * subject.w), 6.0 * subject.w);
+      if (!(reach > t)) break;
+      k = 0, ++round;
+      continue;
+    }
     if (is_behind_wave && behind_all(p, false) < 0.0) is_behind_wave = false;
     if (behind_all(p, is_behind_wave) >= 0.0) {
       float clear = max(2.0 * before - t, 0.5 * before);
@@ -129,15 +140,17 @@ void main() {
         solid = behind_solid(x + way * d);
       }
       // Where something solid is far before it at once, it passes behind that, and what is just beside is seen.
-      if (solid >= 0.015 * subject.w) way = clear;
+      if (solid >= 0.015 * subject.w) beside = clear;
       break;
     }
     before = t;
   }
-  at = screen_of(x + way * d);
-  if (!is_on_screen(at)) at = own;
+  at = screen_of(x + (beside < 0.0 ? way : beside) * d);
   // What stands before the liquid is not seen through it.
-  if (solid_depth(at) < depth - 0.005 * subject.w) at = own;
+  bool elsewhere = beside >= 0.0;
+  if (!is_on_screen(at) || solid_depth(at) < depth - 0.005 * subject.w) at = own, elsewhere = true;
+  // What is seen instead of what the ray meets is as far as it is: else an edge of it is seen as if through nothing.
+  if (elsewhere) way = max(way, (min(solid_depth(at), back_depths(at).x) - depth) / max(dot(d, forward.xyz), 0.05));
   vec3 behind = untone(min(texture(picture, at).rgb, vec3(0.98)));
 
   // Dimmed on the way, after Beer and Lambert; of what is scattered once, a quarter of the key light and half of the
