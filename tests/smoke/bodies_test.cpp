@@ -500,6 +500,23 @@ TEST(SmokeBodies, LightOnesThatLeaveAClosedBoxAreNotThrown) {
   }
 }
 
+TEST(SmokeBodies, GasThatViscosityStopsIsNoCauseForComplaint) {
+  // What a ball has stirred fades by h^2 / nu in each direction, until rounding is all there is of it.
+  Smoke::Spec spec = box_of(16, false, GridSide::no_slip);
+  spec.solids_grip = true;
+  StirredGas gas(spec);
+  gas.params.viscosity = 1;
+  const Shape ball = SphereShape{Real(0.15)};
+  const Vec3 middle = Vec3::Constant(Real(0.5));
+  for (int k = 0; k < 200; ++k) {
+    const auto at = [&](int step) {
+      return Vec3(middle + Vec3(Real(0.01) * Real(std::min(step, 20)), 0, 0));
+    };
+    const SolidBody solid = led(ball, at(k), at(k + 1));
+    EXPECT_TRUE(gas.step({&solid, 1}, 1.0 / 60).warnings().empty()) << k;
+  }
+}
+
 TEST(SmokeBodies, WhatFlowsIntoAClosedBoxIsToldWithBodiesAndWithout) {
   const Shape ball = SphereShape{Real(0.2)};
   const Vec3 middle = Vec3::Constant(Real(0.5));
