@@ -72,6 +72,11 @@ void lead_riders(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& 
   }
 }
 
+/// [m] How far into the step a particle is that goes by itself for h [s].
+Vec3 ahead(const Vec3& gone, const Vec3& v, Real h) {
+  return gone + h * v;
+}
+
 /// Where particles go by themselves in a substep of h [s].
 void predict(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w, Real h) {
   const bool air = has_air(model, params);
@@ -90,7 +95,7 @@ void predict(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& para
         if (!weights.empty()) p.v[i] += inverse_mass * weights[i];
       }
       const Vec3& gone = w.gone[i];
-      const Vec3 x = gone + h * p.v[i];
+      const Vec3 x = ahead(gone, p.v[i], h);
       w.places[i] = Place{{x.x(), x.y(), x.z()}, inverse_mass};
       if (w.is_damped) w.before[i] = Place{{gone.x(), gone.y(), gone.z()}, inverse_mass};
     }
@@ -233,6 +238,10 @@ void begin(const Pbd::State& state, PbdWorkspace& w) {
   if (!w.coarse.empty()) w.coarse.begin(w.places);
 }
 
+/// Velocities from where particles went. What rounding took of the way that they went by themselves is given
+/// back (Kahan 1965, "Further remarks on reducing truncation errors"): in a substep of 17 microseconds at
+/// 10 m/s gravity leads farther by h^2 g = 3e-9 m, an ulp of the centimetres gone since the step began is
+/// more.
 void keep(Pbd::State& state, PbdWorkspace& w, Real h) {
   Particles& p = state.particles;
   const Real per_h = 1 / h;
@@ -240,7 +249,10 @@ void keep(Pbd::State& state, PbdWorkspace& w, Real h) {
     for (std::size_t i = begin; i < end; ++i) {
       const Place& place = w.places[i];
       const Vec3 gone(place.x[0], place.x[1], place.x[2]);
-      if (place.inverse_mass > 0) p.v[i] = per_h * (gone - w.gone[i]);
+      if (place.inverse_mass > 0) {
+        const Vec3 lost = h * p.v[i] - (ahead(w.gone[i], p.v[i], h) - w.gone[i]);
+        p.v[i] = per_h * ((gone - w.gone[i]) + lost);
+      }
       w.gone[i] = gone;
       p.x[i] = w.x0[i] + gone;
     }
