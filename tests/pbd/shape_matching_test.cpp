@@ -61,6 +61,25 @@ TEST(PbdShapes, NeitherPushNorTurnAndStayWhereTheyAre) {
     }
 }
 
+// What rests in the air stays there. Sums of m dx vanish but for rounding, in every substep the same: with
+// what it comes to, 1e-8 m or less, left in, one second of 100 substeps led bodies off at 0.1 m/s. Taken off,
+// its own rounding is left, by eps of it in a substep.
+TEST(PbdShapes, AreNotPushedOnByRounding) {
+  for (const Mode mode : {Mode::rigid, Mode::linear, Mode::quadratic})
+    for (const Real radius : {Real(0), Real(0.11)}) {
+      Block b(block(mode, radius));
+      b.params.substeps = 100;
+      b.run(60);
+      Vector3<double> momentum = Vector3<double>::Zero();
+      double mass = 0;
+      for (std::size_t i = 0; i < b.model.mass.size(); ++i) {
+        mass += double(b.model.mass[i]);
+        momentum += double(b.model.mass[i]) * b.state.particles.v[i].cast<double>();
+      }
+      EXPECT_LT(momentum.norm(), 100 * shape_eps * mass) << int(mode) << " " << radius;
+    }
+}
+
 // One rigid cluster has its shape after each step, spins on, and keeps its volume.
 TEST(PbdShapes, ARigidOneIsARigidBody) {
   PbdPart part = block(Mode::rigid, 0);

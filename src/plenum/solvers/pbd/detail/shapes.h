@@ -78,10 +78,21 @@ class PbdShapes {
  private:
   ShapeBatch<3> affine_;
   ShapeBatch<9> quadratic_;
-  std::vector<Index> members_;   ///< particles of clusters
+  /// Some members of what hangs together by clusters.
+  struct Block {
+    std::size_t piece, first, last;
+    Vector3<double> sum;  ///< [m] of their weighted ways
+  };
+  void find_pieces(const Pbd::Model& model);
+
+  std::vector<Index> members_;   ///< particles of clusters, piece by piece of what hangs together by them
   std::vector<Real> per_share_;  ///< of these, one over how many clusters each is in
   std::vector<Real> rate_;       ///< [1/s], of these
+  std::vector<double> weight_;   ///< of these, part of the mass of their piece
+  std::vector<Vec3> way_;        ///< [m] of these, to what their clusters ask
   std::vector<Vec3> given_;      ///< [m] of these, since the substep began
+  std::vector<Block> blocks_;
+  std::vector<Vector3<double>> pushed_;  ///< [m] of each piece, what rounding would move it by
 };
 
 }  // namespace plenum::inline PLENUM_ABI
