@@ -323,9 +323,10 @@ TEST(PbdContact, RefusesLessFrictionAtRest) {
     Pbd::check({}, params);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "static_friction: is below the friction of what slides: 0.25 (allowed: 0.5 or more, or -1); "
-                 "leave it out where rest bears no more than sliding");
+    EXPECT_STREQ(
+        error.what(),
+        "params.static_friction: is below the friction of what slides: 0.25 (allowed: 0.5 or more, or -1); "
+        "leave it out where rest bears no more than sliding");
   }
   params.static_friction = -1, Pbd::check({}, params);
   params.static_friction = Real(0.5), Pbd::check({}, params);

@@ -121,7 +121,7 @@ void Pbd::check(const Spec& spec, const Params& params) {
     if (body.motion == PbdBody::Motion::led) groups.push_back(Index(body.group));
   check_pin_motions(params.pins, groups);
   if (params.static_friction >= 0 && params.static_friction < params.friction)
-    throw Error(Problem{.key = "static_friction",
+    throw Error(Problem{.key = "params.static_friction",
                         .what = "is below the friction of what slides",
                         .value = fmt::format("{}", params.static_friction),
                         .allowed = fmt::format("{} or more, or -1", params.friction),
