@@ -337,7 +337,7 @@ void Renderer::Impl::light_volumes() {
 
 void Renderer::Impl::draw_volumes() {
   const StageTimer timer(times, "volumes");
-  glDisable(GL_DEPTH_TEST);
+  glDepthMask(GL_FALSE);
   glEnable(GL_BLEND);
   glBlendFunc(GL_ONE, GL_SRC_ALPHA);
   volume.use();
@@ -365,11 +365,16 @@ void Renderer::Impl::draw_volumes() {
     vec3("albedo", v->view.albedo);
     glUniform1f(volume.uniform("march"),
                 float(v->view.spacing) * (style.quality == Quality::draft ? 2.0f : 1.0f));
-    draw_screen();
+    for (const bool nearer : {false, true}) {
+      glDepthFunc(nearer ? GL_GREATER : GL_LEQUAL);
+      glUniform1i(volume.uniform("nearer"), nearer ? 1 : 0);
+      draw_screen();
+    }
   }
+  glDepthFunc(GL_LEQUAL);
   glBindSampler(unit_compare, 0);
   glDisable(GL_BLEND);
-  glEnable(GL_DEPTH_TEST);
+  glDepthMask(GL_TRUE);
 }
 
 void Renderer::Impl::draw_marks() {

@@ -240,6 +240,9 @@ uniform sampler3D scattered_map;  // scattering [1/m] of red, green, blue
 uniform bool coloured;            // whether it holds instead of the albedo
 uniform vec3 albedo;
 uniform float march;  // [m] length of a step
+// Samples of a pixel at an edge of what is solid lie near or far, and what is in between is before the far
+// ones only: those pixels are drawn twice, each time to the samples on one side of the middle depth.
+uniform bool nearer;
 out vec4 out_colour;  // light, and what of the background remains
 
 float lit_by_key(vec3 x) {
@@ -253,10 +256,19 @@ void main() {
   vec3 a = (low - eye.xyz) / ray, b = (high - eye.xyz) / ray;
   vec3 first = min(a, b), last = max(a, b);
   float t = max(max(first.x, first.y), max(first.z, 0.0)), end = min(min(last.x, last.y), last.z);
-  vec4 s = texelFetch(surface_map, ivec2(gl_FragCoord.xy * viewport.zw / viewport.xy), 0);
-  end = min(end, s.w);
-  if (end <= t) discard;
+  ivec2 texel = ivec2(gl_FragCoord.xy * viewport.zw / viewport.xy), corner = textureSize(surface_map, 0) - 1;
+  float here = texelFetch(surface_map, texel, 0).w, near_one = here, far_one = here;
+  for (int k = 0; k < 9; ++k) {
+    float w = texelFetch(surface_map, clamp(texel + ivec2(k % 3, k / 3) - 1, ivec2(0), corner), 0).w;
+    near_one = min(near_one, w), far_one = max(far_one, w);
+  }
   float scale = length(ray), dt = march / scale;
+  bool at_edge = min(far_one, end) - near_one > 2.0 * dt;
+  if (nearer && !at_edge) discard;
+  end = min(end, !at_edge ? here : nearer ? near_one : far_one);
+  if (end <= t) discard;
+  vec4 middle = clip_from_world * vec4(eye.xyz + 0.5 * (near_one + min(far_one, near_one + 8.0 * dt)) * ray, 1.0);
+  gl_FragDepth = at_edge ? clamp(0.5 * middle.z / middle.w + 0.5, 0.0, 1.0) : 0.0;
   // The first step is shorter by a share that differs from pixel to pixel, so that steps show no layers.
   ivec2 p = ivec2(gl_FragCoord.xy) & 3;
   int turn = ((p.x ^ p.y) & 1) * 8 + (p.y & 1) * 4 + (((p.x ^ p.y) >> 1) & 1) * 2 + ((p.y >> 1) & 1);
