@@ -186,7 +186,9 @@ TEST(LiquidPeriodic, CarriesAndIsPushedByBodiesAtTheSeamAsElsewhere) {
     floats.acceleration = Vec3(0, Real(-9.81), 0);
     SolidBody& stirs = bodies[1];
     stirs.shape = &plate;
-    stirs.pose0.position = Vec3(Real(0.46875), Real(0.16), z);
+    // Clear of the ground: what flows through slits below it would be known to the tolerance over their
+    // width.
+    stirs.pose0.position = Vec3(Real(0.46875), Real(0.22), z);
     stirs.pose0.rotation = rotation_from_degrees(flat ? Vec3(0, 0, 10) : Vec3(15, 20, 10));
     stirs.pose = stirs.pose0;
     stirs.inverse_mass = 0;
