@@ -406,4 +406,12 @@ TEST(PbdSolvers, NothingIsWovenTwiceOrLeftOut) {
   EXPECT_EQ(w.distances.size(), b.model.edges.size());
 }
 
+TEST(PbdSolvers, StretchSweepsOfOtherSolversAreTold) {
+  for (const Pbd::Solver solver : {Pbd::Solver::gauss_seidel, Pbd::Solver::jacobi, Pbd::Solver::chebyshev}) {
+    plenum_test::Built cloth(PbdPart{});
+    cloth.params.solver = solver, cloth.params.stretch_sweeps = 2;
+    EXPECT_EQ(cloth.step().warnings().empty(), solver == Pbd::Solver::gauss_seidel);
+  }
+}
+
 }}  // namespace plenum

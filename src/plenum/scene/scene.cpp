@@ -309,7 +309,8 @@ class SceneReader {
       problem.allowed = missing->size == 0 ? "none, it is empty" : fmt::format("0 to {}", missing->size - 1);
       if (missing->nearest != path) problem.nearest = missing->nearest;
       if (missing->index < missing->max_count)
-        problem.remedy = fmt::format("give {}{} {} entries", prefix, missing->list, missing->index + 1);
+        problem.remedy = fmt::format("give {}{} {} {}", prefix, missing->list, missing->index + 1,
+                                     missing->index == 0 ? "entry" : "entries");
     } else if (field && !field->applies.empty() &&
                std::any_of(leaves.begin(), leaves.end(),
                            [&](const Leaf& l) { return l.path.starts_with(parent); })) {

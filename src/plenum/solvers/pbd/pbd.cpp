@@ -330,6 +330,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     w.coarse.lay_out(model, params.coarse_levels);
     w.coarse_revision = model.revision;
   }
+  if (params.stretch_sweeps > 1 && params.solver != Solver::gauss_seidel)
+    report.warn("stretch_sweeps are of the solver gauss_seidel alone: take more iterations instead");
   if (params.coarse_levels > 0 && w.coarse.empty())
     report.warn(
         "coarse_levels hold parts of the type cloth with `stretching` `distances`, of which there are none "
