@@ -267,6 +267,7 @@ void main() {
   if (nearer && !at_edge) discard;
   end = min(end, !at_edge ? here : nearer ? near_one : far_one);
   if (end <= t) discard;
+  // What is near is on one surface, within a few steps: the far one may be without end.
   vec4 middle = clip_from_world * vec4(eye.xyz + 0.5 * (near_one + min(far_one, near_one + 8.0 * dt)) * ray, 1.0);
   gl_FragDepth = at_edge ? clamp(0.5 * middle.z / middle.w + 0.5, 0.0, 1.0) : 0.0;
   // The first step is shorter by a share that differs from pixel to pixel, so that steps show no layers.

@@ -205,12 +205,9 @@ void PbdBodies::touch_bodies(const Pbd::Model& model) {
     };
     // What has touched in the last substep, and does so still, is where it was.
     if (pair.touches) touch(here(model, pair));
-    if (patches_.size() == before) {
-      if (const std::optional<Meeting> met = meeting_on_way(model, pair, margin))
-        touch(*met);
-      else if (!pair.touches)
-        touch(here(model, pair));
-    }
+    if (patches_.size() == before)
+      if (const std::optional<Meeting> met = meeting_on_way(model, pair, margin)) touch(*met);
+    if (patches_.size() == before && !pair.touches) touch(here(model, pair));
     if (at_surface) continue;  // its sides are known
     const bool touched = std::exchange(pair.touches, patches_.size() > before);
     if (!pair.touches) continue;

@@ -188,7 +188,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
     for (int i = 0; i < 4; ++i) pack.weight[i][l] = model.plate_weights[p][i];
     pack.compliance[l] = model.plate_compliance[p];
   });
-  w.hard_bodies = hard_bodies_of(model);
+  w.tet_bodies = tet_bodies_of(model);
   w.enclosures.lay_out(model), w.shapes.lay_out(model);
   w.shares.assign(n, 0);
   w.distances.count(w.shares), w.volumes.count(w.shares), w.solids.count(w.shares);

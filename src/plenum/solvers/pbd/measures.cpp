@@ -15,7 +15,7 @@ constexpr double warned_error = 0.01;  ///< of an enclosed volume
 constexpr double warned_body_error = 0.1;
 /// A solid that is so much stiffer against compression than against shear loses less than a hundredth of its
 /// volume to whatever presses it to half its height: a pressure of about mu, over lambda.
-constexpr Real hard = 100;  ///< lambda over mu
+constexpr Real least_hardness = 100;  ///< lambda over mu
 
 template <class Of>
 double largest(std::size_t n, Of&& of) {
@@ -40,26 +40,22 @@ double volume_of(const Pbd::Model& model, const Pbd::State& state, std::size_t k
 
 }  // namespace
 
-std::vector<HardBody> hard_bodies_of(const Pbd::Model& model) {
+std::vector<TetBody> tet_bodies_of(const Pbd::Model& model) {
   // Bodies are tetrahedra that share particles: two sides of each tell which do.
   std::vector<Index3> sides;
   sides.reserve(2 * model.tetrahedra.size());
   for (const Index4& t : model.tetrahedra)
     sides.push_back(Index3(t[0], t[1], t[2])), sides.push_back(Index3(t[0], t[1], t[3]));
   const std::vector<Index> body_of_side = triangle_components(model.mass.size(), sides);
-  std::vector<HardBody> bodies;
-  std::vector<std::uint8_t> yields;
+  std::vector<TetBody> bodies;
   for (std::size_t k = 0; k < model.tetrahedra.size(); ++k) {
     const auto b = std::size_t(body_of_side[2 * k]);
-    if (b >= bodies.size()) bodies.resize(b + 1), yields.resize(b + 1);
+    if (b >= bodies.size()) bodies.resize(b + 1);
     bodies[b].tetrahedra.push_back(Index(k)), bodies[b].rest_volume += double(model.rest_volume[k]);
     const bool is_solid = model.volume_compliance[k] < 0;
-    if (is_solid ? model.lame[k][1] < hard * model.lame[k][0] : model.volume_compliance[k] > 0) yields[b] = 1;
+    if (is_solid ? model.lame[k][1] < least_hardness * model.lame[k][0] : model.volume_compliance[k] > 0)
+      bodies[b].is_hard = false;
   }
-  std::size_t kept = 0;
-  for (std::size_t b = 0; b < bodies.size(); ++b)
-    if (!yields[b]) std::swap(bodies[kept++], bodies[b]);
-  bodies.resize(kept);
   return bodies;
 }
 
@@ -92,21 +88,34 @@ void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params
         "what presses a balloon has changed its volume by more than a hundredth (the measure "
         "max_enclosed_error): take more substeps");
   if (model.tetrahedra.empty()) return;
-  report.measure("max_volume_error", largest(model.tetrahedra.size(), [&](std::size_t k) {
-                   return std::abs(volume_of(model, state, k) / double(model.rest_volume[k]) - 1);
-                 }));
-  double whole = 0;
-  for (const HardBody& body : w.hard_bodies) {
-    const std::vector<Index>& of = body.tetrahedra;
-    const double volume = ordered_sum(of.size(), block, [&](std::size_t begin, std::size_t end) {
-      double sum = 0;
-      for (std::size_t k = begin; k < end; ++k) sum += volume_of(model, state, std::size_t(of[k]));
-      return sum;
-    });
-    whole = std::max(whole, std::abs(volume / body.rest_volume - 1));
+  struct Volumes {
+    double sum = 0, most = 0;  ///< [m^3]; error as a part of what it is at rest
+  };
+  double of_one = 0, of_whole = 0;
+  bool any_hard = false;
+  for (const TetBody& body : w.tet_bodies) {
+    const Volumes volumes = ordered_reduce(
+        body.tetrahedra.size(), block, Volumes{},
+        [&](std::size_t begin, std::size_t end) {
+          Volumes part;
+          for (std::size_t k = begin; k < end; ++k) {
+            const auto t = std::size_t(body.tetrahedra[k]);
+            const double volume = volume_of(model, state, t);
+            part.sum += volume;
+            part.most = std::max(part.most, std::abs(volume / double(model.rest_volume[t]) - 1));
+          }
+          return part;
+        },
+        [](const Volumes& a, const Volumes& b) {
+          return Volumes{a.sum + b.sum, std::max(a.most, b.most)};
+        });
+    of_one = std::max(of_one, volumes.most);
+    any_hard = any_hard || body.is_hard;
+    if (body.is_hard) of_whole = std::max(of_whole, std::abs(volumes.sum / body.rest_volume - 1));
   }
-  if (!w.hard_bodies.empty()) report.measure("max_body_error", whole);
-  if (whole > warned_body_error && params.method == Pbd::Method::xpbd)
+  report.measure("max_volume_error", of_one);
+  if (any_hard) report.measure("max_body_error", of_whole);
+  if (of_whole > warned_body_error && params.method == Pbd::Method::xpbd)
     report.warn(
         "what presses a soft body has changed its volume by more than a tenth (the measure "
         "max_body_error): take more substeps, or iterations");

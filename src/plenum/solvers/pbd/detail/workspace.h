@@ -20,12 +20,13 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-/// Tetrahedra that hang together and do not give in their volume.
-struct HardBody {
+/// Tetrahedra that hang together.
+struct TetBody {
   std::vector<Index> tetrahedra;
   double rest_volume = 0;  ///< [m^3]
+  bool is_hard = true;     ///< gives nothing of its volume
 };
-std::vector<HardBody> hard_bodies_of(const Pbd::Model& model);
+std::vector<TetBody> tet_bodies_of(const Pbd::Model& model);
 
 struct PbdWorkspace {
   Index revision = -1;  ///< of the model this was laid out for
@@ -61,7 +62,7 @@ struct PbdWorkspace {
   PbdGrasps grasps;          ///< of the next step
   std::optional<Gust> gust;  ///< in the next step
   PbdEnclosures enclosures;
-  std::vector<HardBody> hard_bodies;
+  std::vector<TetBody> tet_bodies;
   PbdBodies bodies;
   std::vector<SolidBody> body_solids;  ///< of the bodies, for others
   std::vector<PbdRest> rests;          ///< [N], if there are bodies
