@@ -244,31 +244,36 @@ bool drop_among_alike(const Rigid::Model& model, RigidWorkspace& w) {
 bool drop_among_moved(const Rigid::Model& model, RigidWorkspace& w) {
   FlushScratch& f = w.flush;
   const std::size_t n = w.contact_slot.size();
-  f.slides.assign(n, 0);
+  constexpr Index none = -1;
+  f.slides.resize(n), f.pairs.resize(n);
   parallel_for(n, contacts_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const Index slot = w.contact_slot[k];
+      f.slides[k] = 0, f.pairs[k] = Index2(none, none);
       if (slot < 0) continue;
-      const Index2& pair = w.pairs[w.pair_of[slot]];
+      const Index2& pair = f.pairs[k] = w.pairs[w.pair_of[slot]];
       const Rigid::Collider &a = model.colliders[pair[0]], &b = model.colliders[pair[1]];
       const Vec3 x = w.poses[pair[0]] * w.manifolds[slot].points[0].x;
       f.slides[k] = way_past(w, a.body, b.body, x).norm() > flush_height * std::min(a.size, b.size);
     }
   });
-  if (std::none_of(f.slides.begin(), f.slides.end(), [](std::uint8_t s) { return s != 0; })) return false;
-  // Lists of the contacts of each collider, in order.
-  constexpr Index none = -1;
-  f.heads.assign(model.colliders.size(), none), f.next.resize(2 * n);
   f.is_slider.assign(model.colliders.size(), 0);
-  for (std::size_t k = n; k-- > 0;) {
-    if (w.contact_slot[k] < 0) continue;
-    const Index2& pair = w.pairs[w.pair_of[w.contact_slot[k]]];
-    for (const std::size_t side : {0u, 1u}) {
-      f.next[2 * k + side] = f.heads[pair[side]], f.heads[pair[side]] = static_cast<Index>(2 * k + side);
-    }
+  bool any_slider = false;
+  for (std::size_t k = 0; k < n; ++k) {
+    if (!f.slides[k]) continue;
+    const Index2& pair = f.pairs[k];
     const auto moves = [&](Index collider) { return !stands(model, w, model.colliders[collider].body); };
-    if (f.slides[k] && moves(pair[0]) && moves(pair[1])) f.is_slider[pair[0]] = f.is_slider[pair[1]] = 1;
+    if (moves(pair[0]) && moves(pair[1])) f.is_slider[pair[0]] = f.is_slider[pair[1]] = any_slider = true;
   }
+  if (!any_slider) return false;
+  // Lists of the contacts of each of these, in order.
+  f.heads.assign(model.colliders.size(), none), f.next.resize(2 * n);
+  for (std::size_t k = n; k-- > 0;)
+    for (const std::size_t side : {0u, 1u}) {
+      const Index collider = f.pairs[k][static_cast<Eigen::Index>(side)];
+      if (collider < 0 || !f.is_slider[collider]) continue;
+      f.next[2 * k + side] = f.heads[collider], f.heads[collider] = static_cast<Index>(2 * k + side);
+    }
   bool any = false;
   for (std::size_t i = 0; i < f.is_slider.size(); ++i) {
     if (!f.is_slider[i]) continue;

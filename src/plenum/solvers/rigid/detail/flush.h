@@ -46,9 +46,10 @@ struct FlushScratch {
   std::vector<Plane> planes;
   std::vector<Index> order;  ///< of the contacts of sorted planes, each one's highest first
   std::vector<Borne> borne;
+  std::vector<Index2> pairs;            ///< [C] colliders, -1 if dropped before
   std::vector<std::uint8_t> slides;     ///< [C] whether the two go past each other
   std::vector<std::uint8_t> is_slider;  ///< [K] whether a collider goes past one that moves, too
-  std::vector<Index> heads, next;  ///< [K], [2 C] lists of each collider's contacts: twice their number, + 1
+  std::vector<Index> heads, next;  ///< [K], [2 C] lists of each slider's contacts: twice their number, + 1
                                    ///< for the second of the pair
 };
 

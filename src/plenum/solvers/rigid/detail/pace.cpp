@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plenum/base/parallel.h"
+
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
@@ -41,16 +43,31 @@ Real sizes_turned(const Rigid::State& state, const Rigid::Collider& a, const Rig
   return Real(0.5) * (spin_of(b) - spin_of(a)).norm();
 }
 
+/// The largest pace(pair) of those that touch or are near.
+template <class Pace>
+Real fastest_of(const Rigid::State& state, Pace&& pace) {
+  constexpr std::size_t pairs_per_block = 256;
+  const auto larger = [](Real a, Real b) { return std::max(a, b); };
+  const auto of = [&](const std::vector<Index2>& pairs) {
+    return ordered_reduce(
+        pairs.size(), pairs_per_block, Real(0),
+        [&](std::size_t begin, std::size_t end) {
+          Real fastest = 0;
+          for (std::size_t k = begin; k < end; ++k) fastest = larger(fastest, pace(pairs[k]));
+          return fastest;
+        },
+        larger);
+  };
+  return larger(of(state.contacts.pair), of(state.near.pair));
+}
+
 }  // namespace
 
 Real Rigid::max_dt(const Model& model, const State& state, const Params&) {
-  Real fastest = 0;
-  const auto regard = [&](const Index2& pair) {
+  const Real fastest = fastest_of(state, [&](const Index2& pair) {
     const Collider &a = model.colliders[pair[0]], &b = model.colliders[pair[1]];
-    if (is_dynamic(model, a) && is_dynamic(model, b)) fastest = std::max(fastest, sizes_passed(state, a, b));
-  };
-  for (const Index2& pair : state.contacts.pair) regard(pair);
-  for (const Index2& pair : state.near.pair) regard(pair);
+    return is_dynamic(model, a) && is_dynamic(model, b) ? sizes_passed(state, a, b) : Real(0);
+  });
   Real limit = fastest * longest_step > most_sizes ? most_sizes / fastest : longest_step;
   // After short steps, step by step: those have not seen what is farther away.
   if (state.dt > 0 && !state.contacts.pair.empty()) limit = std::min(limit, Real(2.0001) * state.dt);
@@ -60,17 +77,14 @@ Real Rigid::max_dt(const Model& model, const State& state, const Params&) {
 int detail::substeps_of_part(const Rigid::Model& model, const Rigid::State& state,
                              const Rigid::Params& params, Real dt, int left) {
   if (params.solver != Rigid::Method::soft_steps || left < 2) return left;
-  Real fastest = 0;
-  const auto regard = [&](const Index2& pair) {
+  const Real fastest = fastest_of(state, [&](const Index2& pair) {
     const Rigid::Collider &a = model.colliders[pair[0]], &b = model.colliders[pair[1]];
     const bool moves_a = is_dynamic(model, a), moves_b = is_dynamic(model, b);
-    if (!moves_a && !moves_b) return;
+    if (!moves_a && !moves_b) return Real(0);
     // Along what stands or is moved as one wishes bodies may slide and roll as fast as they like.
     const Real passed = moves_a && moves_b ? sizes_passed(state, a, b) : Real(0);
-    fastest = std::max(fastest, passed + sizes_turned(state, a, b));
-  };
-  for (const Index2& pair : state.contacts.pair) regard(pair);
-  for (const Index2& pair : state.near.pair) regard(pair);
+    return passed + sizes_turned(state, a, b);
+  });
   const Real in_substep = fastest * dt / static_cast<Real>(params.substeps);
   if (!(in_substep * static_cast<Real>(left) > sizes_of_part)) return left;
   return std::clamp(static_cast<int>(sizes_of_part / in_substep), 1, left);
