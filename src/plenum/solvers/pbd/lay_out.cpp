@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plenum/geometry/topology.h"
 #include "plenum/solvers/pbd/detail/tethers.h"
 #include "plenum/solvers/pbd/detail/workspace.h"
 
@@ -95,6 +96,42 @@ void lay_out_woven(const Pbd::Model& model, const Weaving& weaving, PbdWorkspace
   });
 }
 
+/// Which particles [N] are of surfaces whose edges all have two triangles.
+std::vector<std::uint8_t> on_closed_surfaces(const Pbd::Model& model) {
+  const std::vector<Index> piece_of = triangle_components(model.mass.size(), model.triangles);
+  std::vector<std::uint8_t> is_open(model.triangles.size(), 0), out(model.mass.size(), 0);
+  const std::vector<HalfEdge> sides = sorted_half_edges(model.triangles);
+  for (std::size_t k = 0, end = 0; k < sides.size(); k = end) {
+    while (end < sides.size() && sides[end].low == sides[k].low && sides[end].high == sides[k].high) ++end;
+    if (end - k == 1) is_open[std::size_t(piece_of[std::size_t(sides[k].triangle)])] = 1;
+  }
+  for (std::size_t t = 0; t < model.triangles.size(); ++t)
+    if (!is_open[std::size_t(piece_of[t])])
+      for (const Index i : model.triangles[t]) out[std::size_t(i)] = 1;
+  return out;
+}
+
+/// What is not woven, that of closed surfaces apart.
+void lay_out_distances(const Pbd::Model& model, const Weaving& weaving, std::span<const Real> damping,
+                       PbdWorkspace& w) {
+  const std::vector<std::uint8_t> still(model.mass.size(), 0), closed = on_closed_surfaces(model);
+  const Left<Index2> edges(model.edges, weaving.edges);
+  std::vector<Index2> of[2];
+  std::vector<std::size_t> numbers[2];
+  for (std::size_t k = 0; k < edges.items.size(); ++k) {
+    const Index2& e = edges.items[k];
+    const bool is_shell = closed[std::size_t(e[0])] && closed[std::size_t(e[1])];
+    of[is_shell].push_back(e), numbers[is_shell].push_back(edges.numbers[k]);
+  }
+  for (const int k : {0, 1})
+    (k == 0 ? w.distances : w.shells)
+        .lay_out(flat(of[k]), still, damping, [&](auto& pack, int l, std::size_t item) {
+          const std::size_t e = numbers[k][item];
+          pack.rest[0][l] = model.rest_length[e];
+          pack.compliance[l] = model.stretch_compliance[e];
+        });
+}
+
 }  // namespace
 
 PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool weaves) {
@@ -118,12 +155,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
   w.before.assign(w.is_damped ? n : 0, Place{});
   const Weaving weaving = weaves ? weave(model, damping, bending_damping) : Weaving(model);
   lay_out_woven(model, weaving, w);
-  const Left<Index2> edges(model.edges, weaving.edges);
-  w.distances.lay_out(flat(edges.items), still, damping, [&](auto& pack, int l, std::size_t item) {
-    const std::size_t e = edges.numbers[item];
-    pack.rest[0][l] = model.rest_length[e];
-    pack.compliance[l] = model.stretch_compliance[e];
-  });
+  lay_out_distances(model, weaving, damping, w);
   // Tetrahedra whose volume stays, and those that are solids.
   std::vector<Index> numbers[2];
   std::vector<Index4> of[2];
@@ -191,7 +223,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
   w.tet_bodies = tet_bodies_of(model);
   w.enclosures.lay_out(model), w.shapes.lay_out(model);
   w.shares.assign(n, 0);
-  w.distances.count(w.shares), w.volumes.count(w.shares), w.solids.count(w.shares);
+  w.distances.count(w.shares), w.shells.count(w.shares), w.volumes.count(w.shares), w.solids.count(w.shares);
   w.rods.count(w.shares), w.strains.count(w.shares), w.solid_strains.count(w.shares);
   w.areas.count(w.shares), w.angles.count(w.shares), w.plates.count(w.shares);
   w.places.assign(n, Place{});

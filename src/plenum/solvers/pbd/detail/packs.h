@@ -26,6 +26,7 @@ struct Projection {
   Real part = 1;                  ///< in [0, 1], of the error that is taken away: k of classic PBD
   bool is_first = false;          ///< of the substep: multipliers are 0, whatever they hold
   bool is_last = false;           ///< of the substep: nothing asks for multipliers any more
+  bool is_back = false;           ///< colours from the last one to the first
   Real damping_scale = 0;         ///< [1/s] 1 / h; 0: nothing is damped
   const Place* before = nullptr;  ///< [N] where the substep began, if anything is damped
   Real strain_limit = 0;          ///< relative elongation beyond which nothing stretches; 0: none
@@ -486,8 +487,8 @@ class Batch {
 
   /// One sweep, colour by colour (Gauss-Seidel).
   void sweep(Place* places, const Projection& how) {
-    for (std::size_t c = 0; c + 1 < starts_.size(); ++c) {
-      const std::size_t first = starts_[c];
+    for (std::size_t n = 0; n + 1 < starts_.size(); ++n) {
+      const std::size_t c = how.is_back ? starts_.size() - 2 - n : n, first = starts_[c];
       parallel_for(starts_[c + 1] - first, packs_per_block, [&](std::size_t begin, std::size_t end) {
         for (std::size_t k = first + begin; k < first + end; ++k) {
           Pack& pack = packs_[k];

@@ -34,6 +34,7 @@ struct PbdWorkspace {
   detail::WovenRodBatch woven_rods;
   detail::WovenCellBatch woven_cells;
   detail::DistanceBatch distances;
+  detail::DistanceBatch shells;  ///< distances of closed surfaces
   detail::DihedralBatch angles;
   detail::PlateBatch plates;
   detail::RodBatch rods;
