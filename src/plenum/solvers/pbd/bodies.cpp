@@ -272,11 +272,31 @@ void PbdBodies::hold_apart(Patch& patch, const PbdParticles& p) {
   }
   for (int i = 0; i < patch.count; ++i) {
     Point& point = patch.points[i];
-    const double by = std::max(change[i], -point.pushed);
-    if (!std::isfinite(by)) continue;
-    point.pushed += by;
-    push(point.b, p, D3(by * patch.n));
-    push(point.a, p, D3(-by * patch.n));
+    change[i] = std::isfinite(change[i]) ? std::max(change[i], -point.pushed) : 0;
+    point.pushed += change[i];
+  }
+  push_all(patch, p, change);
+}
+
+/// Pushes [kg m] at the points of a patch. What they turn a body by is summed first: one after the other, as
+/// turns about several axes do not commute, they would spin it about the normal too. A level box that fell
+/// on four corners at 4 m/s so had 0.3 rad/s, which friction made into more.
+void PbdBodies::push_all(const Patch& patch, const PbdParticles& p, const Eigen::Vector4d& by) {
+  for (const bool second : {true, false}) {
+    D3 impulse = D3::Zero(), moment = D3::Zero();
+    Index body = -1;
+    for (int i = 0; i < patch.count; ++i) {
+      const Anchor& at = second ? patch.points[i].b : patch.points[i].a;
+      const D3 one = (second ? by[i] : -by[i]) * patch.n;
+      if (at.body < 0) {
+        push(at, p, one);
+        continue;
+      }
+      body = at.body;
+      impulse += one, moment += arm_of(at).cross(one);
+    }
+    if (body < 0 || bodies_[std::size_t(body)].inverse_mass == 0 || !impulse.allFinite()) continue;
+    move(body, impulse, D3(bodies_[std::size_t(body)].inverse_inertia * moment));
   }
 }
 

@@ -242,6 +242,7 @@ class PbdBodies {
   void align(const Pbd::Alignment& alignment);
   Eigen::Matrix4d response_of(const Patch& patch, const PbdParticles& p) const;
   void hold_apart(Patch& patch, const PbdParticles& p);
+  void push_all(const Patch& patch, const PbdParticles& p, const Eigen::Vector4d& by);
   void rub(Patch& patch, const PbdParticles& p);
   void slow(const Patch& patch, const PbdParticles& p, Real h);
   void begin_carriers(const Pbd::Model& model, Real dt);
