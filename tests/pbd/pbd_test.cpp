@@ -277,6 +277,57 @@ TEST(Pbd, StaysFinite) {
     }
 }
 
+// Pressed onto a line or a point, where a volume's gradients vanish, exactly or by a millimetre, solids come
+// from there by no more than their size in a substep, and stay together within twice their size. They flew
+// off at up to 10^8 m a step. Later on they are no faster, if anything leads away from the line: exactly on
+// it lengths go on to be in each other's way.
+TEST(Pbd, SolidsPressedOntoALineOrAPointStayTogether) {
+  using Material = PbdPart::Material;
+  const auto press = [](Bodies& bodies, bool onto_point, Real off) {
+    std::mt19937 random(1);
+    std::normal_distribution<Real> one;
+    for (Vec3& x : bodies.state.particles.x)
+      x = Vec3(onto_point ? 0 : x.x(), 0, 0) + off * Vec3(one(random), one(random), one(random));
+  };
+  for (const auto material :
+       {Material::distances, Material::neo_hookean, Material::strain, Material::shape_matching})
+    for (const auto solver : {Pbd::Solver::gauss_seidel, Pbd::Solver::jacobi, Pbd::Solver::chebyshev})
+      for (const Real modulus : {Real(1e3), Real(1e6), Real(1e9)})
+        for (const Real dt : {Real(1e-3), Real(0.016), Real(0.05)})
+          for (const bool onto_point : {false, true})
+            for (const Real off : {Real(0), Real(1e-6), Real(1e-3)}) {
+              PbdPart part{.type = PbdPart::Type::bar};
+              part.cells_x = 5, part.cells_y = part.cells_z = 2;
+              part.material = material, part.cluster_radius = Real(0.25);
+              part.youngs_modulus = modulus;
+              part.axis_stiffness = part.axis_shear_stiffness = Vec3::Constant(modulus);
+              part.stretch_compliance = part.volume_compliance = modulus < Real(1e9) ? 1 / modulus : 0;
+              Bodies bodies(part);
+              const double size = 2 * double(part.half_extents.norm());
+              bodies.params.gravity.setZero(), bodies.params.solver = solver;
+              if (solver != Pbd::Solver::gauss_seidel)
+                bodies.params.substeps = 2, bodies.params.iterations = 15;
+              const double h = double(dt) / bodies.params.substeps;
+              press(bodies, onto_point, off);
+              double early = 0, late = 0;
+              for (int k = 0; k < 60; ++k) {
+                bodies.step(dt);
+                double& fastest = k < 30 ? early : late;
+                for (std::size_t i = 0; i < bodies.state.particles.size(); ++i) {
+                  const Vec3 &x = bodies.state.particles.x[i], &v = bodies.state.particles.v[i];
+                  ASSERT_TRUE(x.allFinite() && v.allFinite());
+                  ASSERT_LT(double(x.norm()), 2 * size);
+                  fastest = std::max(fastest, double(v.norm()));
+                }
+                ASSERT_LT(fastest * h, size)
+                    << int(material) << int(solver) << ' ' << modulus << ' ' << dt << onto_point << off;
+              }
+              if (off > 0)
+                EXPECT_LE(late * h, std::max(early * h, 0.1 * size))
+                    << int(material) << int(solver) << ' ' << modulus << ' ' << dt << onto_point << off;
+            }
+}
+
 /// A block of a solid in the air, without gravity.
 PbdPart block(Real youngs_modulus, Real poissons_ratio) {
   PbdPart part{.type = PbdPart::Type::bar};

@@ -58,6 +58,7 @@ struct DistanceConstraint {
 /// The volume of a tetrahedron stays: C = (x1 - x0) . (x2 - x0) cross (x3 - x0) / 6 - V [m^3].
 struct VolumeConstraint {
   static constexpr int points = 4, numbers = 1;
+  static constexpr bool gradient_vanishes = true;  ///< where the points are on a line
   /// rest: V [m^3].
   template <class T>
   [[gnu::always_inline]] static T value(const V3<T> (&x)[4], const T (&rest)[1], V3<T> (&gradient)[4]) {

@@ -118,8 +118,8 @@ struct alignas(64) JointPack {
     residual -= e0 * d0 + e1 * d1;
     const Wide part = fill(how.sums != nullptr ? how.relaxation : Real(1));
     d0 = part * d0, d1 = part * d1;
+    bounded_ways(p, g, h, most_squared(x), d0, d1, way);
     solid_multiplier[0] += d0, solid_multiplier[1] += d1;
-    for (int i = 0; i < points; ++i) way[i] = p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
   }
   /// dlambda of one of the constraints and its gradients, as of ScalarPack.
   template <class One, bool damped>

@@ -189,6 +189,36 @@ template <class C, class T, int n>
   return given;
 }
 
+// Where the gradients of a volume vanish, with points on a line or at one place, its linearization asks them
+// to go without bound: a bar pressed onto a line flew off at 10^7 m/s. No projection moves the points of a
+// tetrahedron farther than about twice what it is large; it grows from there by steps that its own form can
+// tell of.
+
+/// [m^2] That the squares of the ways of a tetrahedron's points may sum to.
+template <int points>
+[[gnu::always_inline]] inline Wide most_squared(const Wide3 (&x)[points]) {
+  Wide size{};
+  for (int i = 1; i < points; ++i) size += dot(x[i], x[i]);
+  return fill(4) * size;
+}
+/// The ways that two multipliers lead the points.
+template <int points>
+[[gnu::always_inline]] inline void bounded_ways(const WidePlace (&p)[points], const Wide3 (&g)[points],
+                                                const Wide3 (&h)[points], const Wide& most, Wide& d0,
+                                                Wide& d1, Wide3 (&way)[points]) {
+  Wide square{};
+  for (int i = 0; i < points; ++i) {
+    way[i] = p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
+    square += dot(way[i], way[i]);
+  }
+  if (any(square > most)) [[unlikely]] {
+    const Wide less = square < fill(Real(1e30)) ? sqrt(most * inverse_or_nothing(square)) : Wide{};
+    const Wide part = square > most ? less : fill(1);
+    d0 = part > Wide{} ? part * d0 : Wide{}, d1 = part > Wide{} ? part * d1 : Wide{};
+    for (int i = 0; i < points; ++i) way[i] = p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
+  }
+}
+
 /// Constraints with one multiplier each, C of elements/position_constraints.h.
 template <class C>
 struct alignas(64) ScalarPack {
@@ -220,6 +250,17 @@ struct alignas(64) ScalarPack {
     Wide error = C::value(x, rest, g), response{};
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
     const Wide is_off = error, answer = response;
+    // What one constraint alone asks for has squares that sum to S e^2 / r^2, S = sum w^2 |g|^2 <= max w r:
+    // no more than `most`, if r is at least e^2 max w / most. Both sides times `most`, which may be zero.
+    constexpr bool vanishes = requires {
+      C::gradient_vanishes;
+    };
+    [[maybe_unused]] Wide most{}, floor{};
+    if constexpr (vanishes) {
+      most = most_squared(x), floor = p[0].inverse_mass;
+      for (int i = 1; i < points; ++i) floor = max(floor, p[i].inverse_mass);
+      floor = floor * error * error;
+    }
     if constexpr (damped) {
       Wide3 unused[points];
       places_before<points>(how.before, particle, from_first, x);
@@ -229,7 +270,11 @@ struct alignas(64) ScalarPack {
     }
     const Wide soft = fill(how.compliance_scale) * compliance;
     const Wide before = given_before(multiplier, how);
-    const Wide change = fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft);
+    Wide change = fill(-how.part) * (error + soft * before);
+    if constexpr (vanishes)
+      change = change * most * inverse_or_nothing(max(response * most, floor) + soft * most);
+    else
+      change = change * inverse_or_nothing(response + soft);
     Wide given = limited<C>(Wide(response > Wide{} ? change : Wide{}), is_off, answer, rest, how), residual{};
     if constexpr (at_once) {
       residual = (response + soft) * given * given;
@@ -295,6 +340,7 @@ struct alignas(64) SolidPack {
     x[0] = Wide3{};
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
     Wide shape = DeviatoricConstraint::value(x, rest, g), volume = HydrostaticConstraint::value(x, rest, h);
+    const Wide most = most_squared(x);
     const Wide soft0 = fill(how.compliance_scale) * compliance[0],
                soft1 = fill(how.compliance_scale) * compliance[1];
     PairResponse response(p, g, h);
@@ -322,10 +368,13 @@ struct alignas(64) SolidPack {
       const Wide relaxation = fill(how.relaxation);
       d0 = accelerated(before0, Wide(relaxation * d0), previous->of[0], sums->omega, how);
       d1 = accelerated(before1, Wide(relaxation * d1), previous->of[1], sums->omega, how);
-      for (int i = 0; i < points; ++i) sums->sum[i].x += p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
-    } else {
-      for (int i = 0; i < points; ++i) p[i].x += p[i].inverse_mass * (d0 * g[i] + d1 * h[i]);
     }
+    bounded_ways(p, g, h, most, d0, d1, x);
+    for (int i = 0; i < points; ++i)
+      if constexpr (at_once)
+        sums->sum[i].x += x[i];
+      else
+        p[i].x += x[i];
     note_given(multiplier[0], Wide(before0 + d0), how), note_given(multiplier[1], Wide(before1 + d1), how);
     return residual;
   }
