@@ -1,4 +1,4 @@
-// Normals that turn with what touches, beside the normals found anew.
+// Normals that turn with what touches, beside the normals found anew, and their edges.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -6,6 +6,9 @@
 #include "collide/solids.h"
 #include "plenum/geometry/collide/collide.h"
 #include "plenum/geometry/collide/gjk.h"
+#include "plenum/geometry/collide/surface_contacts.h"
+#include "plenum/geometry/height_field.h"
+#include "plenum/geometry/solid_mesh.h"
 
 namespace plenum { namespace {
 
@@ -93,6 +96,39 @@ TEST(TurningNormals, AreThoseFoundAnewWhileTheSameFeaturesTouch) {
       }
   for (const Turns turns : {Turns::with_a, Turns::with_b, Turns::with_edges, Turns::with_centres})
     EXPECT_GT(compared[turns], 30) << int(turns);
+}
+
+// Edges that turn a normal are across it: it is their cross product. What is round touches a ridge with a
+// line of its side, or with an end or a rim, whose line is not across the normal.
+TEST(TurningNormals, AreAcrossTheEdgesOfRoughGround) {
+  constexpr Index n = 9;
+  Dice dice(78);
+  std::vector<Real> heights;
+  for (Index i = 0; i < n * n; ++i) heights.push_back(Real(dice.between(0, 0.15)));
+  const Shape field = HeightFieldShape{std::make_shared<const HeightField>(n, n, Real(0.5), heights)};
+  const Shape mesh = MeshShape{
+      std::make_shared<const SolidMesh>(height_field_mesh(*std::get<HeightFieldShape>(field.variant()).field),
+                                        DistanceFieldOptions{.resolution = 8})};
+  SurfaceManifolds found;
+  std::map<Kind, int> compared;
+  for (int kind = 0; kind < num_kinds; ++kind)
+    for (int i = 0; i < 400; ++i) {
+      const Shape b = random_shape(Kind(kind), dice, 0.5);
+      Pose pose{Vec3(Real(dice.uniform()), 0, Real(dice.uniform())), dice.rotation()};
+      pose.position.y() = Real(dice.between(0, 0.15)) - b.bounds(pose).low.y();
+      for (const Shape* surface : {&field, &mesh}) {
+        collide_surface(*surface, b, pose, Real(0.05), found);
+        for (int k = 0; k < found.count; ++k) {
+          const Manifold& m = found.manifolds[k];
+          if (m.turns != Turns::with_edges) continue;
+          ++compared[Kind(kind)];
+          ASSERT_LT(std::abs(m.normal.dot(m.edge_a.normalized())), 0.002) << name_of(Kind(kind)) << ' ' << i;
+          ASSERT_LT(std::abs(m.normal.dot(m.edge_b.normalized())), 0.002) << name_of(Kind(kind)) << ' ' << i;
+        }
+      }
+    }
+  EXPECT_GT(compared[capsule], 20);
+  EXPECT_GT(compared[cylinder], 10);
 }
 
 }}  // namespace plenum::<anonymous>

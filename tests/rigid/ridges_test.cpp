@@ -1,10 +1,12 @@
-// Flat bodies on ridges of meshes and height fields: what bears is felt, not the ground that hovers below.
+// Bodies on ridges of meshes and height fields: what bears is felt, not the ground that hovers below flat
+// ones, and no ridge drives what is round.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 
+#include "plenum/base/random.h"
 #include "rigid/scene_laws.h"
 
 namespace plenum { namespace {
@@ -60,15 +62,15 @@ TEST(Ridges, BearCubesThatLieAndFall) {
         }
 }
 
-/// Facets of 20 cm, whose corners are up to 1 cm high.
-rigid::ShapeSpec rough_ground(rigid::Form form, unsigned seed) {
+/// Facets of 20 cm, whose corners are up to `high` [m].
+rigid::ShapeSpec rough_ground(rigid::Form form, unsigned seed, Real high = Real(0.01)) {
   constexpr int n = 31;
   constexpr Real spacing = Real(0.2);
   rigid::ShapeSpec shape;
   shape.shape = form;
   std::mt19937 rng(seed);
   std::vector<Real> heights;
-  for (int i = 0; i < n * n; ++i) heights.push_back(Real(0.01) * Real(rng() % 1000) / 1000);
+  for (int i = 0; i < n * n; ++i) heights.push_back(high * Real(rng() % 1000) / 1000);
   if (form == rigid::Form::height_field) {
     shape.columns = n;
     shape.grid_spacing = spacing;
@@ -108,6 +110,40 @@ TEST(RoughGround, BearsBoxesThatComeToRest) {
     }
     EXPECT_LE(awake, 1) << (form == rigid::Form::mesh ? "mesh" : "field");
   }
+}
+
+// What is round and tossed onto facets smaller than itself, and as large, touches ridges with its ends, rims
+// and sides. No contact does work on it but by what it turns within a step.
+TEST(RoughGround, GivesNoEnergyToWhatIsRound) {
+  std::uint64_t seed = 0;
+  const auto random = [&](double low, double high) {
+    return Real(low + (high - low) * double(uniform4(2, seed++, 0)[0]));
+  };
+  for (const rigid::Form form : {rigid::Form::cylinder, rigid::Form::cone, rigid::Form::capsule})
+    for (unsigned toss = 0; toss < 60; ++toss) {
+      const Real radius = random(0.05, 0.3), half = radius * random(0.2, 3);
+      rigid::BodySpec ground, body;
+      ground.motion = rigid::Motion::fixed;
+      ground.shapes = {
+          rough_ground(toss % 2 ? rigid::Form::mesh : rigid::Form::height_field, toss, Real(0.05))};
+      body.shapes[0].shape = form;
+      body.shapes[0].radius = radius, body.shapes[0].half_height = half;
+      body.position.y() = std::hypot(radius, half) + radius * random(0.5, 3);
+      body.rotation = Vec3(random(-180, 180), random(-180, 180), random(-180, 180));
+      const Real speed = std::sqrt(Real(9.81) * radius), spin = 3 * speed / radius;
+      body.velocity = Vec3(random(-1, 1), random(-1, 1), random(-1, 1)) * speed;
+      body.angular_velocity = Vec3(random(-1, 1), random(-1, 1), random(-1, 1)) * spin;
+      RigidScene scene({.bodies = {ground, body}});
+      const double unit = 9.81 * double(radius) / double(scene.state.frames.inverse_mass[1]);
+      double least = test::energy(scene);
+      for (int k = 0; k < 240; ++k) {
+        scene.step();
+        if (scene.state.frames.x[1].cwiseAbs().maxCoeff() > 2) break;  // it is about to roll off the ground
+        const double now = test::energy(scene);
+        ASSERT_LT(now - least, 0.4 * unit) << int(form) << ' ' << toss << ' ' << k;
+        least = std::min(least, now);
+      }
+    }
 }
 
 }  // namespace

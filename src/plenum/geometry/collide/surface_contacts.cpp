@@ -284,10 +284,12 @@ class Collision {
     if (deep > margin_) return;
     if ((on_b - on_a - along * d).norm() > slop_) find_witnesses(t, d, along, on_a, on_b);
     Turning turning;
-    if (std::popcount(corners) == 2 && scratch_.count == 2) {
-      const int side = corners == 3 ? 0 : corners == 6 ? 1 : 2;
-      turning = {Manifold::Turns::with_edges, t.x[(side + 1) % 3] - t.x[side], scratch_.x[1] - scratch_.x[0]};
-    }
+    // Not where B touches with an end of its line: the normal is not across that then, nor stays so.
+    if (std::popcount(corners) == 2 && scratch_.count == 2)
+      if (const auto line = line_through(b_, scratch_, on_b, slop_)) {
+        const int side = corners == 3 ? 0 : corners == 6 ? 1 : 2;
+        turning = {Manifold::Turns::with_edges, t.x[(side + 1) % 3] - t.x[side], *line};
+      }
     clusters_.add(d, 0.5 * (on_a + on_b - radius_ * d), deep, mix(id_of(t, corners), scratch_.id),
                   Clusters::other, turning);
   }

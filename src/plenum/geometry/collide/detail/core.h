@@ -337,4 +337,18 @@ class Core {
   Point position_ = Point::Zero();
 };
 
+/// Unit direction of the edge, or the line of a round side, that x is on at least `slop` [m] from its ends.
+/// A cone's lines are not those of its body: others touch as it tilts.
+inline std::optional<Point> line_through(const Core& core, const Feature& f, const Point& x, double slop) {
+  const bool is_round = core.kind() == Core::Kind::cylinder || core.kind() == Core::Kind::cone;
+  if (core.kind() == Core::Kind::cone || (is_round && f.count != 2)) return std::nullopt;
+  for (int i = 0; i < (f.count == 2 ? 1 : f.count); ++i) {
+    const Point from = f.x[i], side = f.x[(i + 1) % f.count] - from;
+    const double length = side.norm(), along = length > 0 ? side.dot(x - from) / length : 0;
+    if (along < slop || along > length - slop) continue;
+    if ((x - from).cross(side).norm() <= slop * length) return Point(side / length);
+  }
+  return std::nullopt;
+}
+
 }  // namespace plenum::inline PLENUM_ABI::detail
