@@ -234,6 +234,19 @@ TEST(RigidRefusals, SpringsToWhereLimitsDoNotLet) {
   EXPECT_EQ(said_of(j), "");
 }
 
+// As they are written, and with all digits by which they are too large.
+TEST(RigidRefusals, SayNumbersAsTheyAreWritten) {
+  JointSpec j = hinge(AxisMode::limited, Drive::none);
+  j.motion.lower = 10, j.motion.upper = Real(-0.5);
+  EXPECT_EQ(said_of(j), "joints[0].motion.lower: is above upper: 10 (allowed: at most -0.5)");
+  BodySpec body = cube();
+  body.mass = 1, body.inertia = Vec3(1, 1, Real(2.00001));
+  EXPECT_EQ(
+      message({.bodies = {body}}),
+      "bodies[0].inertia: has a moment that is larger than the sum of the other two: 2.00001 (allowed: at "
+      "most 2)");
+}
+
 TEST(RigidRefusals, TwoSourcesOfAMass) {
   BodySpec body = cube();
   body.density = 100, body.mass = 3;

@@ -1,7 +1,8 @@
 // From specifications to bodies: mass properties, principal frames, colliders.
+#include <fmt/format.h>
+
 #include <Eigen/Eigenvalues>
 #include <map>
-#include <sstream>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/measures.h"
@@ -92,11 +93,7 @@ void check_moments(const BodySpec& body, const D3& moments, const std::string& k
   }
   // Of a mass at a distance r from an axis, r^2 = y^2 + z^2 <= (x^2 + z^2) + (x^2 + y^2).
   if (largest > (moments.sum() - largest) * (1 + 1e-6)) {
-    const auto text = [](double number) {
-      std::ostringstream out;
-      out << number;
-      return out.str();
-    };
+    const auto text = [](double number) { return fmt::format("{}", static_cast<Real>(number)); };
     throw Error(Problem{.key = key + "inertia",
                         .what = "has a moment that is larger than the sum of the other two",
                         .value = text(largest),

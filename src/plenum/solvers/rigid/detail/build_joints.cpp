@@ -91,13 +91,13 @@ JointAxis axis_of(const AxisSpec& spec, double unit, const std::string& key) {
     if (spec.lower > spec.upper)
       throw Error(Problem{.key = key + ".lower",
                           .what = "is above upper",
-                          .value = std::to_string(spec.lower),
-                          .allowed = "at most " + std::to_string(spec.upper)});
+                          .value = fmt::format("{}", spec.lower),
+                          .allowed = "at most " + fmt::format("{}", spec.upper)});
     if (spec.drive == Drive::spring && (spec.target < spec.lower || spec.target > spec.upper))
       throw Error(Problem{.key = key + ".target",
                           .what = "is beyond the limits of its axis, where the spring never gets",
-                          .value = fmt::format("{:g}", double(spec.target)),
-                          .allowed = fmt::format("{:g} to {:g}", double(spec.lower), double(spec.upper)),
+                          .value = fmt::format("{}", spec.target),
+                          .allowed = fmt::format("{} to {}", spec.lower, spec.upper),
                           .remedy = "widen the limits, or press against one by a motor of limited strength"});
     axis.lower = Real(unit * spec.lower), axis.upper = Real(unit * spec.upper);
   }
@@ -113,7 +113,7 @@ void check_turns(const JointSpec& s, const std::string& key) {
     if (axis.mode == AxisMode::limited && (axis.lower < -most || axis.upper > most))
       throw Error(Problem{.key = key + name,
                           .what = "is limited beyond what the turns of six axes can tell apart",
-                          .value = std::to_string(axis.lower < -most ? axis.lower : axis.upper),
+                          .value = fmt::format("{}", axis.lower < -most ? axis.lower : axis.upper),
                           .allowed = "-" + std::to_string(int(most)) + " to " + std::to_string(int(most)) +
                                      " degrees; a hinge or universal joint turns farther"});
   };
