@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "plenum/base/random.h"
 #include "plenum/world/world.h"
 #include "rigid/scene_laws.h"
 
@@ -290,6 +291,33 @@ TEST(HeavyLoads, TheSameBitsForAnyNumberOfThreads) {
   };
   const auto one = hash_of(1);
   for (const int threads : {2, 3, 8}) EXPECT_EQ(hash_of(threads), one) << threads;
+}
+
+// A slab that falls on a stick presses it aslant, on two of its edges, and rolls it. Neither gains anything.
+TEST(HeavyLoads, DoNotThrowTheStickThatTheyFallOn) {
+  std::uint64_t seed = 0;
+  const auto random = [&](double low, double high) {
+    return Real(low + (high - low) * double(uniform4(3, seed++, 0)[0]));
+  };
+  for (int fall = 0; fall < 48; ++fall) {
+    const Real length = (fall % 2 ? Real(0.03) : Real(0.1)) * random(0.7, 1.3);
+    rigid::BodySpec stick =
+        validation::box(length * Vec3(1, random(0.1, 0.5), random(0.1, 0.5)), Vec3::Zero());
+    stick.position = Vec3(random(-0.3, 0.3), stick.shapes[0].half_extents.y(), random(-0.2, 0.2));
+    stick.rotation.y() = random(0, 360);
+    rigid::BodySpec slab =
+        validation::box(Vec3(Real(0.9), Real(0.1), Real(0.4)), Vec3(0, random(0.4, 2.7), 0));
+    slab.density = fall % 4 < 2 ? Real(300) : Real(3000);
+    slab.rotation = Vec3(random(-5, 5), random(0, 360), random(-5, 5));
+    RigidScene scene({.bodies = {validation::floor_box(), stick, slab}});
+    const double first = test::energy(scene);
+    for (int k = 0; k < 180; ++k) {
+      scene.step();
+      ASSERT_LT(test::energy(scene), first) << fall << ' ' << k;
+      ASSERT_LT(scene.state.frames.v[1].norm(), 15)
+          << fall << ' ' << k;  // the slab comes down at up to 7 m/s
+    }
+  }
 }
 
 }}  // namespace plenum

@@ -117,13 +117,22 @@ void ContactSolver::join_columns(std::span<const ContactInput> contacts, const S
   std::sort(joined_.begin(), joined_.end());
 }
 
-/// Whether all are contacts of faces, one of each pair. What rolls or stands on corners and edges, and feet
+/// Part of its size by which a point that bears may be farther off than the deepest of a face.
+constexpr Real tilt_of_faces = Real(0.01);
+
+/// Whether all are contacts of faces, one of each pair, on which three points bear. A load that leans on a
+/// stick in two of four points, and presses it aslant, was thrown by what the column's impulses of one
+/// sub-step gave in the next. What rolls or stands on corners and edges, and feet
 /// of one body, let go and press again from round to round, which takes the passes.
 bool ContactSolver::stand_on_faces(std::span<const ContactInput> contacts, std::span<const Joined> rows) {
   pairs_.clear();
   for (const Joined& row : rows) {
     const ContactInput& c = contacts[batches_[row.batch].contact[row.lane]];
-    if (c.count < 3) return false;
+    if (c.count < 3 || c.deep) return false;
+    Real gaps[4];
+    for (int p = 0; p < c.count; ++p) gaps[p] = c.points[p].separation;
+    std::sort(gaps, gaps + c.count);
+    if (gaps[2] - gaps[0] > tilt_of_faces * c.size) return false;
     pairs_.emplace_back(c.body_a, c.body_b);
   }
   std::sort(pairs_.begin(), pairs_.end());
