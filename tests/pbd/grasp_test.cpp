@@ -1,8 +1,12 @@
 // What a hand holds of position-based bodies.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numbers>
+
 #include "plenum/base/parallel.h"
 #include "plenum/solvers/pbd/pbd.h"
+#include "plenum/world/world.h"
 
 namespace plenum { namespace {
 
@@ -70,6 +74,44 @@ TEST(PbdGrasp, ClothThatCannotGiveWayStaysWithinItsTethers) {
       EXPECT_LT(state.particles.x[i].norm(), 2) << i;
     }
   }
+}
+
+// The hand holds all that the system can move, its bodies too: with the spring's M w^2 a crate draws out what
+// it hangs on by g / w^2, and by twice that at most as it bounces, being hung at once. It was held by as much
+// as the rope's own mass asks for, and sank by 0.25 m.
+TEST(PbdGrasp, AHandHoldsWhatHangsOnARope) {
+  for (const bool with_body : {false, true})
+    for (const int substeps : {10, 40}) {
+      PbdPart rope{.type = PbdPart::Type::rope};
+      rope.from = Vec3(0, 2, 0), rope.to = Vec3(0, Real(1.2), 0);
+      rope.segments = 16, rope.linear_density = Real(0.125);
+      PbdSpec spec;
+      if (with_body) {
+        PbdAttachment tie;
+        tie.particles.where = ParticlePin::Where::indices, tie.particles.indices = {16};
+        tie.body = "crate";
+        rope.attachments = {tie};
+        PbdBody crate;
+        crate.name = "crate", crate.density = 600;
+        crate.half_extents = Vec3::Constant(Real(0.2)), crate.position = Vec3(0, 1, 0);
+        spec.bodies = {crate};
+      }
+      spec.parts = {rope};
+      Pbd::Model model;
+      Pbd::State state;
+      Pbd::build(spec, model, state);
+      Pbd::Params params;
+      params.air_density = 0, params.substeps = substeps;
+      World world({.fps = 60});
+      const auto& system = world.add<Pbd>("rope", std::move(model), std::move(state), params);
+      constexpr double w = 2 * std::numbers::pi * 25;
+      for (int k = 0; k < 300; ++k) {
+        world.drag(0, 0, Vec3(0, 2, 0), 25, 0);
+        ASSERT_TRUE(world.step_frame().ok);
+      }
+      EXPECT_LT(std::abs(double(system.state.particles.x[0].y()) - 2), 2 * 9.81 / (w * w))
+          << with_body << ' ' << substeps;
+    }
 }
 
 }}  // namespace plenum

@@ -108,6 +108,8 @@ bool Hand::pull_samples(const Grip& grip, Boundary& boundary, Real h) {
     double all = 0, patch = 0;
     for (const Real inverse_mass : samples.inverse_mass)
       if (inverse_mass > 0) all += 1 / double(inverse_mass);
+    for (const SolidBody& body : boundary.bodies())
+      if (body.inverse_mass > 0) all += 1 / double(body.inverse_mass);
     for (const Held& held : grip.held)
       if (can_move(held.sample))
         patch +=
