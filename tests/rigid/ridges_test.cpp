@@ -113,7 +113,8 @@ TEST(RoughGround, BearsBoxesThatComeToRest) {
 }
 
 // What is round and tossed onto facets smaller than itself, and as large, touches ridges with its ends, rims
-// and sides. No contact does work on it but by what it turns within a step.
+// and sides. No contact does work on it but by what it turns within a step, and by pushing out what went in:
+// less than it takes to raise it by its radius. It had gained up to half a million times that.
 TEST(RoughGround, GivesNoEnergyToWhatIsRound) {
   std::uint64_t seed = 0;
   const auto random = [&](double low, double high) {
@@ -140,7 +141,7 @@ TEST(RoughGround, GivesNoEnergyToWhatIsRound) {
         scene.step();
         if (scene.state.frames.x[1].cwiseAbs().maxCoeff() > 2) break;  // it is about to roll off the ground
         const double now = test::energy(scene);
-        ASSERT_LT(now - least, 0.4 * unit) << int(form) << ' ' << toss << ' ' << k;
+        ASSERT_LT(now - least, unit) << int(form) << ' ' << toss << ' ' << k;
         least = std::min(least, now);
       }
     }

@@ -93,7 +93,8 @@ void check_moments(const BodySpec& body, const D3& moments, const std::string& k
   }
   // Of a mass at a distance r from an axis, r^2 = y^2 + z^2 <= (x^2 + z^2) + (x^2 + y^2).
   if (largest > (moments.sum() - largest) * (1 + 1e-6)) {
-    const auto text = [](double number) { return fmt::format("{}", static_cast<Real>(number)); };
+    // As a float: no more digits than anyone writes, and none of rounding.
+    const auto text = [](double number) { return fmt::format("{}", static_cast<float>(number)); };
     throw Error(Problem{.key = key + "inertia",
                         .what = "has a moment that is larger than the sum of the other two",
                         .value = text(largest),
