@@ -340,7 +340,9 @@ struct alignas(64) SolidPack {
     x[0] = Wide3{};
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
     Wide shape = DeviatoricConstraint::value(x, rest, g), volume = HydrostaticConstraint::value(x, rest, h);
-    const Wide most = most_squared(x);
+    // What is stretched, tr F^T F + J^2 - 4 J > 3, by no more than what it is large at rest, or less: one
+    // that may grow by as much as it has grown does so without end where pins tear at it.
+    const Wide most = most_squared(x) * min(fill(1), fill(3) * inverse_or_nothing(shape * shape));
     const Wide soft0 = fill(how.compliance_scale) * compliance[0],
                soft1 = fill(how.compliance_scale) * compliance[1];
     PairResponse response(p, g, h);
