@@ -391,8 +391,9 @@ TEST(PbdBodies, DoNotPassEachOtherHoweverFast) {
           }
           EXPECT_LE(scene.energy(), 1.001 * before) << int(shape) << " " << speed << " " << part;
           // What touches without friction does not spin a ball.
-          if (shape == Form::sphere)
+          if (shape == Form::sphere) {
             EXPECT_LT((scene.state.frames.w[1] - small.angular_velocity).norm(), 0.1) << speed << " " << part;
+          }
         }
 }
 
