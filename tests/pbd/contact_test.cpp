@@ -4,15 +4,19 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <Eigen/Geometry>
 
 #include "pbd/built.h"
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/crossings.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/solvers/obstacle/obstacle.h"
+#include "plenum/solvers/pbd/detail/planes.h"
 #include "plenum/solvers/pbd/pbd.h"
 #include "plenum/world/world.h"
 
@@ -54,6 +58,36 @@ std::vector<PbdPart> heap() {
   block.position = Vec3(0, Real(0.55), 0), block.rotation = Vec3(20, 30, 10);
   block.youngs_modulus = Real(2e4), block.density = 100;
   return {held, sheet(14, Real(0.8), Vec3(0, Real(0.1), 0), Vec3(5, 30, 0)), rope, block};
+}
+
+// Rims of a tear: edges that are all but parallel, and much nearer to each other than they are long. Their
+// distance is known, as edges at heights 0 and z that cross each other seen from above are z apart.
+TEST(PbdContact, PlanesLieBetweenNearlyParallelEdges) {
+  std::mt19937 random(11);
+  const auto u = [&](double from, double to) {
+    return std::uniform_real_distribution<double>(from, to)(random);
+  };
+  for (int k = 0; k < 4000; ++k) {
+    const double z = std::pow(10, u(-5, -2)), angle = std::pow(10, u(-5, -1)), turn = u(0, 6),
+                 tilt = u(-1, 1);
+    // Of 0.1 m, past each other at parts of their lengths.
+    const Vector3<double> along(1, 0, 0), other(std::cos(angle), std::sin(angle), 0), up(0, 0, z);
+    Vector3<double> at[4] = {-u(0.01, 0.09) * along, {}, up - u(0.01, 0.09) * other, {}};
+    at[1] = at[0] + 0.1 * along, at[3] = at[2] + 0.1 * other;
+    const Eigen::Matrix3d rotation = (Eigen::AngleAxisd(turn, Vector3<double>(tilt, 1, 0.3).normalized()) *
+                                      Eigen::AngleAxisd(tilt, Vector3<double>::UnitX()))
+                                         .toRotationMatrix();
+    detail::Wide3 x[4];
+    for (int i = 0; i < 4; ++i) {
+      const Vec3 turned = (rotation * (at[i] - at[0])).cast<Real>();
+      x[i] = {detail::fill(turned.x()), detail::fill(turned.y()), detail::fill(turned.z())};
+    }
+    const detail::Planes planes = detail::planes_between(true, x);
+    // Places are off by a rounding of 0.1 m each.
+    const double rounding = 4 * 0.1 * double(std::numeric_limits<Real>::epsilon());
+    EXPECT_LE(double(planes.gap[0]), z + rounding) << k;
+    EXPECT_GE(double(planes.gap[0]), 0.5 * z - rounding) << k;
+  }
 }
 
 TEST(PbdContact, NothingCrosses) {

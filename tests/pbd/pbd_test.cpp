@@ -346,9 +346,10 @@ TEST(Pbd, SolidsPressedOntoALineOrAPointStayTogether) {
                 ASSERT_LT(fastest * h, size)
                     << int(material) << int(solver) << ' ' << modulus << ' ' << dt << onto_point << off;
               }
-              if (off > 0)
+              if (off > 0) {
                 EXPECT_LE(late * h, std::max(early * h, 0.1 * size))
                     << int(material) << int(solver) << ' ' << modulus << ' ' << dt << onto_point << off;
+              }
             }
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 // Closest points of a vertex and a triangle, and of two edges, for one pair or for as many as a vector has
 // lanes: without branches. T is a number, or Wide.
+#include <type_traits>
+
 #include "plenum/math/wide.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
@@ -58,6 +60,10 @@ template <class T>
   return {{one, wv + ww - one, -wv, -ww}, apart};
 }
 
+/// The squared sine below which edges count as parallel: rounding alone.
+template <class T>
+inline constexpr double parallel = std::is_same_v<T, double> ? 1e-14 : 1e-7;
+
 /// Of the edges x[0] x[1] and x[2] x[3]. Source: Ericson 2005, section 5.1.9. Of parallel edges any of the
 /// nearest points.
 template <class T>
@@ -66,8 +72,9 @@ template <class T>
   const V3<T> d1 = x[1] - x[0], d2 = x[3] - x[2], r = x[0] - x[2];
   const T a = dot(d1, d1), e = dot(d2, d2), f = dot(d2, r), c = dot(d1, r), b = dot(d1, d2);
   const T denominator = a * e - b * b;
-  T s = denominator > (zero + Real(1e-7)) * a * e ? unit_interval<T>(part_of<T>(b * f - c * e, denominator))
-                                                  : zero;
+  T s = denominator > (zero + Real(parallel<T>)) * a * e
+            ? unit_interval<T>(part_of<T>(b * f - c * e, denominator))
+            : zero;
   const T t = part_of<T>(b * s + f, e), held = unit_interval<T>(t);
   s = unit_interval<T>(part_of<T>(b * held - c, a));
   const V3<T> apart = r + s * d1 - held * d2;

@@ -267,7 +267,8 @@ class SystemOf final : public System, private Boundary {
     if constexpr (requires { S::stir(workspace, stroke); }) S::stir(workspace, stroke);
   }
   bool open(const CutSector& cut) override {
-    if constexpr (requires { S::open(model, state, cut); }) return S::open(model, state, cut);
+    if constexpr (requires { S::open(model, state, parameters, cut); })
+      return S::open(model, state, parameters, cut);
     return false;
   }
   void absorb(std::span<const SampleImpulse> impulses) override {

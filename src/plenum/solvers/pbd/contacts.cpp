@@ -184,7 +184,7 @@ bool PbdContacts::search(const PbdContactSettings& settings) {
         x[i] = at.x, radius[i] = at.inverse_mass, by[i] = way.x, inverse_mass += way.inverse_mass;
       }
       for (int i = 3; i >= 0; --i) x[i] = x[i] - x[0];
-      const detail::Planes planes = detail::planes_between(edges, x);
+      const detail::Planes planes = detail::rough_planes_between(edges, x);
       const Wide shrinks = detail::fill(steps) * detail::min(detail::along(edges, planes.normal, by), Wide{});
       const Wide off = edges ? detail::max(radius[0], radius[1]) + detail::max(radius[2], radius[3])
                              : radius[0] + detail::max(radius[1], detail::max(radius[2], radius[3]));

@@ -305,7 +305,7 @@ struct Pbd {
   static void grasp(Workspace& workspace, std::span<const Grasp> grasps);
   static void gust(Workspace& workspace, const Gust& gust);
   /// Opens cloth that may tear along edges beside a cut, on the one side of it.
-  static bool open(Model& model, State& state, const CutSector& cut);
+  static bool open(Model& model, State& state, const Params& params, const CutSector& cut);
 };
 
 constexpr std::array<const char*, 3> names_of(Pbd::Contact) {

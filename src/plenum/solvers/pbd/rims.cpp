@@ -16,7 +16,7 @@ namespace plenum::inline PLENUM_ABI { namespace detail {
 namespace {
 
 /// Parts of the length that groups go which would cross something otherwise.
-constexpr std::array<Real, 3> shorter = {Real(0.5), Real(0.125), 0};
+constexpr std::array<Real, 2> shorter = {Real(0.5), Real(0.125)};
 
 /// Which particles hang on bodies of other systems, whose pins know no gap.
 std::vector<std::uint8_t> on_carriers(const Pbd::Model& model) {
@@ -49,8 +49,8 @@ Vec3 inward(std::span<const Vec3> x, std::span<const Index3> triangles, std::spa
   return length > 0 ? Vec3(sum / length) : Vec3(Vec3::Zero());
 }
 
-void part_rims(const Pbd::Model& model, Pbd::State& state, std::span<const Index> divided, bool may_touch) {
-  std::vector<Vec3>& x = state.particles.x;
+std::vector<std::uint8_t> part_rims(const Pbd::Model& model, std::vector<Vec3>& x,
+                                    std::span<const Index> divided, bool may_cross) {
   const std::size_t n = x.size(), whole = n - model.torn_from.size();
   const auto origin = [&](Index i) {
     return std::size_t(i) < whole ? i : model.torn_from[std::size_t(i) - whole];
@@ -97,21 +97,31 @@ void part_rims(const Pbd::Model& model, Pbd::State& state, std::span<const Index
     }
   };
   go();
-  if (!may_touch) return;
+  std::vector<std::uint8_t> out(divided.size(), 0);
+  if (may_cross) return out;
   Crossings crossings;
-  for (const Real less : shorter) {
+  std::vector<std::uint8_t> crosses(n);  // of each group's first
+  for (std::size_t pass = 0;; ++pass) {
+    std::fill(crosses.begin(), crosses.end(), std::uint8_t(0));
     bool any = false;
+    const auto note = [&](Index i) {
+      const Index of_group = group[std::size_t(i)];
+      if (of_group >= 0 && !stays[std::size_t(i)]) crosses[std::size_t(of_group)] = 1, any = true;
+    };
     for (const Index2& c : crossings.find(x, model.surface_edges, model.surface)) {
-      const auto shorten = [&](Index i) {
-        if (group[std::size_t(i)] < 0) return;
-        part[std::size_t(group[std::size_t(i)])] = less, any = true;
-      };
-      for (const Index i : model.surface_edges[std::size_t(c[0])]) shorten(i);
-      for (const Index i : model.surface[std::size_t(c[1])]) shorten(i);
+      for (const Index i : model.surface_edges[std::size_t(c[0])]) note(i);
+      for (const Index i : model.surface[std::size_t(c[1])]) note(i);
     }
-    if (!any) return;
+    if (!any) return out;
+    if (pass == shorter.size()) break;
+    for (const Index i : of)
+      if (crosses[std::size_t(group[std::size_t(i)])])
+        part[std::size_t(group[std::size_t(i)])] = shorter[pass];
     go();
   }
+  for (std::size_t d = 0; d < divided.size(); ++d)
+    out[d] = crosses[std::size_t(group[std::size_t(divided[d])])];
+  return out;
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -391,18 +391,28 @@ struct RopeEnd {
   int end;
 };
 
-/// Opens a model's cloth where `open` says and its ropes at `ends`, and moves the state along. True if
-/// anything opened.
+/// What a model's cloth and ropes are once they have opened in some places.
+struct Opened {
+  Model model;
+  Particles particles;
+  std::vector<Index> divided;      ///< [2 D] pairs of what was divided and the new one
+  std::vector<std::size_t> place;  ///< [D] where each was
+};
+
+/// Opens a model's ropes at `ends` and then its cloth at `count` places, but for those that `stay` closed;
+/// places are counted through.
 template <class Open>
-bool tear(Model& model, State& state, std::span<const RopeEnd> ends, bool may_touch, Open&& open) {
-  keep_whole(model);
+Opened opened(const Model& before, const Particles& particles, std::span<const RopeEnd> ends,
+              std::size_t count, std::span<const std::uint8_t> stay, Open&& open) {
+  Opened out{before, particles, {}, {}};
+  Model& model = out.model;
+  Particles& p = out.particles;
   const Index size = Index(model.whole->mass.size());
   const auto corners = static_cast<Index>(3 * model.triangles.size());
-  Particles& p = state.particles;
-  std::vector<Index> divided;
+  std::size_t place = 0;
   const auto divide = [&](Index a) {
     const auto at = static_cast<std::size_t>(a);
-    divided.push_back(a), divided.push_back(Index(p.x.size()));
+    out.divided.push_back(a), out.divided.push_back(Index(p.x.size())), out.place.push_back(place);
     model.torn_from.push_back(a < size ? a : model.torn_from[std::size_t(a - size)]);
     p.x.push_back(Vec3(p.x[at]));
     p.v.push_back(Vec3(p.v[at]));
@@ -412,15 +422,19 @@ bool tear(Model& model, State& state, std::span<const RopeEnd> ends, bool may_to
   for (const Index2& c : model.torn_corners)
     if (c[0] >= corners) torn.push_back(c);
   for (const RopeEnd& at : ends) {
-    const auto whole_edge = model.whole->parts[at.part].first_edge + Index(at.segment);
-    const auto edge = std::size_t(model.parts[at.part].first_edge) + at.segment;
-    torn.push_back(Index2(corners + 2 * whole_edge + at.end, Index(p.x.size())));
-    divide(model.edges[edge][at.end]);
+    if (!stay[place]) {
+      const auto whole_edge = model.whole->parts[at.part].first_edge + Index(at.segment);
+      const auto edge = std::size_t(model.parts[at.part].first_edge) + at.segment;
+      torn.push_back(Index2(corners + 2 * whole_edge + at.end, Index(p.x.size())));
+      divide(model.edges[edge][at.end]);
+    }
+    ++place;
   }
   SurfaceTear surface(p.x, model.triangles, model.pinned,
                       [&](Index a, Index, std::span<const Index>, std::span<const Index>) { divide(a); });
-  open(surface);
-  if (divided.empty()) return false;
+  for (std::size_t k = 0; k < count; ++k, ++place)
+    if (!stay[place]) open(surface, std::as_const(out), k);
+  if (out.divided.empty()) return out;
   model.torn_corners.clear();
   for (std::size_t t = 0; t < model.triangles.size(); ++t)
     for (int c = 0; c < 3; ++c)
@@ -434,8 +448,29 @@ bool tear(Model& model, State& state, std::span<const RopeEnd> ends, bool may_to
   };
   for (std::size_t k = 0; k < model.torn_from.size(); ++k)
     weigh(std::size_t(model.torn_from[k])), weigh(std::size_t(size) + k);
-  detail::part_rims(model, state, divided, may_touch);
-  return true;
+  return out;
+}
+
+/// Opens a model's ropes at `ends` and its cloth at `count` places, open(surface, opened, k) each, and moves
+/// the state along. True if anything opened. Where nothing may cross, what could not come apart without that
+/// waits for a later step.
+template <class Open>
+bool tear(Model& model, State& state, std::span<const RopeEnd> ends, std::size_t count, bool may_cross,
+          Open&& open) {
+  keep_whole(model);
+  std::vector<std::uint8_t> stay(ends.size() + count, 0);
+  for (;;) {
+    Opened next = opened(model, state.particles, ends, count, stay, open);
+    if (next.divided.empty()) return false;
+    const std::vector<std::uint8_t> crosses =
+        detail::part_rims(next.model, next.particles.x, next.divided, may_cross);
+    bool any = false;
+    for (std::size_t d = 0; d < next.place.size(); ++d)
+      if (crosses[2 * d] | crosses[2 * d + 1]) stay[next.place[d]] = 1, any = true;
+    if (any) continue;  // each time fewer places are left
+    model = std::move(next.model), state.particles = std::move(next.particles);
+    return true;
+  }
 }
 
 /// Calls f(part, segment, edge) for the segments of ropes in their order.
@@ -545,19 +580,21 @@ bool Pbd::edit(Model& model, State& state, const Params& params, Workspace&) {
   std::sort(torn.begin(), torn.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : is_before(a.second, b.second);
   });
-  const bool may_touch = params.contact == Contact::conservative;
-  return tear(model, state, snaps, may_touch, [&](SurfaceTear& surface) {
-    for (const auto& [minus_stretch, side] : torn)
-      // Where cloth has just opened, it has changed.
-      if (!surface.is_touched(side[0]) && !surface.is_touched(side[1])) surface.open_edge(side[0], side[1]);
-  });
+  const bool may_cross = params.contact != Contact::conservative;
+  return tear(model, state, snaps, torn.size(), may_cross,
+              [&](SurfaceTear& surface, const Opened&, std::size_t k) {
+                const Index2& side = torn[k].second;
+                // Where cloth has just opened, it has changed.
+                if (!surface.is_touched(side[0]) && !surface.is_touched(side[1]))
+                  surface.open_edge(side[0], side[1]);
+              });
 }
 
-bool Pbd::open(Model& model, State& state, const CutSector& cut) {
+bool Pbd::open(Model& model, State& state, const Params& params, const CutSector& cut) {
   const Vec3 normal = cut.from.cross(cut.to);
   if (model.rest_position.size() != model.mass.size() || !(normal.norm() > 0)) return false;
   const std::vector<Vec3>& x = state.particles.x;
-  const auto side_of = [&](Index i) { return normal.dot(x[std::size_t(i)] - cut.eye); };
+  const auto side_of = [&](const Vec3& p) { return normal.dot(p - cut.eye); };
   // Between the directions, and before the eye.
   const auto is_cut = [&](const Vec3& p) {
     const Vec3 d = p - cut.eye;
@@ -569,7 +606,7 @@ bool Pbd::open(Model& model, State& state, const CutSector& cut) {
     const auto first = std::size_t(model.parts[part].first_triangle),
                count = std::size_t(model.parts[part].num_triangles);
     each_side(model, first, first + count, [&](Index a, Index b) {
-      const Real da = side_of(a), db = side_of(b);
+      const Real da = side_of(x[std::size_t(a)]), db = side_of(x[std::size_t(b)]);
       if ((da >= 0) == (db >= 0)) return;
       const Vec3& at = x[std::size_t(a)];
       if (is_cut(at + da / (da - db) * (x[std::size_t(b)] - at))) along.push_back(da >= 0 ? a : b);
@@ -578,7 +615,7 @@ bool Pbd::open(Model& model, State& state, const CutSector& cut) {
   std::vector<RopeEnd> snaps;
   Index cut_off = -1;  // a particle at which the segment before has come off
   each_segment(model, [&](std::size_t part, std::size_t segment, const Index2& edge) {
-    const Real da = side_of(edge[0]), db = side_of(edge[1]);
+    const Real da = side_of(x[std::size_t(edge[0])]), db = side_of(x[std::size_t(edge[1])]);
     if ((da >= 0) == (db >= 0)) return;
     const Vec3& at = x[std::size_t(edge[0])];
     if (!is_cut(at + da / (da - db) * (x[std::size_t(edge[1])] - at))) return;
@@ -590,13 +627,15 @@ bool Pbd::open(Model& model, State& state, const CutSector& cut) {
   if (along.empty() && snaps.empty()) return false;
   std::sort(along.begin(), along.end());
   along.erase(std::unique(along.begin(), along.end()), along.end());
-  return tear(model, state, snaps, true, [&](SurfaceTear& surface) {
-    for (const Index i : along)
-      surface.open(i, [&](Index t) {
-        const Index3& c = model.triangles[std::size_t(t)];
-        return std::all_of(c.begin(), c.end(), [&](Index j) { return side_of(j) >= 0; });
-      });
-  });
+  const bool may_cross = params.contact != Contact::conservative;
+  return tear(model, state, snaps, along.size(), may_cross,
+              [&](SurfaceTear& surface, const Opened& now, std::size_t k) {
+                surface.open(along[k], [&](Index t) {
+                  const Index3& c = now.model.triangles[std::size_t(t)];
+                  return std::all_of(c.begin(), c.end(),
+                                     [&](Index j) { return side_of(now.particles.x[std::size_t(j)]) >= 0; });
+                });
+              });
 }
 
 void Pbd::model_fields(Model& model, FieldVisitor& visit) {

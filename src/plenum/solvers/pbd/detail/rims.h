@@ -1,6 +1,8 @@
 #pragma once
 // What has just torn is set apart, so that there is a gap for contact to keep.
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "plenum/solvers/pbd/pbd.h"
 
@@ -16,8 +18,11 @@ Vec3 inward(std::span<const Vec3> x, std::span<const Index3> triangles, std::spa
             Index i);
 
 /// Moves particles that lie on each other since what they were has been `divided` into them, all of these and
-/// no more, each into what hangs on it; their centre of mass stays. If they may touch, less far, and not at
-/// all, where rims would otherwise cross anything. `model` is torn already; divided [D] < N in any order.
-void part_rims(const Pbd::Model& model, Pbd::State& state, std::span<const Index> divided, bool may_touch);
+/// no more, each into what hangs on it; their centre of mass stays. Unless they `may_cross`, less far where
+/// rims would otherwise cross anything. `model` is torn already; divided [D] < N in any order. Returns [D]
+/// which cross something all the same (none if they may), but for what hangs on bodies of other systems,
+/// whose pins know no gap.
+std::vector<std::uint8_t> part_rims(const Pbd::Model& model, std::vector<Vec3>& x,
+                                    std::span<const Index> divided, bool may_cross);
 
 }}  // namespace plenum::PLENUM_ABI::detail
