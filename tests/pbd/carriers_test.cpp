@@ -7,6 +7,7 @@
 #include <string>
 
 #include "plenum/base/error.h"
+#include "plenum/geometry/crossings.h"
 #include "plenum/geometry/shapes.h"
 #include "plenum/scene/scene.h"
 #include "plenum/solvers/obstacle/obstacle.h"
@@ -407,6 +408,35 @@ TEST(PbdCarriers, LetTornClothHangOn) {
   for (std::size_t p = 0; p < model.pinned.size(); ++p)
     EXPECT_NEAR(double(scene.pbd->state.particles.x[std::size_t(model.pinned[p])].y()), 1.2, 1e-5);
   for (const Vec3& x : scene.pbd->state.particles.x) EXPECT_GT(x.y(), Real(-0.2));
+}
+
+// Pieces of what hangs on a body that has been turned before they were hung, and turns on, lie apart there.
+TEST(PbdCarriers, HoldPiecesOfTornClothApart) {
+  Hung scene;
+  Obstacle::Part bar;
+  bar.shape = Obstacle::Kind::box, bar.half_extents = Vec3(Real(0.05), 1, Real(0.05));
+  bar.rotation = Vec3(0, 0, 90);
+  scene.add({bar});
+  PbdPart cloth;
+  cloth.position = Vec3(0, 0, Real(0.5));
+  cloth.attachments = {on("figure", "0", Where::back)};
+  scene.add(PbdSpec{.parts = {cloth}});
+  scene.pbd->parameters.tear_strain = 10;
+  scene.pbd->parameters.contact = Pbd::Contact::conservative;
+  scene.run(30);
+  const Vec3 eye(0, 2, 0);
+  for (const Real at : {Real(-0.23), Real(0.02), Real(0.27)})
+    scene.world.open({eye, Vec3(at, -2, Real(-0.2)).normalized(), Vec3(at, -2, Real(0.6)).normalized()});
+  const Pbd::Model& model = scene.pbd->model;
+  ASSERT_GT(model.pinned.size(), model.whole->pinned.size());
+  const auto crossed = [&] {
+    return crossings(scene.pbd->state.particles.x, model.surface_edges, model.surface).size();
+  };
+  EXPECT_EQ(crossed(), 0U);
+  for (int k = 0; k < 60; ++k) {
+    scene.obstacle->parameters.position.y() += Real(0.02), scene.run(1);
+    EXPECT_EQ(crossed(), 0U) << k;
+  }
 }
 
 /// Both kinds of carriers.

@@ -50,7 +50,10 @@ void hang(Pbd::Model& model, Pbd::State& state) {
 }  // namespace
 
 void Pbd::ride(Model& model, State& state, std::span<const SolidBody> carriers) {
-  for (std::size_t c = 0; c < model.rides.size(); ++c) model.rides[c] = ride_of(carriers[c]);
+  for (std::size_t c = 0; c < model.rides.size(); ++c) {
+    const Quat hung = model.is_hung ? model.rides[c].hung : carriers[c].pose.rotation;
+    model.rides[c] = ride_of(carriers[c]), model.rides[c].hung = hung;
+  }
   if (!model.is_hung) hang(model, state);
 }
 

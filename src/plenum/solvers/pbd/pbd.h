@@ -163,7 +163,8 @@ struct Pbd {
     /// the air.
     struct Ride {
       Pose from, to;
-      Real inverse_mass = 0;                ///< [1/kg]
+      Quat hung = Quat::Identity();  ///< its rotation as particles were hung on it, which lay as at rest
+      Real inverse_mass = 0;         ///< [1/kg]
       Mat3 inverse_inertia = Mat3::Zero();  ///< [1/(kg m^2)] in its frame
     };
     std::vector<Carrier> carriers;  ///< bodies of other systems that particles hang on

@@ -18,14 +18,6 @@ namespace {
 /// Parts of the length that groups go which would cross something otherwise.
 constexpr std::array<Real, 2> shorter = {Real(0.5), Real(0.125)};
 
-/// Which particles hang on bodies of other systems, whose pins know no gap.
-std::vector<std::uint8_t> on_carriers(const Pbd::Model& model) {
-  std::vector<std::uint8_t> out(model.mass.size(), 0);
-  for (std::size_t p = 0; p < model.pinned.size(); ++p)
-    if (model.pin_group[p] < 0) out[std::size_t(model.pinned[p])] = 1;
-  return out;
-}
-
 }  // namespace
 
 /// The sum over triangles of the integral of directions over the angle phi that each fills: with unit sides a
@@ -67,7 +59,6 @@ std::vector<std::uint8_t> part_rims(const Pbd::Model& model, std::vector<Vec3>& 
   std::sort(of.begin(), of.end(), is_less);
   of.erase(std::unique(of.begin(), of.end()), of.end());
 
-  const std::vector<std::uint8_t> stays = on_carriers(model);
   const Rows around = vertex_triangles(n, model.surface);
   std::vector<Vec3> way(n, Vec3::Zero()), from(n);
   std::vector<Index> group(n, -1);  // the first of those that lie on each other
@@ -84,7 +75,7 @@ std::vector<std::uint8_t> part_rims(const Pbd::Model& model, std::vector<Vec3>& 
     for (std::size_t k = begin; k < end; ++k) {
       const auto i = std::size_t(of[k]);
       group[i] = of[begin], from[i] = x[i];
-      way[i] = stays[i] ? Vec3(Vec3::Zero()) : Vec3(way[i] - common / mass);
+      way[i] -= common / mass;
     }
   }
 
@@ -106,7 +97,7 @@ std::vector<std::uint8_t> part_rims(const Pbd::Model& model, std::vector<Vec3>& 
     bool any = false;
     const auto note = [&](Index i) {
       const Index of_group = group[std::size_t(i)];
-      if (of_group >= 0 && !stays[std::size_t(i)]) crosses[std::size_t(of_group)] = 1, any = true;
+      if (of_group >= 0) crosses[std::size_t(of_group)] = 1, any = true;
     };
     for (const Index2& c : crossings.find(x, model.surface_edges, model.surface)) {
       for (const Index i : model.surface_edges[std::size_t(c[0])]) note(i);

@@ -148,16 +148,19 @@ class Remains {
     if (m_.pinned.size() == whole_.pinned.size()) return;
     const Rows around = vertex_triangles(m_.mass.size(), m_.triangles);
     for (std::size_t p = 0; p < pieces.size(); ++p) {
-      if (pieces[p].empty() || whole_.pin_group[p] < 0) continue;  // frames of carriers are not those at rest
+      if (pieces[p].empty()) continue;
+      const Index group = whole_.pin_group[p];
+      // Of a carrier, in its frame.
+      const Quat turn = group < 0 ? m_.rides[std::size_t(-1 - group)].hung.conjugate() : Quat::Identity();
       Vec3 common = Vec3::Zero();
       for (const std::size_t q : pieces[p]) {
         const auto i = std::size_t(m_.pinned[q]);
         const Vec3 way = detail::inward(m_.rest_position, m_.triangles, around[i], m_.pinned[q]);
-        m_.pin_position[q] += detail::parted * whole_.shortest_edge * way;
+        m_.pin_position[q] += detail::parted * whole_.shortest_edge * (turn * way);
         common += m_.mass[i] * way;
       }
       common *= detail::parted * whole_.shortest_edge / whole_.mass[std::size_t(whole_.pinned[p])];
-      for (const std::size_t q : pieces[p]) m_.pin_position[q] -= common;
+      for (const std::size_t q : pieces[p]) m_.pin_position[q] -= turn * common;
     }
   }
 
