@@ -144,6 +144,38 @@ TEST(Pbd, FallsByGravityInAnyNumberOfSubsteps) {
   }
 }
 
+// Nothing moves what flies but as a whole, however many substeps there are. Each of n rounds velocities by
+// half an ulp, twice; and a body's lengths L to eps L, which its constraints take for a way of the substep:
+// in itself it moves by no more than eps L / h. With ways counted since the step began, which the thousandth
+// substep rounds by a hundredth of what it goes, bars of strains and of linear shapes burst (1000 m/s).
+TEST(Pbd, FliesOnInAThousandSubsteps) {
+  using enum PbdPart::Material;
+  for (const auto material : {strain, neo_hookean, distances, shape_matching})
+    for (const Real frequency : {Real(0), Real(5)}) {
+      if (frequency > 0 && material != shape_matching) continue;
+      PbdPart bar{.type = PbdPart::Type::bar};
+      bar.cells_x = 6, bar.cells_y = bar.cells_z = 2;
+      bar.material = material, bar.shape_mode = PbdPart::ShapeMode::linear;
+      bar.shape_frequency = frequency, bar.velocity = Vec3(3, 2, 1);
+      Bodies bodies(bar);
+      bodies.params.gravity.setZero(), bodies.params.substeps = 1000;
+      bodies.run(60);
+      const double n = 60 * 1000, per_h = 60 * 1000, speed = std::sqrt(14.0);
+      double mass = 0, inner = 0;
+      Vector3<double> v = Vector3<double>::Zero();
+      const auto each = [&](auto&& f) {
+        for (std::size_t i = 0; i < bodies.model.mass.size(); ++i)
+          f(double(bodies.model.mass[i]), bodies.state.particles.v[i].cast<double>());
+      };
+      each([&](double m, const Vector3<double>& of) { mass += m, v += m * of; });
+      v /= mass;
+      each([&](double m, const Vector3<double>& of) { inner += m * (of - v).squaredNorm(); });
+      EXPECT_LT((v - Vector3<double>(3, 2, 1)).norm(), eps * speed * n) << int(material);
+      const double length = 2 * double(bar.half_extents.x());
+      EXPECT_LT(std::sqrt(inner / mass), eps * length * per_h) << int(material) << ' ' << frequency;
+    }
+}
+
 // Of parts so large that their loops divide: threads take 16 packs of 16 constraints of a colour each.
 TEST(Pbd, TheSameForAnyNumberOfThreads) {
   std::vector<PbdPart> parts = one_of_each();

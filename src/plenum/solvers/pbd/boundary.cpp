@@ -25,7 +25,8 @@ void Pbd::gust(Workspace& workspace, const Gust& gust) {
 Samples Pbd::samples(const Model& model, const State& state, const Params& params,
                      const Workspace& workspace) {
   const PbdWorkspace* const w = workspace.impl.get();
-  Samples samples = w ? samples_of(state.particles, w->x0, w->v0) : samples_of(state.particles, {}, {});
+  Samples samples = w ? samples_of(state.particles, w->step_x0.empty() ? w->x0 : w->step_x0, w->v0)
+                      : samples_of(state.particles, {}, {});
   samples.radius = params.thickness;
   samples.friction = params.friction, samples.restitution = params.restitution;
   samples.has_air =

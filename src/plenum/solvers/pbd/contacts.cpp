@@ -66,6 +66,10 @@ void PbdContacts::begin_step(std::span<const Vec3> x, std::span<const Index2> ed
   crossing_.erase(std::unique(crossing_.begin(), crossing_.end()), crossing_.end());
 }
 
+void PbdContacts::count_anew(std::span<const Vec3> shift) {
+  for (std::size_t i = 0; i < tube_from_.size(); ++i) tube_from_[i] -= shift[i];
+}
+
 /// Whether the features of a pair are of triangles that cross each other.
 bool PbdContacts::cross(const Index4& pair, bool edges) const {
   if (crossing_.empty()) return false;

@@ -131,10 +131,13 @@ void ShapeBatch<k>::lay_out(const Pbd::Model& model, std::span<const Index> numb
 }
 
 template <int k>
-void ShapeBatch<k>::begin(std::span<const Vec3> x) {
-  for (Cluster& c : clusters_) c.start = x[std::size_t(c.first)];
-  // A step begins without memory of those before it: what it does depends on the state alone.
+void ShapeBatch<k>::forget() {
   for (Matching& m : matchings_) m.rotation = {Wide{}, Wide{}, Wide{}, detail::fill(1)};
+}
+
+template <int k>
+void ShapeBatch<k>::count_from(std::span<const Vec3> x) {
+  for (Cluster& c : clusters_) c.start = x[std::size_t(c.first)];
   parallel_for(pieces_.size(), 4, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p)
       for (std::size_t j = pieces_[p].first_slot; j < pieces_[p].last_slot; ++j)
@@ -293,7 +296,11 @@ void PbdShapes::find_pieces(const Pbd::Model& model) {
 }
 
 void PbdShapes::begin(std::span<const Vec3> x) {
-  affine_.begin(x), quadratic_.begin(x);
+  affine_.forget(), quadratic_.forget();
+  count_from(x);
+}
+void PbdShapes::count_from(std::span<const Vec3> x) {
+  affine_.count_from(x), quadratic_.count_from(x);
 }
 void PbdShapes::reset() {
   std::fill(given_.begin(), given_.end(), Vec3::Zero());

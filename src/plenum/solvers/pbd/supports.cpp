@@ -28,6 +28,14 @@ void PbdSupports::take(std::span<Support> offered) {
   supports_ = offered;
   pushed_.assign(offered.size(), 0);
   rubbed_.assign(offered.size(), Vec3::Zero());
+  gaps_.resize(offered.size());
+  for (std::size_t s = 0; s < offered.size(); ++s) gaps_[s] = offered[s].gap;
+}
+
+void PbdSupports::count_anew(std::span<const Vec3> shift, Real since) {
+  for (std::size_t s = 0; s < supports_.size(); ++s)
+    gaps_[s] +=
+        supports_[s].normal.dot(shift[std::size_t(supports_[s].sample)] - since * supports_[s].velocity);
 }
 
 void PbdSupports::begin_substep() {
@@ -45,7 +53,7 @@ void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> go
       if (place.inverse_mass == 0) continue;
       const Vec3& n = support.normal;
       Vec3 x(place.x[0], place.x[1], place.x[2]);
-      const Real open = support.gap + n.dot(x) - since * n.dot(support.velocity);
+      const Real open = gaps_[s] + n.dot(x) - since * n.dot(support.velocity);
       PbdRest* const rest = rests.empty() ? nullptr : &rests[i];
       if (rest && rest->on == Index(s)) pushed_[s] += std::exchange(rest->load, Real(0));
       // No more is taken back than was given.

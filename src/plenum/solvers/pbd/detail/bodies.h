@@ -31,7 +31,7 @@ struct PbdRest {
 /// Particles of a substep, as bodies see them.
 struct PbdParticles {
   std::span<detail::Place> places;     ///< [N]
-  std::span<const Vec3> gone, x0;      ///< [N] m: where the substep began, since where the step began
+  std::span<const Vec3> gone, x0;      ///< [N] m: where the substep began, from where ways are counted
   std::span<Vec3> v;                   ///< [N] m/s
   std::span<const Real> inverse_mass;  ///< [N] 1/kg
   std::span<PbdRest> rests;            ///< [N]

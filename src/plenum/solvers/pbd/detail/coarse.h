@@ -24,7 +24,7 @@ struct alignas(64) PatchPack {
   static constexpr int points = 2;
   static constexpr bool in_pairs = false;
   Index particle[2][wide];
-  Wide3 from_first;  ///< [m] between the patches when the step began
+  Wide3 from_first;  ///< [m] between the patches where ways are counted from
   Wide length;       ///< [m] that they may be apart
   Wide3 normal;      ///< unit, to the second as the sweep begins
   Wide beyond;       ///< [m] by how much they are too far apart then
@@ -36,7 +36,7 @@ struct alignas(64) PatchPack {
   void begin(const Place* places) {
     from_first = gather_place(places, particle[1]).x - gather_place(places, particle[0]).x;
   }
-  /// As a sweep begins; places are how far patches have gone [m] since the step began; `reach`: part of their
+  /// As a sweep begins; places are how far patches have gone [m] from there; `reach`: part of their
   /// length that they may be apart.
   void aim(const Place* places, Real reach) {
     const Wide3 d = from_first + (gather_place(places, particle[1]).x - gather_place(places, particle[0]).x);

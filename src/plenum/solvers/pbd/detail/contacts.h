@@ -75,7 +75,9 @@ class PbdContacts {
   /// not cross farther.
   void begin_step(std::span<const Vec3> x, std::span<const Index2> edges, std::span<const Index3> triangles,
                   std::span<const Index2> crossings);
-  /// After a substep's sweeps: places [N], which began it at gone [N] m since the step began; `left`:
+  /// Ways are counted from `shift` [N] m farther on; x is there.
+  void count_anew(std::span<const Vec3> shift);
+  /// After a substep's sweeps: places [N], which began it at gone [N] m from where ways are counted; `left`:
   /// substeps to the end of the step, this one included; between() after each round of pushes but the last.
   void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
             const PbdContactSettings& settings, FunctionRef<void()> between);
@@ -143,7 +145,7 @@ class PbdContacts {
   std::vector<Index> torn_from_;           ///< [N] what each particle was before anything tore; or empty
   Rows around_;                            ///< triangles of each particle
   std::vector<Index2> crossing_;           ///< sorted: particles of triangles that cross, the lesser first
-  std::span<const Vec3> x_;                ///< [N] m where the step began
+  std::span<const Vec3> x_;                ///< [N] m where ways are counted from
   AlignedVector<detail::Place> start_;     ///< [N] where the substep began
   AlignedVector<detail::Place> at_start_;  ///< [N] the same as positions [m]
   std::vector<Vec3> tube_from_, tube_by_;  ///< [N] m at the list's begin; a substep's way along the tube

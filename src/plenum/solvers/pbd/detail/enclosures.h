@@ -23,12 +23,12 @@ class PbdEnclosures {
  public:
   bool empty() const { return surfaces_.empty(); }
   void lay_out(const Pbd::Model& model);
-  /// At the start of a step, from x0 [N] m.
+  /// Ways are counted from x0 [N] m.
   void begin(std::span<const Vec3> x0);
   /// Multipliers [J/m^3 s^2] are zero as a substep begins.
   void reset();
   /// Impulses [N] N s on particles in h [s] of the weight of what is outside and inside, beyond what
-  /// particles bear of it; `gone` [N] m since the step began. Empty if there are none.
+  /// particles bear of it; `gone` [N] m from there. Empty if there are none.
   std::span<const Vec3> weigh(std::span<const Vec3> gone, const Pbd::Params& params, Real h);
   /// One projection of each, in time linear in its particles: gradients and their sums by blocks whose bounds
   /// do not depend on threads, then the particles. What the volume's curvature leaves is projected again.
@@ -56,7 +56,7 @@ class PbdEnclosures {
   bool project(std::span<detail::Place> places, Real inflation, const detail::Projection& how, double held);
   template <class P>
   void find_gradients(std::span<const P> places);
-  /// [m] from the first vertex of its surface when the step began.
+  /// [m] from the first vertex of its surface where ways are counted from.
   template <class P>
   Vec3 at(std::span<const P> places, std::size_t v) const;
 
@@ -64,7 +64,7 @@ class PbdEnclosures {
   std::vector<Block> blocks_;
   std::vector<Index> particle_;  ///< of each vertex
   Rows rings_;                   ///< vertices around each, counter-clockwise seen from outside
-  std::vector<Vec3> start_;      ///< [m] from the first vertex of its surface when the step began
+  std::vector<Vec3> start_;      ///< [m] from the first vertex of its surface where ways are counted from
   std::vector<Vec3> gradient_;   ///< [m^2]
   std::vector<Vec3> impulse_;    ///< [N] N s
 };

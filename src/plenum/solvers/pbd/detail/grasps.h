@@ -17,7 +17,7 @@ class PbdGrasps {
   void clear() { grasps_.clear(); }
   void begin_substep() { given_.assign(grasps_.size(), Vec3::Zero()); }
   /// One sweep in the substep of h [s] that goes from part f0 to part f1 of the step. places [N], which began
-  /// it at gone [N]; x0 [N] m where the step began.
+  /// it at gone [N]; x0 [N] m where ways are counted from.
   void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> x0, Real f0,
             Real f1, Real h);
 

@@ -22,7 +22,7 @@ struct alignas(64) JointPack {
   static constexpr bool in_pairs = false;
   static_assert(((C::points == points && C::numbers == numbers) && ...));
   Index particle[points][wide];
-  Wide3 from_first[points - 1];  ///< [m] from the first particle to the others when the step began
+  Wide3 from_first[points - 1];  ///< [m] from the first particle to the others where ways are counted from
   Wide rest[numbers];
   static constexpr bool is_solid = requires { First::is_solid; };
   Wide compliance[count], multiplier[count];

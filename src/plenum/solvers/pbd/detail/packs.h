@@ -13,10 +13,11 @@
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
-/// A particle as constraints see it: how far it has gone since the step began. Positions themselves would be
-/// rounded by more than what a substep moves them: at 5 m and 1 ms, by half of a tenth of gravity's h^2 g.
+/// A particle as constraints see it: how far it has gone since the step began, or since ways were counted
+/// anew in it. Positions themselves would be rounded by more than what a substep moves them: at 5 m and 1 ms,
+/// by half of a tenth of gravity's h^2 g.
 struct alignas(4 * sizeof(Real)) Place {
-  Real x[3];          ///< [m] since the step began
+  Real x[3];          ///< [m] from where ways are counted
   Real inverse_mass;  ///< [1/kg]
 };
 
@@ -225,14 +226,14 @@ struct alignas(64) ScalarPack {
   static constexpr int points = C::points;
   static constexpr bool in_pairs = true;
   Index particle[points][wide];
-  Wide3 from_first[points - 1];  ///< [m] from the first particle to the others when the step began
+  Wide3 from_first[points - 1];  ///< [m] from the first particle to the others where ways are counted from
   Wide rest[C::numbers];
   Wide compliance;    ///< alpha
   Wide multiplier;    ///< lambda, since the substep began
   unsigned lanes;     ///< bits of those that hold a constraint
   Real damping_time;  ///< [s] >= 0
 
-  /// At the start of a step; places are positions [m].
+  /// Where ways are counted from; places are positions [m].
   void begin(const Place* places) {
     const Wide3 first = gather_place(places, particle[0]).x;
     for (int i = 1; i < points; ++i) from_first[i - 1] = gather_place(places, particle[i]).x - first;
@@ -388,7 +389,7 @@ struct alignas(64) LinearPack {
   static constexpr int points = n;
   static constexpr bool in_pairs = true;
   Index particle[points][wide];
-  Wide3 start;  ///< [m] the sum when the step began
+  Wide3 start;  ///< [m] the sum where ways are counted from
   Wide weight[points];
   Wide compliance;
   Wide3 multiplier;
@@ -448,7 +449,7 @@ struct alignas(64) TetherPack {
   static constexpr int points = 2;
   static constexpr bool in_pairs = false;
   Index particle[points][wide];  ///< and its anchor, which stays as it is
-  Wide3 from_first;              ///< [m] to the anchor when the step began
+  Wide3 from_first;              ///< [m] to the anchor where ways are counted from
   Wide length;                   ///< [m]
   unsigned lanes;
   Real damping_time;  ///< not damped
@@ -521,7 +522,7 @@ class Batch {
     }
   }
 
-  /// At the start of a step; places are positions [m].
+  /// Where ways are counted from; places are positions [m].
   void begin(const Place* places) {
     parallel_for(packs_.size(), 64, [&](std::size_t begin, std::size_t end) {
       for (std::size_t k = begin; k < end; ++k) packs_[k].begin(places);

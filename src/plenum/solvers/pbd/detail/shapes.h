@@ -22,8 +22,10 @@ class ShapeBatch {
   bool empty() const { return clusters_.empty(); }
   /// The clusters of the model with these numbers.
   void lay_out(const Pbd::Model& model, std::span<const Index> numbers, std::span<const Index> clusters_of);
-  /// At the start of a step, with positions [N] m.
-  void begin(std::span<const Vec3> x);
+  /// A step begins without memory of those before it: what it does depends on the state alone.
+  void forget();
+  /// Ways are counted from x [N] m.
+  void count_from(std::span<const Vec3> x);
   void project_clusters(std::span<const detail::Place> places);
   /// The sum over clusters of what they ask a particle to move [m].
   void add_way(std::size_t particle, const Vec3& x0, const detail::Place& place, Vec3& way) const;
@@ -31,7 +33,7 @@ class ShapeBatch {
  private:
   static constexpr int members_per_piece = 64;
   struct Cluster {
-    Vec3 centre, start;  ///< [m] at rest; where its first member was when the step began
+    Vec3 centre, start;  ///< [m] at rest; where its first member is counted from
     Real per_size;       ///< [1/m]
     std::array<Real, 6> means;
     std::array<Real, 4 * (k + 1)> map;  ///< columns of the map, and its centre from `start`; each of four
@@ -41,7 +43,7 @@ class ShapeBatch {
   };
   struct Slot {
     Index particle[detail::wide];
-    detail::Wide3 start;  ///< [m] from the cluster's first member when the step began
+    detail::Wide3 start;  ///< [m] from the cluster's first member where ways are counted from
     detail::Wide weight;
     detail::Wide weighted[k];  ///< coordinates, times the weight
   };
@@ -71,7 +73,10 @@ class PbdShapes {
  public:
   bool empty() const { return affine_.empty() && quadratic_.empty(); }
   void lay_out(const Pbd::Model& model);
+  /// At the start of a step, with positions [N] m.
   void begin(std::span<const Vec3> x);
+  /// Ways are counted from x [N] m from now on.
+  void count_from(std::span<const Vec3> x);
   void reset();
   void project(std::span<detail::Place> places, std::span<const Vec3> x0, const detail::Projection& how);
 

@@ -53,10 +53,12 @@ struct PbdWorkspace {
   std::vector<Real> shares;             ///< [N] constraints that a particle is in, of those projected at once
   AlignedVector<detail::Place> shared;  ///< [N] as places, with the inverse masses of a share
   AlignedVector<detail::Place> sums;    ///< [N] of ways in a sweep
-  std::vector<Vec3> gone;               ///< [N] m since the step began, where the substep began
-  std::vector<Vec3> x0, v0;             ///< [N] m, m/s where the step began
-  Rows incident;                        ///< triangles of each particle
-  std::vector<Vec3> air;                ///< [T] N s
+  std::vector<Vec3> x0, v0;             ///< [N] m whence ways are counted; m/s where the step began
+  std::vector<Vec3> step_x0;  ///< [N] m where the step began, if ways are counted anew since; or empty
+  std::vector<Vec3> gone;     ///< [N] m from x0 to where the substep began
+  std::vector<Vec3> shift;    ///< [N] m from where ways were counted before
+  Rows incident;              ///< triangles of each particle
+  std::vector<Vec3> air;      ///< [T] N s
   CurlNoise eddies;
   std::span<Support> offered;  ///< to the next step
   PbdSupports supports;
@@ -72,7 +74,7 @@ struct PbdWorkspace {
   Crossings crossings;
   bool may_cross = true;         ///< what crossed when the last step ended, or nothing is known of it
   Index contacts_revision = -1;  ///< of the model that these were laid out for
-  std::vector<Vec3> led;         ///< [N] m since the step began, where contact after it has led
+  std::vector<Vec3> led;         ///< [N] m from x0, where contact after it has led
   std::vector<Vec3> struck;      ///< [N] m/s before the substep's sweeps, for what bounces
 };
 

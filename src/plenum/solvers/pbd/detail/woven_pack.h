@@ -13,8 +13,8 @@ struct alignas(64) WovenPack {
   static constexpr int points = n, count = 3;
   static constexpr bool in_pairs = true;
   Index particle[points][wide];
-  Wide3 start;       ///< [m] the sum when the step began
-  Wide3 between[2];  ///< [m] from the one end to the other of the distances when the step began
+  Wide3 start;       ///< [m] the sum where ways are counted from
+  Wide3 between[2];  ///< [m] from the one end to the other of the distances where ways are counted from
   Wide weight[points];
   Wide compliance;
   Wide rest[2], give[2];  ///< lengths [m] and compliances of the distances
