@@ -257,6 +257,15 @@ std::vector<PbdPart> shells() {
       PbdPart& part = out.emplace_back(PbdPart{.type = PbdPart::Type::mesh_cloth});
       part.mesh = mesh, part.inflated = inflated;
     }
+  // Of threads instead of lengths, and of triangles that keep their areas.
+  for (const TriangleMesh& mesh :
+       {torus_mesh(Real(0.3), Real(0.1), 32, 16), capsule_mesh(Real(0.2), Real(0.3), 24, 8, 4)})
+    for (const Real area_stiffness : {Real(0), Real(1e5)}) {
+      PbdPart& part = out.emplace_back(PbdPart{.type = PbdPart::Type::mesh_cloth});
+      part.mesh = mesh, part.inflated = true, part.stretching = PbdPart::Stretching::strain;
+      part.warp_stiffness = part.weft_stiffness = Real(1e8), part.shear_stiffness = Real(5e7);
+      part.area_stiffness = area_stiffness;
+    }
   return out;
 }
 

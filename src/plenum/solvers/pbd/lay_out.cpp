@@ -66,9 +66,9 @@ template <class Item>
 struct Left {
   std::vector<Item> items;
   std::vector<std::size_t> numbers;
-  Left(const std::vector<Item>& all, const std::vector<std::uint8_t>& woven) {
+  explicit Left(const std::vector<Item>& all, const std::vector<std::uint8_t>& woven = {}) {
     for (std::size_t k = 0; k < all.size(); ++k)
-      if (!woven[k]) items.push_back(all[k]), numbers.push_back(k);
+      if (woven.empty() || !woven[k]) items.push_back(all[k]), numbers.push_back(k);
   }
 };
 
@@ -111,25 +111,45 @@ std::vector<std::uint8_t> on_closed_surfaces(const Pbd::Model& model) {
   return out;
 }
 
-/// What is not woven, that of closed surfaces apart.
-void lay_out_distances(const Pbd::Model& model, const Weaving& weaving, std::span<const Real> damping,
-                       PbdWorkspace& w) {
-  const std::vector<std::uint8_t> still(model.mass.size(), 0), closed = on_closed_surfaces(model);
-  const Left<Index2> edges(model.edges, weaving.edges);
-  std::vector<Index2> of[2];
+/// Those that are not woven, what is of closed surfaces in one batch, the rest in another: set(pack, lane,
+/// number).
+template <class Item, class Batch, class Set>
+void lay_out_apart(const Left<Item>& left, std::span<const std::uint8_t> closed,
+                   std::span<const Real> damping, Batch& others, Batch& shells, Set&& set) {
+  const std::vector<std::uint8_t> still(closed.size(), 0);
+  std::vector<Item> of[2];
   std::vector<std::size_t> numbers[2];
-  for (std::size_t k = 0; k < edges.items.size(); ++k) {
-    const Index2& e = edges.items[k];
-    const bool is_shell = closed[std::size_t(e[0])] && closed[std::size_t(e[1])];
-    of[is_shell].push_back(e), numbers[is_shell].push_back(edges.numbers[k]);
+  for (std::size_t k = 0; k < left.items.size(); ++k) {
+    const Item& item = left.items[k];
+    const bool is_shell =
+        std::all_of(item.begin(), item.end(), [&](Index i) { return closed[std::size_t(i)] != 0; });
+    of[is_shell].push_back(item), numbers[is_shell].push_back(left.numbers[k]);
   }
   for (const int k : {0, 1})
-    (k == 0 ? w.distances : w.shells)
-        .lay_out(flat(of[k]), still, damping, [&](auto& pack, int l, std::size_t item) {
-          const std::size_t e = numbers[k][item];
-          pack.rest[0][l] = model.rest_length[e];
-          pack.compliance[l] = model.stretch_compliance[e];
-        });
+    (k == 0 ? others : shells).lay_out(flat(of[k]), still, damping, [&](auto& pack, int l, std::size_t item) {
+      set(pack, l, numbers[k][item]);
+    });
+}
+
+/// What keeps surfaces from stretching.
+void lay_out_surfaces(const Pbd::Model& model, const Weaving& weaving, std::span<const Real> damping,
+                      PbdWorkspace& w) {
+  const std::vector<std::uint8_t> closed = on_closed_surfaces(model);
+  lay_out_apart(Left<Index2>(model.edges, weaving.edges), closed, damping, w.distances, w.shells.distances,
+                [&](auto& pack, int l, std::size_t e) {
+                  pack.rest[0][l] = model.rest_length[e];
+                  pack.compliance[l] = model.stretch_compliance[e];
+                });
+  lay_out_apart(Left<Index3>(model.strain_triangles), closed, damping, w.strains, w.shells.strains,
+                [&](auto& pack, int l, std::size_t t) {
+                  for (int c = 0; c < 4; ++c) pack.rest[c][l] = model.strain_inverse[t][c];
+                  for (int c = 0; c < 3; ++c) pack.compliance[c][l] = model.strain_compliance[t][c];
+                });
+  lay_out_apart(Left<Index3>(model.area_triangles), closed, damping, w.areas, w.shells.areas,
+                [&](auto& pack, int l, std::size_t t) {
+                  pack.rest[0][l] = model.rest_area[t];
+                  pack.compliance[l] = model.area_compliance[t];
+                });
 }
 
 }  // namespace
@@ -155,7 +175,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
   w.before.assign(w.is_damped ? n : 0, Place{});
   const Weaving weaving = weaves ? weave(model, damping, bending_damping) : Weaving(model);
   lay_out_woven(model, weaving, w);
-  lay_out_distances(model, weaving, damping, w);
+  lay_out_surfaces(model, weaving, damping, w);
   // Tetrahedra whose volume stays, and those that are solids.
   std::vector<Index> numbers[2];
   std::vector<Index4> of[2];
@@ -182,10 +202,6 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
     for (int i = 0; i < 3; ++i) pack.weight[i][l] = model.bend_weights[b][i];
     pack.compliance[l] = model.rod_compliance[b];
   });
-  w.strains.lay_out(flat(model.strain_triangles), still, damping, [&](auto& pack, int l, std::size_t t) {
-    for (int c = 0; c < 4; ++c) pack.rest[c][l] = model.strain_inverse[t][c];
-    for (int c = 0; c < 3; ++c) pack.compliance[c][l] = model.strain_compliance[t][c];
-  });
   w.solid_strains.lay_out(flat(model.strain_tetrahedra), still, damping,
                           [&](auto& pack, int l, std::size_t t) {
                             for (int c = 0; c < 9; ++c)
@@ -193,10 +209,6 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
                             for (int c = 0; c < 6; ++c)
                               pack.compliance[c][l] = model.strain_tet_compliance[t][std::size_t(c)];
                           });
-  w.areas.lay_out(flat(model.area_triangles), still, damping, [&](auto& pack, int l, std::size_t t) {
-    pack.rest[0][l] = model.rest_area[t];
-    pack.compliance[l] = model.area_compliance[t];
-  });
   std::vector<std::uint8_t> anchors(n, 0);
   for (const Index2& t : model.tethers) anchors[std::size_t(t[1])] = 1;
   const std::vector<std::uint8_t> gives = detail::tethers_that_give(model);
@@ -223,9 +235,10 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
   w.tet_bodies = tet_bodies_of(model);
   w.enclosures.lay_out(model), w.shapes.lay_out(model);
   w.shares.assign(n, 0);
-  w.distances.count(w.shares), w.shells.count(w.shares), w.volumes.count(w.shares), w.solids.count(w.shares);
+  w.distances.count(w.shares), w.volumes.count(w.shares), w.solids.count(w.shares);
   w.rods.count(w.shares), w.strains.count(w.shares), w.solid_strains.count(w.shares);
-  w.areas.count(w.shares), w.angles.count(w.shares), w.plates.count(w.shares);
+  w.areas.count(w.shares), w.shells.areas.count(w.shares), w.shells.strains.count(w.shares);
+  w.shells.distances.count(w.shares), w.angles.count(w.shares), w.plates.count(w.shares);
   w.places.assign(n, Place{});
   w.x0.resize(n), w.v0.resize(n), w.gone.resize(n);
   w.incident = vertex_triangles(n, model.triangles);

@@ -117,24 +117,28 @@ void hold_by_tethers(PbdWorkspace& w, detail::Projection how) {
   w.tethers.sweep(w.places.data(), how);
 }
 
-/// Distances of closed surfaces, as often there as back.
+/// Distances, strains and areas of closed surfaces, as often there as back.
 ///
-/// A shell has about as many of them as ways to move, so that a sweep takes much of some errors and little of
-/// others. What it leaves, e -> G e, is in one order alone complex in part. A substep takes its way for its
-/// velocity, z^2 = g (2 z - 1) for each eigenvalue g of G: near 1, |z| > 1 as soon as the imaginary part of g
-/// is more than about (1 - |g|)^(3/2). Shells grew by 1 to 3 % a substep from rounding, and trembled for
+/// A shell has about as many distances as ways to move, so that a sweep takes much of some errors and little
+/// of others. What it leaves, e -> G e, is in one order alone complex in part. A substep takes its way for
+/// its velocity, z^2 = g (2 z - 1) for each eigenvalue g of G: near 1, |z| > 1 as soon as the imaginary part
+/// of g is more than about (1 - |g|)^(3/2). Shells grew by 1 to 3 % a substep from rounding, and trembled for
 /// ever. There and back the multipliers are those of the symmetric Gauss-Seidel method (Sheldon 1955, "On the
 /// numerical solution of elliptic difference equations"), N^-1 of N = (D + L) D^-1 (D + L^T) >= A, G is I - W
 /// J^T N^-1 J with eigenvalues in [0, 1], and |z|^2 = g.
 void sweep_shells(PbdWorkspace& w, detail::Projection how, int sweeps) {
-  if (w.shells.empty()) return;
+  PbdShells& shells = w.shells;
+  if (shells.distances.empty() && shells.strains.empty() && shells.areas.empty()) return;
   const int even = sweeps + sweeps % 2;
   // As much of classic PBD's error as is asked for.
   if (how.part < 1) how.part = 1 - std::pow(1 - how.part, Real(sweeps) / Real(even));
   const bool is_first = how.is_first, is_last = how.is_last;
   for (int k = 0; k < even; ++k) {
     how.is_first = is_first && k == 0, how.is_last = is_last && k + 1 == even, how.is_back = k % 2 == 1;
-    w.shells.sweep(w.places.data(), how);
+    Place* const places = w.places.data();
+    if (how.is_back) shells.distances.sweep(places, how), shells.strains.sweep(places, how);
+    shells.areas.sweep(places, how);
+    if (!how.is_back) shells.strains.sweep(places, how), shells.distances.sweep(places, how);
   }
 }
 
@@ -190,7 +194,7 @@ double sweep_at_once(PbdWorkspace& w, detail::Projection how) {
   Place* const places = w.shared.data();
   const auto all = [&](auto&... batches) { return (batches.sweep_at_once(places, how) + ...); };
   const double residual = all(w.plates, w.angles, w.rods, w.volumes, w.solids, w.solid_strains, w.areas,
-                              w.strains, w.distances, w.shells);
+                              w.strains, w.distances, w.shells.areas, w.shells.strains, w.shells.distances);
   parallel_for(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (w.shares[i] == 0) continue;
@@ -256,9 +260,10 @@ void begin_constraints(const Pbd::State& state, PbdWorkspace& w) {
   const Place* const places = w.places.data();
   w.plates.begin(places), w.angles.begin(places), w.rods.begin(places), w.volumes.begin(places);
   w.woven_cells.begin(places), w.woven_rods.begin(places);
-  w.solids.begin(places), w.distances.begin(places), w.shells.begin(places), w.tethers.begin(places);
+  w.solids.begin(places), w.distances.begin(places), w.tethers.begin(places);
   w.giving_tethers.begin(places);
   w.strains.begin(places), w.solid_strains.begin(places), w.areas.begin(places);
+  w.shells.areas.begin(places), w.shells.strains.begin(places), w.shells.distances.begin(places);
   w.enclosures.begin(w.x0);
   if (!w.coarse.empty()) w.coarse.begin(w.places);
 }

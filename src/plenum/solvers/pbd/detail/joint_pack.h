@@ -3,6 +3,7 @@
 // particles and one scattering.
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "plenum/elements/strain_constraints.h"
 #include "plenum/solvers/pbd/detail/packs.h"
@@ -41,7 +42,6 @@ struct alignas(64) JointPack {
   template <bool damped, bool at_once>
   [[gnu::always_inline]] Wide move(WidePlace (&p)[points], [[maybe_unused]] PlaceSums<points>* sums,
                                    const Projection& how, [[maybe_unused]] Multipliers* previous) {
-    int k = 0;
     Wide residual{}, upright = fill(1);
     Wide3 back[points];
     bool is_mirrored = false;
@@ -56,6 +56,7 @@ struct alignas(64) JointPack {
     if constexpr (at_once) {
       if (is_mirrored) [[unlikely]]
         for (int i = 0; i < points; ++i) sums->sum[i].x += back[i];
+      int k = 0;
       const auto one = [&]<class One>(std::type_identity<One>) {
         Wide3 g[points];
         const Wide before = given_before(multiplier[k], how);
@@ -69,14 +70,22 @@ struct alignas(64) JointPack {
     } else {
       if (is_mirrored) [[unlikely]]
         for (int i = 0; i < points; ++i) p[i].x += back[i];
-      const auto one = [&]<class One>(std::type_identity<One>) {
+      const auto one = [&]<int k>(std::integral_constant<int, k>) {
         Wide3 g[points];
         const Wide before = given_before(multiplier[k], how);
-        const Wide given = change<One, damped>(p, k, before, upright, g, how, residual);
-        note_given(multiplier[k++], Wide(before + given), how);
+        const Wide given = change<std::tuple_element_t<k, std::tuple<C...>>, damped>(p, k, before, upright, g,
+                                                                                     how, residual);
+        note_given(multiplier[k], Wide(before + given), how);
         for (int i = 0; i < points; ++i) p[i].x += (p[i].inverse_mass * given) * g[i];
       };
-      (one(std::type_identity<C>{}), ...);
+      const auto all = [&]<int... k>(std::integer_sequence<int, k...>) {
+        // Of what is swept there and back, closed surfaces.
+        if (points == 3 && how.is_back)
+          (one(std::integral_constant<int, count - 1 - k>{}), ...);
+        else
+          (one(std::integral_constant<int, k>{}), ...);
+      };
+      all(std::make_integer_sequence<int, count>{});
     }
     return residual;
   }

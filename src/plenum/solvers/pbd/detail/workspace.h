@@ -28,13 +28,20 @@ struct TetBody {
 };
 std::vector<TetBody> tet_bodies_of(const Pbd::Model& model);
 
+/// What keeps closed surfaces from stretching, which is swept there and back; see sweep_shells() of pbd.cpp.
+struct PbdShells {
+  detail::AreaBatch areas;
+  detail::TriangleStrainBatch strains;
+  detail::DistanceBatch distances;
+};
+
 struct PbdWorkspace {
   Index revision = -1;  ///< of the model this was laid out for
   bool weaves = false;  ///< bending with distances, which are then in no other pack
   detail::WovenRodBatch woven_rods;
   detail::WovenCellBatch woven_cells;
   detail::DistanceBatch distances;
-  detail::DistanceBatch shells;  ///< distances of closed surfaces
+  PbdShells shells;  ///< in no other pack
   detail::DihedralBatch angles;
   detail::PlateBatch plates;
   detail::RodBatch rods;
