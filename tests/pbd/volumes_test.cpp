@@ -1,18 +1,21 @@
 // What presses soft bodies that give nothing of their volume.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "pbd/built.h"
 
 namespace plenum { namespace {
 
-/// A cube of 0.4 m between two slabs that are led together, to 0.7 of its height.
+/// A cube of 0.4 m between two slabs that are led together in a second, to a part of its height, and stay
+/// there for another.
 struct PressedCube : plenum_test::Built {
-  explicit PressedCube(const PbdPart& part) : Built(spec_of(part)) {
+  explicit PressedCube(const PbdPart& part, Real height = Real(0.7)) : Built(spec_of(part)) {
     params.pins.resize(2);
-    for (int k = 0; k < 60; ++k) {
-      params.pins[1].offset.y() = -Real(0.14) * Real(k + 1) / 60;
+    for (int k = 0; k < 120; ++k) {
+      params.pins[1].offset.y() =
+          -(Real(0.4) * (1 - height) + Real(0.02)) * std::min(Real(k + 1) / 60, Real(1));
       step();
     }
   }
@@ -41,7 +44,9 @@ bool is_warned(const Report& report) {
   return false;
 }
 
-TEST(PbdVolumes, WhatPressesSoftBodiesIsTold) {
+// Ten substeps of one sweep: tetrahedra alone would lose 13 to 17 % of them. And pressed they rest: what
+// moves by less than a centimetre a second is not seen to.
+TEST(PbdVolumes, StayUnderWhatPressesSoftBodies) {
   PbdPart hard{.type = PbdPart::Type::bar};
   hard.poissons_ratio = Real(0.499);
   PbdPart soft = hard, lattice = hard;
@@ -49,14 +54,25 @@ TEST(PbdVolumes, WhatPressesSoftBodiesIsTold) {
   lattice.material = PbdPart::Material::distances, lattice.stretch_compliance = Real(1e-4);
   for (const PbdPart& part : {hard, lattice}) {
     const PressedCube cube(part);
-    EXPECT_GT(cube.error_of_volume(), 0.1) << "of which a sweep in a substep takes no more back";
+    EXPECT_LT(cube.error_of_volume(), 0.005);
     EXPECT_NEAR(cube.last.value("max_body_error"), cube.error_of_volume(), 1e-4);
-    EXPECT_TRUE(is_warned(cube.last));
+    EXPECT_FALSE(is_warned(cube.last));
+    for (const Vec3& v : cube.state.particles.v) EXPECT_LT(v.norm(), 0.01);
   }
   // An elastic solid that may give of its volume does.
   const PressedCube cube(soft);
   EXPECT_GT(cube.error_of_volume(), 0.03);
   EXPECT_FALSE(is_warned(cube.last));
+}
+
+// Where tetrahedra that give nothing are turned inside out, the volume goes.
+TEST(PbdVolumes, WhatPressesSoftBodiesTooMuchIsTold) {
+  PbdPart lattice{.type = PbdPart::Type::bar};
+  lattice.material = PbdPart::Material::distances, lattice.stretch_compliance = Real(1e-4);
+  const PressedCube cube(lattice, Real(0.4));
+  EXPECT_GT(cube.error_of_volume(), 0.1);
+  EXPECT_NEAR(cube.last.value("max_body_error"), cube.error_of_volume(), 1e-4);
+  EXPECT_TRUE(is_warned(cube.last));
 }
 
 TEST(PbdVolumes, WhatIsNotPressedIsNotWarnedOf) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <type_traits>
 
 #include "plenum/base/parallel.h"
@@ -19,6 +20,9 @@ constexpr std::size_t vertices_per_block = 256;
 /// followed by another, but for the last.
 constexpr double large_change = 0.01;
 constexpr int most_projections = 4;
+/// Solids that are farther than this part of their volume from it are inside out, flat, or torn about: their
+/// tetrahedra know the way, the whole does not.
+constexpr double farthest_change = 0.2;
 
 std::span<const Index3> triangles_of(const Pbd::Model& model, const Pbd::Part& part) {
   return std::span(model.triangles)
@@ -32,25 +36,35 @@ const Vec3& vector(const Vec3& place) {
   return place;
 }
 
-/// The vertices around each, by following its triangles: of closed manifolds, where each has one fan.
-void append_rings(std::span<const Index3> triangles, Index first_particle, Index count, Index first_vertex,
-                  Rows& rings) {
-  const auto n = static_cast<std::size_t>(count);
-  std::vector<std::vector<Index2>> sides(n);  // opposite to each vertex
-  for (const Index3& t : triangles)
+/// The vertices around each of the sorted `particles`, by following its triangles: of closed manifolds, where
+/// each has one fan, or none. False, and nothing appended, if it is none.
+bool append_rings(std::span<const Index3> triangles, std::span<const Index> particles, Rows& rings) {
+  const auto first_vertex = static_cast<Index>(rings.offsets.size() - 1);
+  const auto vertex = [&](Index i) {
+    return std::size_t(std::lower_bound(particles.begin(), particles.end(), i) - particles.begin());
+  };
+  std::vector<std::vector<Index2>> sides(particles.size());  // opposite to each vertex
+  for (const Index3& t : triangles) {
+    const std::size_t of[3] = {vertex(t[0]), vertex(t[1]), vertex(t[2])};
     for (int c = 0; c < 3; ++c)
-      sides[std::size_t(t[c] - first_particle)].push_back(
-          Index2(t[(c + 1) % 3] - first_particle, t[(c + 2) % 3] - first_particle));
-  for (std::size_t v = 0; v < n; ++v) {
-    Index at = sides[v].empty() ? -1 : sides[v][0][0];
-    for (std::size_t k = 0; k < sides[v].size(); ++k) {
+      sides[of[c]].push_back(Index2(Index(of[(c + 1) % 3]), Index(of[(c + 2) % 3])));
+  }
+  const std::size_t items = rings.items.size(), rows = rings.offsets.size();
+  for (const std::vector<Index2>& fan : sides) {
+    Index at = fan.empty() ? -1 : fan[0][0];
+    for (std::size_t k = 0; k < fan.size(); ++k) {
       rings.items.push_back(first_vertex + at);
-      const auto next =
-          std::find_if(sides[v].begin(), sides[v].end(), [&](const Index2& s) { return s[0] == at; });
-      at = next == sides[v].end() ? at : (*next)[1];
+      const auto next = std::find_if(fan.begin(), fan.end(), [&](const Index2& s) { return s[0] == at; });
+      const bool is_round = next != fan.end() && ((*next)[1] == fan[0][0]) == (k + 1 == fan.size());
+      if (!is_round) {
+        rings.items.resize(items), rings.offsets.resize(rows);
+        return false;
+      }
+      at = (*next)[1];
     }
     rings.offsets.push_back(Index(rings.items.size()));
   }
+  return true;
 }
 
 /// The change of the multiplier that takes a surface to where it holds, if its volume were linear in it.
@@ -77,19 +91,35 @@ double change_of(const Enclosure& e, double volume, double response, double mult
 
 }  // namespace
 
-void PbdEnclosures::lay_out(const Pbd::Model& model) {
+void PbdEnclosures::append(const Enclosure& enclosure, bool is_solid, std::span<const Index> particles,
+                           std::span<const Index3> triangles) {
+  if (!append_rings(triangles, particles, rings_)) return;
+  const std::size_t first = particle_.size(), last = first + particles.size();
+  particle_.insert(particle_.end(), particles.begin(), particles.end());
+  Surface& s = surfaces_.emplace_back(Surface{enclosure, is_solid, blocks_.size(), 0});
+  for (std::size_t v = first; v < last; v += vertices_per_block)
+    blocks_.push_back({surfaces_.size() - 1, v, std::min(last, v + vertices_per_block), 0, 0});
+  s.last_block = blocks_.size();
+}
+
+void PbdEnclosures::lay_out(const Pbd::Model& model, std::span<const PbdSolid> solids) {
   surfaces_.clear(), blocks_.clear(), particle_.clear(), rings_ = {};
+  std::vector<Index> particles;
   for (const Enclosure& e : model.enclosures) {
     const Pbd::Part& part = model.parts[std::size_t(e.part)];
-    const std::size_t first = particle_.size(), last = first + std::size_t(part.num_particles);
-    append_rings(triangles_of(model, part), part.first_particle, part.num_particles, Index(first), rings_);
-    for (Index i = 0; i < part.num_particles; ++i) particle_.push_back(part.first_particle + i);
-    Surface& s = surfaces_.emplace_back(Surface{e, blocks_.size(), 0});
-    for (std::size_t v = first; v < last; v += vertices_per_block)
-      blocks_.push_back({surfaces_.size() - 1, v, std::min(last, v + vertices_per_block), 0, 0});
-    s.last_block = blocks_.size();
+    particles.resize(std::size_t(part.num_particles));
+    std::iota(particles.begin(), particles.end(), part.first_particle);
+    append(e, false, particles, triangles_of(model, part));
   }
-  start_.resize(particle_.size()), gradient_.resize(particle_.size());
+  for (const PbdSolid& solid : solids) {
+    particles.clear();
+    for (const Index3& t : solid.triangles) particles.insert(particles.end(), t.begin(), t.end());
+    std::sort(particles.begin(), particles.end());
+    particles.erase(std::unique(particles.begin(), particles.end()), particles.end());
+    append({.rest_volume = solid.rest_volume, .compliance = solid.compliance}, true, particles,
+           solid.triangles);
+  }
+  start_.resize(particle_.size()), at_.resize(particle_.size()), gradient_.resize(particle_.size());
   impulse_.assign(surfaces_.empty() ? 0 : model.mass.size(), Vec3::Zero());
 }
 
@@ -105,23 +135,25 @@ void PbdEnclosures::reset() {
   for (Surface& s : surfaces_) s.multiplier = 0;
 }
 
-template <class P>
-Vec3 PbdEnclosures::at(std::span<const P> places, std::size_t v) const {
-  return start_[v] + vector(places[std::size_t(particle_[v])]);
-}
-
 /// Of the surfaces that are not settled.
 template <class P>
 void PbdEnclosures::find_gradients(std::span<const P> places) {
+  parallel_blocks(blocks_.size(), [&](std::size_t k) {
+    const Block& block = blocks_[k];
+    if (surfaces_[block.surface].settled) return;
+    for (std::size_t v = block.first; v < block.last; ++v)
+      at_[v] = start_[v] + vector(places[std::size_t(particle_[v])]);
+  });
   parallel_blocks(blocks_.size(), [&](std::size_t k) {
     Block& block = blocks_[k];
     const Surface& s = surfaces_[block.surface];
     if (s.settled) return;
     block.volume = block.response = 0;
-    const Vec3 origin = at(places, blocks_[s.first_block].first);
+    const Vec3 origin = at_[blocks_[s.first_block].first];
     for (std::size_t v = block.first; v < block.last; ++v) {
-      const Vec3 x = at(places, v);
-      const Vec3 g = volume_gradient<Vec3>(x, rings_[v], [&](Index j) { return at(places, std::size_t(j)); });
+      const Vec3& x = at_[v];
+      const Vec3 g =
+          volume_gradient<Vec3>(x, rings_[v], [&](Index j) -> const Vec3& { return at_[std::size_t(j)]; });
       gradient_[v] = g;
       // Each triangle's volume is counted at its three corners.
       block.volume += double(g.dot(x - origin)) / 3;
@@ -139,7 +171,7 @@ void PbdEnclosures::find_gradients(std::span<const P> places) {
 
 std::span<const Vec3> PbdEnclosures::weigh(std::span<const Vec3> gone, const Pbd::Params& params, Real h) {
   const auto weighs = [&](const Surface& s) {
-    return params.air_density > 0 || (params.inflation != 1 && s.enclosure.filling > 0);
+    return !s.is_solid && (params.air_density > 0 || (params.inflation != 1 && s.enclosure.filling > 0));
   };
   bool any = false;
   for (Surface& s : surfaces_) s.settled = !weighs(s), any |= !s.settled;
@@ -154,24 +186,35 @@ std::span<const Vec3> PbdEnclosures::weigh(std::span<const Vec3> gone, const Pbd
     // latter as there is with an inflation of 1.
     const double more = double(params.inflation - 1) * double(s.enclosure.filling);
     const Real heavier = Real(double(params.air_density) - more / s.volume);
-    const Vec3 origin = at(gone, blocks_[s.first_block].first);
+    const Vec3& origin = at_[blocks_[s.first_block].first];
     // With the gradients g_i of the volume, sum g_i (a . x_i) = V a: the sum of these is a weight.
     for (std::size_t v = block.first; v < block.last; ++v)
       impulse_[std::size_t(particle_[v])] =
-          -(h * heavier * params.gravity.dot(at(gone, v) - origin)) * gradient_[v];
+          -(h * heavier * params.gravity.dot(at_[v] - origin)) * gradient_[v];
   });
   return impulse_;
 }
 
 bool PbdEnclosures::project(std::span<detail::Place> places, Real inflation, const detail::Projection& how,
-                            double held) {
-  for (Surface& s : surfaces_) s.settled = false;
-  bool moved = false;
+                            bool solids, double held) {
+  bool any = false, moved = false;
+  for (Surface& s : surfaces_) {
+    // Classic stiffness is by sweeps, over tetrahedra.
+    s.settled = s.is_solid && (!solids || how.part < 1);
+    any |= !s.settled;
+  }
+  if (!any) return false;
   for (int k = 0; k < most_projections; ++k) {
     find_gradients(std::span<const detail::Place>(places));
     for (Surface& s : surfaces_) {
       if (s.settled) continue;
-      s.change = change_of(s.enclosure, s.volume, s.response, s.multiplier, inflation, how);
+      const bool is_far = s.is_solid && std::abs(s.volume - double(s.enclosure.rest_volume)) >
+                                            farthest_change * double(s.enclosure.rest_volume);
+      if (is_far) {
+        s.settled = true;
+        continue;
+      }
+      s.change = change_of(s.enclosure, s.volume, s.response, s.multiplier, s.is_solid ? 1 : inflation, how);
       if (k == 0 && !(std::abs(s.change * s.response) > held * std::abs(s.volume))) {
         s.settled = true;
         continue;

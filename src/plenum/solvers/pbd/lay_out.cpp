@@ -233,7 +233,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
     pack.compliance[l] = model.plate_compliance[p];
   });
   w.tet_bodies = tet_bodies_of(model);
-  w.enclosures.lay_out(model), w.shapes.lay_out(model);
+  w.enclosures.lay_out(model, hard_solids_of(model, w.tet_bodies)), w.shapes.lay_out(model);
   w.shares.assign(n, 0);
   w.distances.count(w.shares), w.volumes.count(w.shares), w.solids.count(w.shares);
   w.rods.count(w.shares), w.strains.count(w.shares), w.solid_strains.count(w.shares);

@@ -1,6 +1,8 @@
 // What a position-based step reports of how well things keep their lengths and volumes.
 #include <algorithm>
 #include <cmath>
+#include <tuple>
+#include <utility>
 
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/topology.h"
@@ -57,6 +59,44 @@ std::vector<TetBody> tet_bodies_of(const Pbd::Model& model) {
       bodies[b].is_hard = false;
   }
   return bodies;
+}
+
+std::vector<PbdSolid> hard_solids_of(const Pbd::Model& model, std::span<const TetBody> bodies) {
+  std::vector<PbdSolid> out;
+  struct Face {
+    Index3 sorted, outward;
+  };
+  std::vector<Face> faces;
+  for (const TetBody& body : bodies) {
+    if (!body.is_hard || body.tetrahedra.size() < 2) continue;
+    PbdSolid solid;
+    // Tetrahedra that change alike by a part of their volume have the energy of one that is as large.
+    double stiffness = 0;
+    bool yields = true;
+    faces.clear();
+    for (const Index k : body.tetrahedra) {
+      const auto t = std::size_t(k);
+      const Index4& c = model.tetrahedra[t];
+      for (const Index3& face : {Index3(c[0], c[2], c[1]), Index3(c[0], c[1], c[3]), Index3(c[0], c[3], c[2]),
+                                 Index3(c[1], c[2], c[3])}) {
+        Index3 sorted = face;
+        std::sort(sorted.begin(), sorted.end());
+        faces.push_back({sorted, face});
+      }
+      yields = yields && model.volume_compliance[t] < 0;
+      stiffness += double(model.lame[t][1]) * double(model.rest_volume[t]);
+    }
+    const auto key = [](const Face& f) { return std::tie(f.sorted[0], f.sorted[1], f.sorted[2]); };
+    std::sort(faces.begin(), faces.end(), [&](const Face& a, const Face& b) { return key(a) < key(b); });
+    for (std::size_t f = 0, end; f < faces.size(); f = end) {
+      for (end = f + 1; end < faces.size() && key(faces[end]) == key(faces[f]);) ++end;
+      if (end == f + 1) solid.triangles.push_back(faces[f].outward);
+    }
+    solid.rest_volume = Real(body.rest_volume);
+    solid.compliance = yields ? Real(body.rest_volume * body.rest_volume / stiffness) : Real(0);
+    out.push_back(std::move(solid));
+  }
+  return out;
 }
 
 void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params,

@@ -167,12 +167,20 @@ void sweep(PbdWorkspace& w, const detail::Projection& how, int stretch_sweeps) {
   sweep_shells(w, how, stretch_sweeps);
 }
 
-/// Once more over what keeps walls of balloons from stretching.
-void hold_walls(PbdWorkspace& w, detail::Projection how) {
-  how.is_first = how.is_last = false;
-  w.strains.sweep(w.places.data(), how);
-  w.distances.sweep(w.places.data(), how);
-  sweep_shells(w, how, 1);
+/// Once more over what keeps walls of balloons from stretching, and solids' volumes: back, as a sweep has
+/// gone there (see sweep_shells), or there.
+void hold_walls(PbdWorkspace& w, detail::Projection how, bool is_back) {
+  Place* const places = w.places.data();
+  how.is_first = how.is_last = false, how.is_back = is_back;
+  if (is_back) {
+    sweep_shells(w, how, 1);
+    w.distances.sweep(places, how), w.strains.sweep(places, how);
+    w.solids.sweep(places, how), w.volumes.sweep(places, how);
+  } else {
+    w.volumes.sweep(places, how), w.solids.sweep(places, how);
+    w.strains.sweep(places, how), w.distances.sweep(places, how);
+    sweep_shells(w, how, 1);
+  }
 }
 
 /// The same with what has packs projected all at once; the rest follows from where that leads. What the rest
@@ -465,7 +473,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           for (int round = 0;
                round < most_volume_rounds && w.enclosures.hold(w.places, params.inflation, how, held_volume);
                ++round) {
-            if (round < wall_rounds && params.solver == Solver::gauss_seidel) hold_walls(w, how);
+            if (round < wall_rounds && params.solver == Solver::gauss_seidel)
+              hold_walls(w, how, round % 2 == 0);
             hold_on_others();
           }
       }
@@ -499,7 +508,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     report.measure("contact_pairs", double(counts.pairs));
     report.measure("contact_searches", double(counts.searches));
     std::size_t left = num_crossing;
-    if (!is_conservative || !model.torn_from.empty() || counts.meeting > 0)
+    if (!is_conservative || !model.torn_from.empty() ||
+        num_crossing + counts.meeting + counts.forced + counts.let_go > 0)
       left = w.crossings.find(state.particles.x, model.surface_edges, model.surface).size();
     report.measure("crossings", double(left));
     if (is_conservative) report.measure("contact_zones", double(counts.zones + counts.frozen));

@@ -7,6 +7,10 @@
 // balloons); compliance as in XPBD. Neither pushes nor turns a balloon, since the gradients sum to zero, as
 // do x_i cross grad_i V.
 //
+// Hard solids are held by the same constraint as a whole, besides by their tetrahedra: a coarse level of
+// these. A sweep over tetrahedra carries pressure from cell to cell; what presses a body squeezes from it,
+// substep by substep, what does not get to the other side.
+//
 // A gas presses with p(V): its multiplier goes to h^2 p, of the volume that is to be. Were that linear in the
 // multiplier, so as a step along the gradients makes it for small ones, it would be the root of a quadratic
 // equation, whose positive one is taken, from wherever: nothing overshoots.
@@ -19,10 +23,18 @@
 
 namespace plenum::inline PLENUM_ABI {
 
+/// A solid by its outside.
+struct PbdSolid {
+  std::vector<Index3> triangles;  ///< closed, facing outward
+  Real rest_volume = 0;           ///< [m^3] > 0
+  Real compliance = 0;            ///< [m^6/J] of its volume, >= 0
+};
+
 class PbdEnclosures {
  public:
   bool empty() const { return surfaces_.empty(); }
-  void lay_out(const Pbd::Model& model);
+  /// Enclosures of the model, and solids but for those whose outside is no manifold.
+  void lay_out(const Pbd::Model& model, std::span<const PbdSolid> solids = {});
   /// Ways are counted from x0 [N] m.
   void begin(std::span<const Vec3> x0);
   /// Multipliers [J/m^3 s^2] are zero as a substep begins.
@@ -32,18 +44,20 @@ class PbdEnclosures {
   std::span<const Vec3> weigh(std::span<const Vec3> gone, const Pbd::Params& params, Real h);
   /// One projection of each, in time linear in its particles: gradients and their sums by blocks whose bounds
   /// do not depend on threads, then the particles. What the volume's curvature leaves is projected again.
+  /// But for solids, which have their tetrahedra.
   void project(std::span<detail::Place> places, Real inflation, const detail::Projection& how) {
-    project(places, inflation, how, -1);
+    project(places, inflation, how, false, -1);
   }
   /// The same once more, of those that something else has pressed off what they are to hold by more than the
-  /// part `held` of their volume. Whether there were any.
+  /// part `held` of their volume, and of such solids. Whether there were any.
   bool hold(std::span<detail::Place> places, Real inflation, const detail::Projection& how, double held) {
-    return project(places, inflation, how, held);
+    return project(places, inflation, how, true, held);
   }
 
  private:
   struct Surface {
     Pbd::Model::Enclosure enclosure;
+    bool is_solid;
     std::size_t first_block, last_block;
     double volume = 0, response = 0;  ///< [m^3]; sum w |g|^2 [m^4/kg] at the last projection
     double multiplier = 0, change = 0;
@@ -53,18 +67,18 @@ class PbdEnclosures {
     std::size_t surface, first, last;  ///< vertices of all surfaces
     double volume, response;           ///< of these vertices
   };
-  bool project(std::span<detail::Place> places, Real inflation, const detail::Projection& how, double held);
+  bool project(std::span<detail::Place> places, Real inflation, const detail::Projection& how, bool solids,
+               double held);
+  void append(const Pbd::Model::Enclosure& enclosure, bool is_solid, std::span<const Index> particles,
+              std::span<const Index3> triangles);
   template <class P>
   void find_gradients(std::span<const P> places);
-  /// [m] from the first vertex of its surface where ways are counted from.
-  template <class P>
-  Vec3 at(std::span<const P> places, std::size_t v) const;
-
   std::vector<Surface> surfaces_;
   std::vector<Block> blocks_;
   std::vector<Index> particle_;  ///< of each vertex
   Rows rings_;                   ///< vertices around each, counter-clockwise seen from outside
   std::vector<Vec3> start_;      ///< [m] from the first vertex of its surface where ways are counted from
+  std::vector<Vec3> at_;         ///< [m] where they are now
   std::vector<Vec3> gradient_;   ///< [m^2]
   std::vector<Vec3> impulse_;    ///< [N] N s
 };

@@ -27,6 +27,8 @@ struct TetBody {
   bool is_hard = true;     ///< gives nothing of its volume
 };
 std::vector<TetBody> tet_bodies_of(const Pbd::Model& model);
+/// Those of more than one tetrahedron that are hard.
+std::vector<PbdSolid> hard_solids_of(const Pbd::Model& model, std::span<const TetBody> bodies);
 
 /// What keeps closed surfaces from stretching, which is swept there and back; see sweep_shells() of pbd.cpp.
 struct PbdShells {
