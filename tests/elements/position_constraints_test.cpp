@@ -160,6 +160,32 @@ TEST(LinearConstraints, AreGradientsOfTheirEnergyAndPushAndTurnNothing) {
       isometric_bending(P(0, 0, 0), P(1, 0.1, 0), P(0.4, 0.8, 0), P(0.3, -0.7, 0), 2.0));
 }
 
+// A sheet of equilateral triangles bent to a cylinder has the energy D kappa^2 / 2 of its area, about every
+// direction: Seung & Nelson 1988, "Defects in flexible membranes with crystalline order".
+TEST(LinearConstraints, BendSheetsOfEquilateralTrianglesByTheirRigidity) {
+  using P = Vector3<double>;
+  constexpr double side = 0.3, rigidity = 2, curvature = 0.7;
+  const double height = side * std::sqrt(0.75);
+  for (int degrees = 0; degrees < 180; degrees += 15) {
+    const double turn = degrees * 3.14159265358979 / 180;
+    double energy = 0;
+    // One edge of each family, and the points beyond it on both sides.
+    for (const double along : {0.0, 1.04719755119660, 2.09439510239320}) {
+      const P u(std::cos(along), std::sin(along), 0), n(-std::sin(along), std::cos(along), 0);
+      const P x[4] = {P::Zero(), side * u, side / 2 * u + height * n, side / 2 * u - height * n};
+      const LinearConstraint<4> bend = isometric_bending(x[0], x[1], x[2], x[3], rigidity);
+      double c = 0;
+      for (int i = 0; i < 4; ++i) {
+        const double s = x[i].x() * std::cos(turn) + x[i].y() * std::sin(turn);
+        c += bend.weights[i] * curvature * s * s / 2;
+      }
+      energy += c * c / (2 * bend.compliance);
+    }
+    const double area = side * height;  // of the two triangles that three edges stand for
+    EXPECT_NEAR(energy / (rigidity * curvature * curvature / 2 * area), 1, 1e-12) << degrees;
+  }
+}
+
 TEST(AngleOf, IsThatOfTheUnitVector) {
   constexpr double eps = 1e-15;
   for (int k = -1000; k <= 1000; ++k) {

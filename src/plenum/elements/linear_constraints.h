@@ -16,11 +16,14 @@ struct LinearConstraint {
   double compliance;                   ///< alpha [m/N]
 };
 
-/// Two triangles (a, b, c) and (b, a, d), flat at rest, of a plate of flexural rigidity D [N m]: the energy
-/// D/2 times the integral of the square of the mean curvature (kappa_1 + kappa_2), lumped to the edge from a
-/// to b. Weights are those of Bergou, Wardetzky, Harmon, Zorin & Grinspun 2006, "A quadratic bending model
-/// for inextensible surfaces", section 3: cotangents of the angles at the edge's ends; alpha = (A_1 + A_2) /
-/// (3 D).
+/// Two triangles (a, b, c) and (b, a, d), flat at rest, of a plate of flexural rigidity D [N m]. Weights are
+/// those of Bergou, Wardetzky, Harmon, Zorin & Grinspun 2006, "A quadratic bending model for inextensible
+/// surfaces", section 3: cotangents of the angles at the edge's ends, C the edge's length times the angle.
+/// alpha = (A_1 + A_2) / D, with which a sheet of equilateral triangles has the energy D/2 times the integral
+/// of the square of its curvature in every direction: bonds k theta^2 / 2 have the rigidity k sqrt(3) / 2
+/// (Seung & Nelson 1988, "Defects in flexible membranes with crystalline order"). Theirs is a third of that:
+/// edges' shares of the curvature are right on the mean, but the mean of their squares is three times the
+/// square of their mean.
 template <class P>
 LinearConstraint<4> isometric_bending(const P& a, const P& b, const P& c, const P& d, double rigidity) {
   const auto cotangent = [](const P& at, const P& one, const P& other) {
@@ -30,7 +33,7 @@ LinearConstraint<4> isometric_bending(const P& a, const P& b, const P& c, const 
   const double c1 = cotangent(a, b, c), c2 = cotangent(a, b, d), c3 = cotangent(b, a, c),
                c4 = cotangent(b, a, d);
   const double areas = 0.5 * ((b - a).cross(c - a).norm() + (b - a).cross(d - a).norm());
-  return {{c3 + c4, c1 + c2, -c1 - c3, -c2 - c4}, areas / (3 * rigidity)};
+  return {{c3 + c4, c1 + c2, -c1 - c3, -c2 - c4}, areas / rigidity};
 }
 
 /// Three neighbours of a rod, straight at rest, of flexural rigidity E I [N m^2], with segments of l1 and l2
