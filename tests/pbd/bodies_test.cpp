@@ -277,6 +277,25 @@ TEST(PbdBodies, TellOfWhatStartsInThem) {
   EXPECT_TRUE(Heaped(fixed).model.doubts.empty());
 }
 
+TEST(PbdBodies, TellOfBodiesThatStartInEachOther) {
+  // Cubes of 0.4 m a tenth beside each other, in the deepest place: 0.4 m less what they are apart.
+  PbdSpec two;
+  two.bodies = {box(Vec3::Constant(Real(0.2)), Vec3::Zero()),
+                box(Vec3::Constant(Real(0.2)), Vec3(Real(0.35), 0, 0))};
+  PbdSpec three = two, joined = two, touching = two, led = two;
+  three.bodies.push_back(box(Vec3::Constant(Real(0.2)), Vec3(Real(-0.38), 0, 0)));
+  joined.joints = {{.type = PbdJoint::Type::hinge, .body_a = "0", .body_b = "1"}};
+  touching.bodies[1].position.x() = Real(0.4);
+  for (PbdBody& body : led.bodies) body.motion = PbdBody::Motion::led;
+  const std::string told = "bodies[0] and bodies[1] start 0.05 m deep in each other",
+                    then = ", and will be thrown apart: move one of them, or join them";
+  ASSERT_EQ(Heaped(two).model.doubts.size(), 1u);
+  EXPECT_EQ(Heaped(two).model.doubts[0], told + then);
+  ASSERT_EQ(Heaped(three).model.doubts.size(), 1u);
+  EXPECT_EQ(Heaped(three).model.doubts[0], told + ", and 1 more pair less deep" + then);
+  for (const PbdSpec& spec : {joined, touching, led}) EXPECT_TRUE(Heaped(spec).model.doubts.empty());
+}
+
 TEST(PbdBodies, CarryAndAreWrappedByCloth) {
   // A ball that falls into a sheet held by its corners is caught, and hangs in it.
   PbdPart sheet;
