@@ -296,6 +296,21 @@ TEST(PbdBodies, TellOfBodiesThatStartInEachOther) {
   for (const PbdSpec& spec : {joined, touching, led}) EXPECT_TRUE(Heaped(spec).model.doubts.empty());
 }
 
+// What is fixed does not turn, however fast it is made to: 8.3 and 16.7 rad in a substep. Turned back by the
+// shorter way it kept 2 pi / h.
+TEST(PbdBodies, ThatAreFixedKeepNoSpinOfMoreThanHalfATurnInASubstep) {
+  for (const Real spin : {Real(5000), Real(10000)}) {
+    PbdSpec spec;
+    spec.bodies = {box(Vec3(Real(0.12), Real(0.025), Real(0.6)), Vec3::Zero())};
+    spec.joints = {{.type = PbdJoint::Type::fixed, .body_a = "0"}};
+    Heaped fixed(spec);
+    fixed.state.frames.w[0] = Vec3(0, 0, spin);
+    for (int k = 0; k < 10; ++k) fixed.step();
+    EXPECT_LT(fixed.state.frames.w[0].norm(), 1) << spin;
+    EXPECT_LT(fixed.state.frames.x[0].norm(), 1e-3) << spin;
+  }
+}
+
 TEST(PbdBodies, CarryAndAreWrappedByCloth) {
   // A ball that falls into a sheet held by its corners is caught, and hangs in it.
   PbdPart sheet;

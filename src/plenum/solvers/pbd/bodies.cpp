@@ -422,7 +422,15 @@ void PbdBodies::keep(const PbdParticles& p, Real h) {
   for (Body& body : bodies_) {
     if (body.inverse_mass == 0) continue;
     body.v += (body.x - body.led_x) / double(h);
-    body.w += rotation_vector(body.q * body.led_q.conjugate()) / double(h);
+    // Turns are known but for whole ones. What turns a body back from a flight of more than half a turn would
+    // only add to its spin, and planks on ropes that were jerked once boiled for ever at 12 000 rad/s. Spin
+    // is then, as Mueller et al. 2020 take it always, that of the whole substep: at most half a turn.
+    constexpr double most_turned = 0.5;  // [rad]
+    const D3 turned = rotation_vector(body.q * body.led_q.conjugate());
+    if (turned.norm() > most_turned)
+      body.w = rotation_vector(body.q * body.q0.conjugate()) / double(h);
+    else
+      body.w += turned / double(h);
     // What no projection could find right stays where it was.
     if (!(body.x.allFinite() && body.q.coeffs().allFinite() && body.v.allFinite() && body.w.allFinite())) {
       body.x = body.x0, body.q = body.q0;
