@@ -139,12 +139,13 @@ class Viewer {
   void handle_mouse(double elapsed) {
     const Window::Mouse mouse = window_.mouse();
     const PointerRay ray{camera_.eye, camera_.ray(mouse.x, mouse.y, window_.aspect()), camera_.forward()};
+    // Also where it is let go over the panel.
+    if (!mouse.left && pointer_.holds()) pointer_.release(scene_.world);
     if (mouse.captured_by_panel) return;
     if (mouse.left_pressed) {
       const Real pixel = camera_.field_of_view / static_cast<Real>(window_.height());
       pointer_.press(scene_.world, ray, 14 * pixel);
     }
-    if (!mouse.left && pointer_.holds()) pointer_.release(scene_.world);
     if (pointer_.holds()) {
       pointer_.move(scene_.world, ray, elapsed);
     } else if (mouse.left) {

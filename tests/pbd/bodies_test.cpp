@@ -277,6 +277,22 @@ TEST(PbdBodies, TellOfWhatStartsInThem) {
   EXPECT_TRUE(Heaped(fixed).model.doubts.empty());
 }
 
+// Of a cloth that is wholly in a block no edge crosses anything.
+TEST(PbdBodies, TellOfWhatStartsInSoftBodies) {
+  PbdPart cloth, block{.type = PbdPart::Type::bar};
+  cloth.size_x = cloth.size_z = Real(0.1), cloth.cells_x = cloth.cells_z = 5;
+  cloth.position = Vec3(Real(0.031), Real(0.0233), Real(0.0117));
+  block.half_extents = Vec3::Constant(Real(0.3));
+  PbdSpec inside{.parts = {cloth, block}}, beside = inside;
+  beside.parts[0].position.y() = Real(0.31);
+  ASSERT_EQ(Heaped(inside).model.doubts.size(), 1u);
+  EXPECT_EQ(
+      Heaped(inside).model.doubts[0],
+      "36 particles of parts[0] start inside parts[1], and nothing takes them out of there: move one of "
+      "them");
+  EXPECT_TRUE(Heaped(beside).model.doubts.empty());
+}
+
 TEST(PbdBodies, TellOfBodiesThatStartInEachOther) {
   // Cubes of 0.4 m a tenth beside each other, in the deepest place: 0.4 m less what they are apart.
   PbdSpec two;

@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 
-#include "plenum/geometry/collide/collide.h"
 #include "plenum/geometry/convex_hull.h"
 #include "plenum/geometry/shape_mass.h"
 #include "plenum/geometry/shapes.h"
@@ -228,79 +227,6 @@ void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model
   }
 }
 
-/// Of parts that start within bodies which they touch. What has started there is no contact: no side of the
-/// body is its own, and it is thrown out.
-void doubt_places(Model& model, const State& state) {
-  constexpr Real least_depth = Real(1e-3);  // of the body's size
-  std::vector<std::uint8_t> held(model.mass.size(), 0);
-  for (const Index i : model.pinned) held[std::size_t(i)] = 1;
-  std::vector<Real> distance;
-  for (std::size_t b = 0; b < model.bodies.size(); ++b) {
-    const Pbd::Body& body = model.bodies[b];
-    const Pose frame = state.frames.pose(b),
-               pose{frame * body.shape_in.position, frame.rotation * body.shape_in.rotation};
-    for (std::size_t p = 0; p < model.parts.size(); ++p) {
-      const Pbd::Part& part = model.parts[p];
-      if (std::find(model.apart.begin(), model.apart.end(), Index2(Index(p), Index(b))) != model.apart.end())
-        continue;
-      const auto first = std::size_t(part.first_particle), n = std::size_t(part.num_particles);
-      distance.resize(n);
-      body.shape.signed_distances(pose, std::span(state.particles.x).subspan(first, n), distance);
-      std::size_t inside = 0;
-      Real deepest = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        if (held[first + i] != 0 || !(distance[i] < -least_depth * body.reach)) continue;
-        ++inside, deepest = std::max(deepest, -distance[i]);
-      }
-      if (inside > 0)
-        model.doubts.push_back(fmt::format(
-            "{} particle{} of parts[{}] start{} up to {:.2g} m deep inside bodies[{}], and will be thrown "
-            "out: move one of them",
-            inside, inside == 1 ? "" : "s", p, inside == 1 ? "s" : "", deepest, b));
-    }
-  }
-}
-
-/// Of bodies that start in each other and are not joined: what they are pushed out by leaves them with speed.
-void doubt_bodies(Model& model, const State& state) {
-  constexpr Real least_depth = Real(1e-3);  // of the smaller one's size
-  const auto frame = [&](Index i) { return state.frames.pose(std::size_t(i)); };
-  const auto size = static_cast<Index>(model.bodies.size());
-  std::size_t pairs = 0;
-  Real deepest = 0;
-  Index2 two(-1, -1);
-  for (Index j = 1; j < size; ++j)
-    for (Index i = 0; i < j; ++i) {
-      const Pbd::Body &a = model.bodies[std::size_t(i)], &b = model.bodies[std::size_t(j)];
-      if ((a.is_led && b.is_led) || (frame(i).position - frame(j).position).norm() > a.reach + b.reach)
-        continue;
-      if (std::find(model.bodies_apart.begin(), model.bodies_apart.end(), Index2(i, j)) !=
-          model.bodies_apart.end())
-        continue;
-      const auto shape_at = [&](Index k) {
-        const Pose at = frame(k), &in = model.bodies[std::size_t(k)].shape_in;
-        return Pose{at * in.position, at.rotation * in.rotation};
-      };
-      const Pose from = shape_at(i), pose = shape_at(j);
-      ManifoldCache cache;
-      const Manifold found =
-          collide(a.shape, b.shape, {from.to_local(pose.position), from.rotation.conjugate() * pose.rotation},
-                  0, cache);
-      Real depth = 0;
-      for (int k = 0; k < found.count; ++k) depth = std::max(depth, -found.points[k].separation);
-      if (!(depth > least_depth * std::min(a.reach, b.reach))) continue;
-      ++pairs;
-      if (depth > deepest) deepest = depth, two = Index2(i, j);
-    }
-  if (pairs > 0)
-    model.doubts.push_back(fmt::format(
-        "bodies[{}] and bodies[{}] start {:.2g} m deep in each other{}, and will be thrown apart: move one "
-        "of "
-        "them, or join them",
-        two[0], two[1], deepest,
-        pairs == 1 ? "" : fmt::format(", and {} more pair{} less deep", pairs - 1, pairs == 2 ? "" : "s")));
-}
-
 }  // namespace
 
 void build_bodies(const PbdSpec& spec, Model& model, State& state) {
@@ -314,7 +240,7 @@ void build_bodies(const PbdSpec& spec, Model& model, State& state) {
   for (std::size_t p = 0; p < spec.parts.size(); ++p)
     refusals.keep([&] { attach(spec.parts[p], p, names, model, state); });
   refusals.refuse();
-  doubt_places(model, state), doubt_bodies(model, state);
+  find_doubts(model, state);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -260,8 +260,8 @@ void Pbd::Params::describe(Describer& d) {
   d("strain_limit", strain_limit,
     {.min = 0,
      .max = 1000,
-     .doc = "relative elongation that distances, and threads of strains, do not go beyond, however soft they "
-            "are; 0: no limit"});
+     .doc = "relative elongation that sweeps take distances, and threads of strains, back to, however soft "
+            "they are; what falls into it goes beyond by what they leave; 0: no limit"});
   d("tear_strain", tear_strain,
     {.min = 0,
      .max = 1000,

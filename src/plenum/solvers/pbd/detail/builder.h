@@ -79,6 +79,9 @@ inline PinnedGrid pinned_grid(const PbdPart& part) {
                                            : PinnedGrid{};
 }
 
+/// Notes in the model what is amiss with where things start.
+void find_doubts(Pbd::Model& model, const Pbd::State& state);
+
 /// Appends bodies and joints, and attaches the parts that there are. Throws Error.
 void build_bodies(const PbdSpec& spec, Pbd::Model& model, Pbd::State& state);
 
