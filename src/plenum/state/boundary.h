@@ -192,6 +192,11 @@ class Boundary {
                         .value = text,
                         .allowed = "a body of a rigid system, or a part of an obstacle"});
   }
+  /// [kg] Of these of bodies() and of all that joints hold to them, each once, as far as forces move it.
+  virtual double mass_of(std::span<const Index> bodies) const {
+    static_cast<void>(bodies);
+    return 0;
+  }
   /// What its samples hang on of systems that step before it, the same ones in the same order as ever.
   virtual std::span<const Carrier> carriers() const { return {}; }
   /// out = samples that are not to touch what they hang on, in any order.

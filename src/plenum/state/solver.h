@@ -94,7 +94,8 @@ concept SurroundsBodies = requires(typename S::Workspace& workspace, std::span<c
   { S::pushes(std::as_const(workspace)) } -> std::same_as<std::span<const BodyImpulse>>;
 };
 
-/// Its bodies can be called by name or number (boundary.h, find_bodies).
+/// Its bodies can be called by name or number (boundary.h, find_bodies). Where forces move them,
+/// mass_of(model, state, bodies) says of how much, as there.
 template <class S>
 concept HasNamedBodies = HasBodies<S> && requires(const typename S::Model& model, const std::string& text) {
   { S::find_bodies(model, text, text) } -> std::same_as<std::vector<Index>>;

@@ -75,7 +75,8 @@ void Hand::pin() {
   release();
 }
 
-void Hand::pull(std::span<const std::unique_ptr<System>> systems, Real h) {
+void Hand::pull(std::span<const std::unique_ptr<System>> systems, FunctionRef<double(std::size_t)> hung_mass,
+                Real h) {
   // All of a system's grasps at once: it holds those that it was told of last.
   for (std::size_t s = 0; s < systems.size(); ++s) {
     Boundary* const boundary = systems[s]->boundary();
@@ -85,7 +86,8 @@ void Hand::pull(std::span<const std::unique_ptr<System>> systems, Real h) {
     grasps_.clear();
     const auto pull_by = [&](Grip& grip) {
       if (grip.system != static_cast<int>(s)) return true;
-      const bool holds = grip.body >= 0 ? pull_body(grip, *boundary, h) : pull_samples(grip, *boundary, h);
+      const bool holds =
+          grip.body >= 0 ? pull_body(grip, *boundary, h) : pull_samples(grip, *boundary, hung_mass, h);
       grip.target_before = grip.target;
       return holds;
     };
@@ -97,15 +99,16 @@ void Hand::pull(std::span<const std::unique_ptr<System>> systems, Real h) {
 }
 
 /// Notes grasps for what holds them itself, and pushes what does not. False if there is nothing to pull.
-bool Hand::pull_samples(const Grip& grip, Boundary& boundary, Real h) {
+bool Hand::pull_samples(const Grip& grip, Boundary& boundary, FunctionRef<double(std::size_t)> hung_mass,
+                        Real h) {
   const Samples samples = boundary.samples();
   const auto can_move = [&](Index i) {
     return std::size_t(i) < samples.x.size() && samples.inverse_mass[std::size_t(i)] > 0;
   };
   if (!can_move(grip.sample)) return false;
   if (boundary.grasp({})) {
-    // So that the hand can hold all of the system: rates whose stiffnesses sum to M w^2.
-    double all = 0, patch = 0;
+    // So that the hand can hold all that the system moves: rates whose stiffnesses sum to M w^2.
+    double all = hung_mass(std::size_t(grip.system)), patch = 0;
     for (const Real inverse_mass : samples.inverse_mass)
       if (inverse_mass > 0) all += 1 / double(inverse_mass);
     for (const SolidBody& body : boundary.bodies())

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "plenum/base/parallel.h"
 #include "plenum/world/system.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -38,8 +39,9 @@ class Hand {
   bool set_pins(const Pins& pins, std::size_t num_systems);
   /// Marks at pins' targets, and lines from there to what they hold.
   void show_pins(std::span<const std::unique_ptr<System>> systems, DrawableSink& sink) const;
-  /// Before a substep of h [s].
-  void pull(std::span<const std::unique_ptr<System>> systems, Real h);
+  /// Before a substep of h [s]; hung_mass(i) [kg]: what system i can move of others.
+  void pull(std::span<const std::unique_ptr<System>> systems, FunctionRef<double(std::size_t)> hung_mass,
+            Real h);
 
  private:
   struct Held {
@@ -55,7 +57,7 @@ class Hand {
     Real frequency = 8;                                        ///< [Hz]
     std::vector<Held> held = {};                               ///< with the sample
   };
-  bool pull_samples(const Grip& grip, Boundary& boundary, Real h);
+  bool pull_samples(const Grip& grip, Boundary& boundary, FunctionRef<double(std::size_t)> hung_mass, Real h);
   static bool pull_body(const Grip& grip, Boundary& boundary, Real h);
 
   Grip grip_;

@@ -208,6 +208,12 @@ class SystemOf final : public System, private Boundary {
     else
       return Boundary::find_bodies(key, text);
   }
+  double mass_of(std::span<const Index> bodies) const override {
+    if constexpr (requires { S::mass_of(model, state, bodies); })
+      return S::mass_of(model, state, bodies);
+    else
+      return 0;
+  }
   std::span<const Carrier> carriers() const override {
     if constexpr (HangsOnOthers<S>)
       return S::carriers(model);

@@ -68,6 +68,18 @@ void World::offer_carriers(std::size_t i, Real s0, Real s1) {
   systems_[i]->boundary()->ride(carriers_);
 }
 
+double World::hung_mass(std::size_t i) const {
+  double mass = 0;
+  std::vector<Index> called;
+  for (std::size_t s = 0; i < ties_.size() && s < systems_.size(); ++s) {
+    called.clear();
+    for (const Tie& tie : ties_[i])
+      if (tie.system == s) called.push_back(tie.bodies.front());
+    if (!called.empty()) mass += systems_[s]->boundary()->mass_of(called);
+  }
+  return mass;
+}
+
 void World::return_pulls(std::size_t i, Real lead, FrameReport& report) {
   if (ties_[i].empty()) return;
   const std::span<const BodyImpulse> pulls = systems_[i]->boundary()->pulls();

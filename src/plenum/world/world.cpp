@@ -500,7 +500,8 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
 }
 
 void World::substep(Real h, double end, FrameReport& report) {
-  hand_.pull(systems_, h);
+  hand_.pull(
+      systems_, [&](std::size_t i) { return hung_mass(i); }, h);
   for (auto& system : systems_)
     if (Medium* const medium = system->medium())
       for (std::size_t owner = 0; owner < systems_.size(); ++owner)

@@ -187,6 +187,8 @@ class World {
   /// moved on by for `lead` [s] more.
   void offer_carriers(std::size_t i, Real s0, Real s1);
   void return_pulls(std::size_t i, Real lead, FrameReport& report);
+  /// [kg] Of all that a system hangs on and that forces move, with what joints hold to it.
+  double hung_mass(std::size_t i) const;
   /// Samples of a system that are not to touch bodies of another: those that are pushed out of them, and
   /// those that hang on them. Valid until the next call.
   std::span<const Buried> spared(std::size_t system, std::size_t other);

@@ -445,7 +445,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       const bool bounces = touches && params.restitution > 0;
       if (bounces || !w.supports.empty()) w.struck = state.particles.v;
       if (!w.supports.empty()) w.supports.begin_substep();
-      w.grasps.begin_substep();
+      w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
+                    Real(s + 1) / Real(params.substeps), h);
       ChebyshevFactors chebyshev(params.spectral_radius, params.iterations);
       for (int k = 0; k < params.iterations; ++k) {
         how.is_first = k == 0, how.is_last = k + 1 == params.iterations && w.enclosures.empty();
@@ -458,8 +459,6 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           if (params.solver == Solver::chebyshev) how.acceleration = chebyshev.factor();
           chebyshev.advance(sweep_at_once(w, how));
         }
-        w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
-                      Real(s + 1) / Real(params.substeps), h);
         w.enclosures.project(w.places, params.inflation, how);
         const auto hold_on_others = [&] {
           // What lies on particles is to know what these lie on.

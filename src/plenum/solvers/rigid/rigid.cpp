@@ -16,6 +16,7 @@
 #include "plenum/solvers/rigid/detail/broad.h"
 #include "plenum/solvers/rigid/detail/driven.h"
 #include "plenum/solvers/rigid/detail/guests.h"
+#include "plenum/solvers/rigid/detail/islands.h"
 #include "plenum/solvers/rigid/detail/joined_faces.h"
 #include "plenum/solvers/rigid/detail/locks.h"
 #include "plenum/solvers/rigid/detail/narrow.h"
@@ -655,6 +656,27 @@ std::vector<Index> Rigid::find_bodies(const Model& model, const std::string& key
                       .what = body < 0 ? "names no body" : "has no solid shape to hang on, only sensors",
                       .value = text,
                       .allowed = fmt::format("a body's name, or 0 to {}", model.own_bodies() - 1)});
+}
+
+double Rigid::mass_of(const Model& model, const State& state, std::span<const Index> bodies) {
+  const std::size_t n = model.motion.size();
+  const auto is_dynamic = [&](Index i) { return i >= 0 && model.motion[i] == Motion::dynamic; };
+  detail::Islands joined;
+  joined.reset(n);
+  for (std::size_t k = 0; k < model.joints.size(); ++k) {
+    const Joint& joint = model.joints[k];
+    if (!state.joints.broken[k] && is_dynamic(joint.a) && is_dynamic(joint.b))
+      joined.connect(joint.a, joint.b);
+  }
+  std::vector<std::uint8_t> is_of_them(n, 0);
+  for (const Index solid : bodies)
+    is_of_them[joined.island(model.colliders[model.solids[std::size_t(solid)]].body)] = 1;
+  double mass = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Real inverse_mass = state.frames.inverse_mass[i];
+    if (inverse_mass > 0 && is_of_them[joined.island(Index(i))]) mass += 1 / double(inverse_mass);
+  }
+  return mass;
 }
 
 void Rigid::absorb(const Model& model, State& state, std::span<const BodyImpulse> impulses) {

@@ -226,6 +226,7 @@ struct Rigid {
   static void debug(const Model&, const State&, const Params&, const DebugDraw& wanted, DrawableSink&);
   static std::span<const SolidBody> bodies(const Model&, const State&, const Params&, Workspace&);
   static std::vector<Index> find_bodies(const Model&, const std::string& key, const std::string& text);
+  static double mass_of(const Model&, const State&, std::span<const Index> bodies);
   static void absorb(const Model&, State&, std::span<const BodyImpulse>);
   /// Takes in other systems' solids, which its bodies meet in the next step of dt [s], as bodies after its
   /// own. True if there are more or less of them than before; then everything wakes.

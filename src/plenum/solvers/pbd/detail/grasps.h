@@ -15,15 +15,14 @@ class PbdGrasps {
   /// For the next step.
   void take(std::span<const Grasp> grasps) { grasps_.assign(grasps.begin(), grasps.end()); }
   void clear() { grasps_.clear(); }
-  void begin_substep() { given_.assign(grasps_.size(), Vec3::Zero()); }
-  /// One sweep in the substep of h [s] that goes from part f0 to part f1 of the step. places [N], which began
-  /// it at gone [N]; x0 [N] m where ways are counted from.
+  /// Before the sweeps of the substep of h [s] that goes from part f0 to part f1 of the step: particles go
+  /// where springs lead them by themselves, and are as heavy in it as these make them. places [N], which
+  /// began it at gone [N]; x0 [N] m where ways are counted from.
   void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> x0, Real f0,
             Real f1, Real h);
 
  private:
   std::vector<Grasp> grasps_;
-  std::vector<Vec3> given_;  ///< [m] multipliers over masses
 };
 
 }  // namespace plenum::inline PLENUM_ABI
