@@ -22,14 +22,8 @@ struct Threaded {
     Obstacle::Part ground, ball;
     ground.shape = Obstacle::Kind::plane;
     ball.radius = Real(0.4), ball.position = Vec3(0, Real(0.5), 0);
-    Obstacle::Model solid_model;
-    Obstacle::State solid_state;
-    Obstacle::build({.parts = {ground, ball}}, solid_model, solid_state);
-    world.add<Obstacle>("solids", std::move(solid_model), std::move(solid_state), {});
-    Pbd::Model model;
-    Pbd::State state;
-    Pbd::build(spec, model, state);
-    world.add<Pbd>("bodies", std::move(model), std::move(state), params);
+    world.add<Obstacle>("solids", {.parts = {ground, ball}});
+    world.add<Pbd>("bodies", spec, params);
     for (int k = 0; k < frames; ++k) world.step_frame();
     return world.hash();
   }

@@ -168,12 +168,7 @@ TEST(Balloons, TellOfBodiesThatPressTheirVolumeOut) {
 TEST(Balloons, BearSlabsByTheirWalls) {
   for (const auto& [substeps, compliance] : {std::pair(10, 1e-3), std::pair(4, 1e-3), std::pair(10, 0.1)}) {
     World world({.fps = 60});
-    Obstacle::Part ground;
-    ground.shape = Obstacle::Kind::plane;
-    Obstacle::Model solid_model;
-    Obstacle::State solid_state;
-    Obstacle::build({.parts = {ground}}, solid_model, solid_state);
-    world.add<Obstacle>("ground", std::move(solid_model), std::move(solid_state), {});
+    world.add<Obstacle>("ground", {.parts = {{.shape = Obstacle::Kind::plane}}});
     PbdPart part = balloon();
     part.mesh = icosphere_mesh(Real(0.15), 3), part.position = Vec3(0, Real(0.16), 0);
     part.areal_density = Real(0.3), part.stretch_compliance = Real(compliance);
@@ -310,12 +305,7 @@ TEST(Shells, GainNoEnergyAndComeToRest) {
 TEST(Shells, RestOnAFloor) {
   for (const int substeps : {10, 40}) {
     World world({.fps = 60});
-    Obstacle::Part ground;
-    ground.shape = Obstacle::Kind::plane;
-    Obstacle::Model solid_model;
-    Obstacle::State solid_state;
-    Obstacle::build({.parts = {ground}}, solid_model, solid_state);
-    world.add<Obstacle>("ground", std::move(solid_model), std::move(solid_state), {});
+    world.add<Obstacle>("ground", {.parts = {{.shape = Obstacle::Kind::plane}}});
     PbdPart part = shells()[1];
     part.position = Vec3(0, Real(0.35), 0);
     plenum_test::Built b(part);

@@ -119,10 +119,7 @@ TEST(PbdContact, NothingIsPushedThroughItselfOutOfSolids) {
     Obstacle::Part ground, ball;
     ground.shape = Obstacle::Kind::plane;
     ball.radius = Real(0.3), ball.position = Vec3(0, Real(0.3), 0);
-    Obstacle::Model model;
-    Obstacle::State state;
-    Obstacle::build({.parts = {ground, ball}}, model, state);
-    world.add<Obstacle>("solids", std::move(model), std::move(state), {});
+    world.add<Obstacle>("solids", {.parts = {ground, ball}});
     Touching bodies({sheet(20, 1, Vec3(0, Real(0.7), 0)), sheet(14, Real(0.7), Vec3(0, Real(0.9), 0))},
                     contact);
     auto& added = world.add<Pbd>("bodies", bodies.model, bodies.state, bodies.params);

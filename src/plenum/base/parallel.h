@@ -65,6 +65,16 @@ void parallel_for(std::size_t n, std::size_t block, F&& f) {
   parallel_blocks(num_blocks, [&](std::size_t b) { f(b * block, std::min(n, (b + 1) * block)); });
 }
 
+/// The same by the calling thread alone, if there are fewer than `least` items: that there is a loop, and
+/// what others wrote in the one before, takes 1 to 1.5 microseconds to come over from another core.
+template <class F>
+void parallel_for(std::size_t n, std::size_t block, std::size_t least, F&& f) {
+  if (n < least)
+    f(std::size_t{0}, n);
+  else
+    parallel_for(n, block, f);
+}
+
 /// join(...join(join(identity, map(block 0)), map(block 1))...), with map(begin, end) evaluated in parallel
 /// and the results joined in order. Blocks hold at least `block` items and there are at most 256 of them, so
 /// that the result depends on n and `block` alone, and nothing is allocated.

@@ -88,6 +88,14 @@ class World {
     add(std::move(system));
     return added;
   }
+  /// The same of what a specification describes. Throws Error as S::build() does.
+  template <Buildable S>
+  SystemOf<S>& add(std::string name, const typename S::Spec& spec, typename S::Params params = {}) {
+    typename S::Model model;
+    typename S::State state;
+    S::build(spec, model, state);
+    return add<S>(std::move(name), std::move(model), std::move(state), std::move(params));
+  }
   void add(std::unique_ptr<System> system);
   /// Throws Error if the system or the path is unknown.
   void add_keyframes(const std::string& system, Keyframes keyframes);

@@ -46,15 +46,11 @@ void set_inertia(BodyInertia& row, const Quat& q, const Vec3& inverse, std::uint
   row.inverse[3] = m(0, 1), row.inverse[4] = m(0, 2), row.inverse[5] = m(1, 2);
 }
 
-/// f(begin, end) for ranges of n bodies: nanoseconds each, so that few do not gain by threads (see
-/// share_batches()).
+/// f(begin, end) for ranges of n bodies, nanoseconds each.
 template <class F>
 void share_bodies(std::size_t n, F&& f) {
   constexpr std::size_t least = 512, bodies_per_block = 64;
-  if (n < least)
-    f(std::size_t{0}, n);
-  else
-    parallel_for(n, bodies_per_block, f);
+  parallel_for(n, bodies_per_block, least, f);
 }
 
 /// f(body) for every body that the step moves, in parallel.
