@@ -87,6 +87,9 @@ void run_threads(Rows& rows) {
   crate.half_extents = Vec3::Constant(Real(0.1)), crate.position = Vec3(Real(0.1), Real(1.75), 0);
   balloon.spec.bodies = {crate};
   compare_threads(rows, "balloon of 5120 triangles under a crate", balloon);
+  balloon.spec.parts[0].stretching = PbdPart::Stretching::strain;
+  balloon.params.contact = Pbd::Contact::fast, balloon.params.substeps = 25;
+  compare_threads(rows, "the same of threads that touch, in 25 substeps", balloon);
 }
 const Register register_pbd_threads("pbd/threads", Effort::quick, run_threads);
 
