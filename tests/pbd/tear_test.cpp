@@ -465,7 +465,8 @@ TEST(PbdTear, TethersThroughATearLetGo) {
 }
 
 // Rims lie on each other as they come apart: contact does not throw them, which would be by a quarter of its
-// distance in a substep, 1.5 m/s here.
+// distance in a substep, 1.5 m/s here; it keeps a hundredth of that between them, twice as much at most with
+// both rims.
 TEST(PbdTear, ContactDoesNotThrowRimsApart) {
   for (const auto contact : {Pbd::Contact::fast, Pbd::Contact::conservative}) {
     PbdPart part = torn_strip();
@@ -487,7 +488,7 @@ TEST(PbdTear, ContactDoesNotThrowRimsApart) {
     for (Vec3& v : cloth.state.particles.v) v.setZero();
     for (int k = 0; k < 10; ++k) {
       cloth.step();
-      for (const Vec3& v : cloth.state.particles.v) EXPECT_LT(v.norm(), 0.01) << k;
+      for (const Vec3& v : cloth.state.particles.v) EXPECT_LT(v.norm(), 0.03) << k;
     }
   }
 }
