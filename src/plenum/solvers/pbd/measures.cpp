@@ -57,6 +57,12 @@ std::vector<TetBody> tet_bodies_of(const Pbd::Model& model) {
     const bool is_solid = model.volume_compliance[k] < 0;
     if (is_solid ? model.lame[k][1] < least_hardness * model.lame[k][0] : model.volume_compliance[k] > 0)
       bodies[b].is_hard = false;
+    if (is_solid) bodies[b].shear_energy += double(model.lame[k][0]) * double(model.rest_volume[k]);
+    for (const Index i : model.tetrahedra[k]) bodies[b].particles.push_back(i);
+  }
+  for (TetBody& body : bodies) {
+    std::sort(body.particles.begin(), body.particles.end());
+    body.particles.erase(std::unique(body.particles.begin(), body.particles.end()), body.particles.end());
   }
   return bodies;
 }

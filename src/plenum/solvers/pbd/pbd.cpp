@@ -439,6 +439,9 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       if (s - counted == most_counted) count_anew(state, w, Real(s - counted) * h, touches), counted = s;
       lead_riders(model, state, params, w, Real(s + 1) / Real(params.substeps), h);
       predict(model, state, params, w, h);
+      // What nothing presses comes back from inside out as fast as it may.
+      const bool is_pressed = bodies || touches || !w.supports.empty();
+      if (is_pressed) note_energies(model, state, w);
       w.enclosures.reset(), w.shapes.reset();
       if (bodies) std::fill(w.rests.begin(), w.rests.end(), PbdRest{});
       if (bodies) w.bodies.predict(model, params, h);
@@ -486,6 +489,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           if (bodies) w.bodies.hold_on_led(body_view(state, w));
         });
       keep(state, w, h);
+      if (is_pressed) calm_solids(model, state, w);
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
       if (bodies) w.bodies.keep(body_view(state, w), h);

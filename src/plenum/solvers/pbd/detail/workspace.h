@@ -25,8 +25,16 @@ struct TetBody {
   std::vector<Index> tetrahedra;
   double rest_volume = 0;  ///< [m^3]
   bool is_hard = true;     ///< gives nothing of its volume
+  std::vector<Index> particles;
+  double shear_energy = 0;  ///< [J] mu V of neo-Hookean bodies; of others 0
+  double energy = 0;        ///< [J] that it moved in itself with as the substep began; see calm_solids()
 };
+struct PbdWorkspace;
 std::vector<TetBody> tet_bodies_of(const Pbd::Model& model);
+/// How neo-Hookean bodies move in themselves as a substep begins, for calm_solids() at its end.
+void note_energies(const Pbd::Model& model, const Pbd::State& state, PbdWorkspace& w);
+/// Takes what a neo-Hookean body some of whose tetrahedra are inside out has gained of motion in itself.
+void calm_solids(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w);
 /// Those of more than one tetrahedron that are hard.
 std::vector<PbdSolid> hard_solids_of(const Pbd::Model& model, std::span<const TetBody> bodies);
 
