@@ -233,14 +233,26 @@ void PbdBodies::part(const FaceTouch& touch, const PbdParticles& p, const D3& im
   push({-1, touch.body, touch.on.cast<Real>()}, p, D3(-impulse));
 }
 
+/// A push leads no particle farther past the plane than the point lacked at first, and all of a substep none
+/// that is past it. Where others hold two of them, the third would go the farther the less of its weight the
+/// point has: solids between heavy bodies, with triangles that stuck through these, were drawn out to forty
+/// times their size.
 void PbdBodies::hold_apart(FaceTouch& touch, const PbdParticles& p) {
   const Body& body = bodies_[std::size_t(touch.body)];
-  D3 apart = -body.x - body.q * touch.on;
-  for (int i = 0; i < 3; ++i) apart += touch.weight[i] * place_of({touch.particle[i], -1, Vec3::Zero()}, p);
-  const double wrong = touch.n.dot(apart) - touch.gap, answer = response_of(touch, p, touch.n);
+  const D3 on = body.x + body.q * touch.on;
+  D3 past_plane;  // [m] of the particles
+  for (int i = 0; i < 3; ++i)
+    past_plane[i] = touch.n.dot(place_of({touch.particle[i], -1, Vec3::Zero()}, p) - on) - touch.gap;
+  const double wrong = touch.weight.dot(past_plane), answer = response_of(touch, p, touch.n);
   if (!(wrong < 0) && touch.pushed == 0) return;
   if (!(answer > 0)) return;
-  const double by = std::max(-wrong / answer, -touch.pushed);
+  if (touch.lacked == 0) touch.lacked = -wrong;
+  double by = std::max(-wrong / answer, -touch.pushed);
+  for (int i = 0; i < 3 && by > 0; ++i) {
+    const double yields = touch.weight[i] * double(p.places[std::size_t(touch.particle[i])].inverse_mass);
+    const double past = past_plane[i] > 0 ? touch.pushed * yields : past_plane[i];
+    if (yields > 0) by = std::min(by, std::max(0.0, touch.lacked - past) / yields);
+  }
   if (!std::isfinite(by)) return;
   touch.pushed += by;
   part(touch, p, D3(by * touch.n));

@@ -157,6 +157,7 @@ class PbdBodies {
     double gap;
     double friction, restitution;
     double approach;
+    double lacked = 0;       ///< [m] of the gap, when it first pushed
     double pushed = 0;       ///< [kg m]
     D3 rubbed = D3::Zero();  ///< [kg m] on the triangle
   };
