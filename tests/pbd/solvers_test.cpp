@@ -414,4 +414,32 @@ TEST(PbdSolvers, StretchSweepsOfOtherSolversAreTold) {
   }
 }
 
+// Those of large solids are projected in slices.
+TEST(PbdSolvers, SlicedSolidsAreTheSameOnAnyNumberOfThreads) {
+  using Material = PbdPart::Material;
+  for (const Material material : {Material::distances, Material::neo_hookean, Material::strain})
+    for (const Solver solver : {Solver::gauss_seidel, Solver::jacobi}) {
+      PbdPart bar{.type = PbdPart::Type::bar};
+      bar.half_extents = Vec3(Real(0.52), Real(0.08), Real(0.08));
+      bar.cells_x = 52, bar.cells_y = bar.cells_z = 8;
+      bar.material = material;
+      bar.pins.resize(1);
+      bar.pins[0].where = ParticlePin::Where::box;
+      bar.pins[0].box_min = Vec3(-1, -1, -1), bar.pins[0].box_max = Vec3(Real(-0.51), 1, 1);
+      std::vector<Vec3> x;
+      for (const int threads : {1, 2, 3, 8}) {
+        Solved b({bar}, solver);
+        with_threads(threads, [&] { b.run(3); });
+        const PbdWorkspace& w = *b.workspace.impl;
+        EXPECT_GE(b.model.tetrahedra.size() + b.model.strain_tetrahedra.size(), 16384U);
+        // None is left out.
+        EXPECT_EQ(w.distances.size(), b.model.edges.size());
+        EXPECT_EQ(w.volumes.size() + w.solids.size(), b.model.tetrahedra.size());
+        EXPECT_EQ(w.solid_strains.size(), b.model.strain_tetrahedra.size());
+        if (threads == 1) x = b.state.particles.x;
+        EXPECT_EQ(b.state.particles.x, x) << int(material) << ' ' << threads;
+      }
+    }
+}
+
 }}  // namespace plenum

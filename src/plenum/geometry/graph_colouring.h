@@ -1,5 +1,6 @@
 #pragma once
-// Colours of constraints: those of one colour share no vertex, and may be solved at the same time.
+// Colours of constraints: those of one colour share no vertex, and may be solved at the same time. And slices
+// of what they hold together, whose insides share none.
 #include <span>
 #include <vector>
 
@@ -20,5 +21,11 @@ struct Colouring {
 /// do not count: what does not move may be shared. Empty: none is.
 Colouring colour_greedily(std::span<const Index> items, int points, std::size_t num_vertices,
                           std::span<const std::uint8_t> still = {});
+
+/// Slices of about as many vertices each, [items]: which of `slices` all vertices of an item are in, or -1 of
+/// those that lie between two. Vertices follow each other by their distance, in items, from one that is far
+/// from others (breadth-first: Cuthill & McKee 1969, "Reducing the bandwidth of sparse symmetric matrices"),
+/// so that slices of a bar lie across it.
+std::vector<Index> slices_of(std::span<const Index> items, int points, std::size_t num_vertices, int slices);
 
 }  // namespace plenum::inline PLENUM_ABI

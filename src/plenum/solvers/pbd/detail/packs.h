@@ -485,21 +485,108 @@ class Batch {
     for (const Pack& pack : packs_) lanes += static_cast<std::size_t>(std::popcount(pack.lanes));
     return lanes;
   }
-  Index num_colours() const { return static_cast<Index>(starts_.empty() ? 0 : starts_.size() - 1); }
 
   /// Lays out `items` [count * points] with fill(pack, lane, item) for what they are besides their particles;
   /// particles that `still` [N] marks may be shared within a colour. Those of a pack are damped alike, each
-  /// as its first particle's `damping_time` [N] s says; empty: none is.
+  /// as its first particle's `damping_time` [N] s says; empty: none is. What is within a slice of
+  /// slices_of() is projected one colour after the other by itself, beside the other slices, before what is
+  /// between them: a loop over a colour on several threads takes some microseconds, of which that it begins
+  /// and ends takes one. Empty: there are none.
   template <class Fill>
   void lay_out(std::span<const Index> items, std::span<const std::uint8_t> still,
-               std::span<const Real> damping_time, Fill&& set) {
+               std::span<const Real> damping_time, Fill&& set, std::span<const Index> slice = {}) {
     constexpr auto points = static_cast<std::size_t>(Pack::points);
-    const Colouring colours = colour_greedily(items, Pack::points, still.size(), still);
-    packs_.clear(), starts_.assign(1, 0);
+    packs_.clear(), starts_.assign(1, 0), slices_.assign(1, 0);
+    const Index num_slices = slice.empty() ? 0 : *std::max_element(slice.begin(), slice.end()) + 1;
+    std::vector<Index> numbers, vertices;
+    for (Index s = 0; s <= num_slices; ++s) {
+      numbers.clear(), vertices.clear();
+      for (std::size_t k = 0; k < items.size() / points; ++k) {
+        if (!slice.empty() && slice[k] != (s < num_slices ? s : -1)) continue;
+        numbers.push_back(Index(k));
+        for (std::size_t i = 0; i < points; ++i) vertices.push_back(items[k * points + i]);
+      }
+      append(colour_greedily(vertices, Pack::points, still.size(), still), numbers, items, damping_time, set);
+      if (s < num_slices) slices_.push_back(starts_.size() - 1);
+    }
+  }
+
+  /// Where ways are counted from; places are positions [m].
+  void begin(const Place* places) {
+    parallel_for(packs_.size(), 64, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k) packs_[k].begin(places);
+    });
+  }
+
+  /// f(pack) of each, in parallel.
+  template <class F>
+  void each(F&& f) {
+    parallel_for(packs_.size(), 64, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t k = begin; k < end; ++k) f(packs_[k]);
+    });
+  }
+
+  /// One sweep, colour by colour (Gauss-Seidel).
+  void sweep(Place* places, const Projection& how) {
+    const auto between = [&] {
+      sweep_colours(slices_.back(), starts_.size() - 1, how, [&](std::size_t first, std::size_t last) {
+        parallel_for(last - first, packs_per_block, [&](std::size_t begin, std::size_t end) {
+          project_all(first + begin, first + end, places, how);
+        });
+      });
+    };
+    if (how.is_back) between();
+    parallel_blocks(slices_.size() - 1, [&](std::size_t k) {
+      sweep_colours(slices_[k], slices_[k + 1], how,
+                    [&](std::size_t first, std::size_t last) { project_all(first, last, places, how); });
+    });
+    if (!how.is_back) between();
+  }
+
+  /// All at once: adds the ways of particles, whose masses in `places` are shares, to how.sums. Returns by
+  /// how much constraints fail to hold, the sum of |C + alpha~ lambda|^2 over their responses.
+  double sweep_at_once(Place* places, const Projection& how) {
+    previous_.resize(packs_.size());
+    const auto add = [&](std::size_t begin, std::size_t end) {
+      Wide sum{};
+      for (std::size_t k = begin; k < end; ++k)
+        if (is_damped(packs_[k], how))
+          sum += project_at_once<true>(packs_[k], places, how, previous_[k]);
+        else
+          sum += project_at_once<false>(packs_[k], places, how, previous_[k]);
+      double of_lanes = 0;
+      for (int l = 0; l < wide; ++l) of_lanes += static_cast<double>(sum[l]);
+      return of_lanes;
+    };
+    double residual = ordered_sum(slices_.size() - 1, 1, [&](std::size_t begin, std::size_t end) {
+      double sum = 0;
+      for (std::size_t c = slices_[begin]; c < slices_[end]; ++c) sum += add(starts_[c], starts_[c + 1]);
+      return sum;
+    });
+    for (std::size_t c = slices_.back(); c + 1 < starts_.size(); ++c)
+      residual += ordered_sum(
+          starts_[c + 1] - starts_[c], packs_per_block,
+          [&](std::size_t begin, std::size_t end) { return add(starts_[c] + begin, starts_[c] + end); });
+    return residual;
+  }
+  /// Adds to those of each particle [N] how many constraints share it.
+  void count(std::span<Real> shares) const {
+    for (const Pack& pack : packs_)
+      for (int l = 0; l < wide; ++l)
+        for (int i = 0; i < Pack::points && (pack.lanes >> l & 1) != 0; ++i)
+          shares[static_cast<std::size_t>(pack.particle[i][l])] += Pack::count;
+  }
+
+ private:
+  /// Appends those of the items that `numbers` tells, by their colours.
+  template <class Fill>
+  void append(const Colouring& colours, std::span<const Index> numbers, std::span<const Index> items,
+              std::span<const Real> damping_time, Fill&& set) {
+    constexpr auto points = static_cast<std::size_t>(Pack::points);
     for (Index c = 0; c < colours.num_colours(); ++c) {
       const auto first = static_cast<std::size_t>(colours.starts[std::size_t(c)]),
                  last = static_cast<std::size_t>(colours.starts[std::size_t(c) + 1]);
-      const auto item_at = [&](std::size_t k) { return static_cast<std::size_t>(colours.order[k]); };
+      const auto item_at = [&](std::size_t k) { return std::size_t(numbers[std::size_t(colours.order[k])]); };
       const auto damping_at = [&](std::size_t k) {
         return damping_time.empty() ? Real(0)
                                     : damping_time[static_cast<std::size_t>(items[item_at(k) * points])];
@@ -521,71 +608,26 @@ class Batch {
       starts_.push_back(packs_.size());
     }
   }
-
-  /// Where ways are counted from; places are positions [m].
-  void begin(const Place* places) {
-    parallel_for(packs_.size(), 64, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t k = begin; k < end; ++k) packs_[k].begin(places);
-    });
-  }
-
-  /// f(pack) of each, in parallel.
+  /// f(first, last) of the packs of each colour, there or back.
   template <class F>
-  void each(F&& f) {
-    parallel_for(packs_.size(), 64, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t k = begin; k < end; ++k) f(packs_[k]);
-    });
+  void sweep_colours(std::size_t begin, std::size_t end, const Projection& how, F&& f) {
+    for (std::size_t n = begin; n < end; ++n) {
+      const std::size_t c = how.is_back ? begin + end - 1 - n : n;
+      f(starts_[c], starts_[c + 1]);
+    }
   }
-
-  /// One sweep, colour by colour (Gauss-Seidel).
-  void sweep(Place* places, const Projection& how) {
-    for (std::size_t n = 0; n + 1 < starts_.size(); ++n) {
-      const std::size_t c = how.is_back ? starts_.size() - 2 - n : n, first = starts_[c];
-      parallel_for(starts_[c + 1] - first, packs_per_block, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t k = first + begin; k < first + end; ++k) {
-          Pack& pack = packs_[k];
-          if constexpr (Pack::in_pairs)
-            if (k + 1 < first + end && !is_damped(pack, how) && !is_damped(packs_[k + 1], how)) {
-              project_two(pack, packs_[++k], places, how);
-              continue;
-            }
-          project(pack, places, how);
+  [[gnu::always_inline]] void project_all(std::size_t first, std::size_t last, Place* places,
+                                          const Projection& how) {
+    for (std::size_t k = first; k < last; ++k) {
+      Pack& pack = packs_[k];
+      if constexpr (Pack::in_pairs)
+        if (k + 1 < last && !is_damped(pack, how) && !is_damped(packs_[k + 1], how)) {
+          project_two(pack, packs_[++k], places, how);
+          continue;
         }
-      });
+      project(pack, places, how);
     }
   }
-
-  /// All at once: adds the ways of particles, whose masses in `places` are shares, to how.sums. Returns by
-  /// how much constraints fail to hold, the sum of |C + alpha~ lambda|^2 over their responses.
-  double sweep_at_once(Place* places, const Projection& how) {
-    previous_.resize(packs_.size());
-    double residual = 0;
-    for (std::size_t c = 0; c + 1 < starts_.size(); ++c) {
-      const std::size_t first = starts_[c];
-      residual +=
-          ordered_sum(starts_[c + 1] - first, packs_per_block, [&](std::size_t begin, std::size_t end) {
-            Wide sum{};
-            for (std::size_t k = first + begin; k < first + end; ++k)
-              if (is_damped(packs_[k], how))
-                sum += project_at_once<true>(packs_[k], places, how, previous_[k]);
-              else
-                sum += project_at_once<false>(packs_[k], places, how, previous_[k]);
-            double of_lanes = 0;
-            for (int l = 0; l < wide; ++l) of_lanes += static_cast<double>(sum[l]);
-            return of_lanes;
-          });
-    }
-    return residual;
-  }
-  /// Adds to those of each particle [N] how many constraints share it.
-  void count(std::span<Real> shares) const {
-    for (const Pack& pack : packs_)
-      for (int l = 0; l < wide; ++l)
-        for (int i = 0; i < Pack::points && (pack.lanes >> l & 1) != 0; ++i)
-          shares[static_cast<std::size_t>(pack.particle[i][l])] += Pack::count;
-  }
-
- private:
   static bool is_damped(const Pack& pack, const Projection& how) {
     return pack.damping_time * how.damping_scale > 0;
   }
@@ -605,7 +647,8 @@ class Batch {
   static constexpr std::size_t packs_per_block = 16;
   AlignedVector<Pack> packs_;
   AlignedVector<typename Pack::Multipliers> previous_;  ///< of each pack, before the last sweep; once wanted
-  std::vector<std::size_t> starts_;                     ///< [colours + 1]
+  std::vector<std::size_t> starts_ = {0};               ///< [colours + 1]
+  std::vector<std::size_t> slices_ = {0};               ///< [slices + 1] colours of each; others follow
 };
 
 using DistanceBatch = Batch<ScalarPack<DistanceConstraint>>;
