@@ -17,7 +17,6 @@ using detail::wide;
 using detail::Wide3;
 
 constexpr std::size_t block_of_particles = 1024;
-constexpr int rounds = 3;  ///< of pushes
 /// Of the particles, that make a new list cheaper than a new place in the old one for them.
 constexpr double many_strays = 0.1;
 constexpr Real widest = 4;  ///< tubes, of their usual radius
@@ -298,7 +297,7 @@ void PbdContacts::begin_at(std::span<const Place> places, std::span<const Vec3> 
 }
 
 void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
-                       const PbdContactSettings& settings, FunctionRef<void()> between) {
+                       const PbdContactSettings& settings, FunctionRef<bool(int)> between) {
   begin_at(places, gone);
   const bool holds = age_ >= 0 && age_ < life_;
   const std::size_t strays = holds ? find_strays(places, Real(0.5)) : places.size();
@@ -309,10 +308,8 @@ void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std:
     if (!search(settings)) search_all(places, v, left, settings);
   }
   begin_pairs(places, settings);
-  for (int round = 0; round < rounds; ++round) {
-    if (round > 0) between();
-    press(places, settings);
-  }
+  press(places, settings);
+  for (int round = 1; between(round) || round < least_rounds; ++round) press(places, settings);
   if (settings.conservative) keep_all_apart(places, settings);
   ++age_;
 }

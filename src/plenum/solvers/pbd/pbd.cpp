@@ -483,10 +483,16 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       if (touches)
         // What is pressed against solids would be pushed into them, and out again after the step, through
         // what is near.
-        w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&] {
-          w.enclosures.project(w.places, params.inflation, how);
+        w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&](int round) {
+          const bool is_off = how.part == 1 && round < most_volume_rounds &&
+                              w.enclosures.hold(w.places, params.inflation, how, held_volume);
+          if (is_off && round <= wall_rounds && params.solver == Solver::gauss_seidel)
+            hold_walls(w, how, round % 2 == 1);
+          if (is_off || round < PbdContacts::least_rounds)
+            w.enclosures.project(w.places, params.inflation, how);
           hold_on_solids(s);
           if (bodies) w.bodies.hold_on_led(body_view(state, w));
+          return is_off;
         });
       keep(state, w, h);
       if (is_pressed) calm_solids(model, state, w);

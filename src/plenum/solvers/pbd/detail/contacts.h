@@ -77,10 +77,12 @@ class PbdContacts {
                   std::span<const Index2> crossings);
   /// Ways are counted from `shift` [N] m farther on; x is there.
   void count_anew(std::span<const Vec3> shift);
+  static constexpr int least_rounds = 3;  ///< of pushes
   /// After a substep's sweeps: places [N], which began it at gone [N] m from where ways are counted; `left`:
-  /// substeps to the end of the step, this one included; between() after each round of pushes but the last.
+  /// substeps to the end of the step, this one included; between(k) after the k-th round of pushes, counted
+  /// from one. There are more of them than the least as long as it says that it has moved something.
   void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
-            const PbdContactSettings& settings, FunctionRef<void()> between);
+            const PbdContactSettings& settings, FunctionRef<bool(int)> between);
   /// The same of what moves particles besides, from where they have gone to places: only that nothing
   /// crosses.
   void settle(std::span<detail::Place> places, std::span<const Vec3> gone,
