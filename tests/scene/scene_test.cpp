@@ -69,6 +69,17 @@ TEST(Scene, ReportsUnknownKeysWithTheNearest) {
             "s.json:1: \"a b\\u000a\": is not a key that is known h");
 }
 
+// Nothing is said of keys that a default would want or would not know.
+TEST(Scene, ReportsAMistypedChoiceByItself) {
+  EXPECT_EQ(
+      complaints(scene_text("", "\"mesh\": {\"shape\": \"torrus\", \"major_radius\": 2, \"sides\": 9}")),
+      std::vector<std::string>{
+          "s.json:3: systems[0].model.mesh.shape: is none of the names to choose from: \"torrus\" "
+          "(allowed: file, grid, box, icosphere, cylinder, capsule, cone, torus); did you mean 'torus'?"});
+  // A key that none of them has is.
+  EXPECT_EQ(complaints(scene_text("", "\"mesh\": {\"shape\": \"torrus\", \"majr_radius\": 2}")).size(), 2U);
+}
+
 TEST(Scene, ReportsWrongTypesAndLengths) {
   const auto model = [](const char* text) { return first_complaint(scene_text("", text)); };
   const auto params = [](const char* text) { return first_complaint(scene_text("", "", text)); };

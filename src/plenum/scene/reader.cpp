@@ -230,7 +230,7 @@ std::optional<JsonValue> ObjectReader::take(const char* name, const Info& info) 
   const std::optional<JsonValue> value = object_.find(name);
   if (value) {
     taken_.push_back(*value);
-  } else if (info.required) {
+  } else if (info.required && !misread_choice_) {
     Problem problem = problem_at(object_, path_of(name), "is missing");
     problem.value.clear();
     problem.allowed = range_text(info);
@@ -256,6 +256,7 @@ void ObjectReader::finish(FunctionRef<void(Describer&)> describe) {
         problem.nearest.clear();
         elsewhere = true;
       }
+    if (elsewhere && misread_choice_) continue;  // it may well apply to what was meant
     if (problem.nearest.empty() && !elsewhere)
       for (const std::string& name : offered_)
         problem.allowed += (problem.allowed.empty() ? "" : ", ") + name;
@@ -277,7 +278,8 @@ void ObjectReader::vec3(const char* name, Vec3& value, const Info& info) {
 }
 void ObjectReader::choice(const char* name, int& index, std::span<const char* const> names,
                           const Info& info) {
-  if (const auto given = take(name, info)) read_choice(*given, path_of(name), names, context_, index);
+  if (const auto given = take(name, info))
+    misread_choice_ |= !read_choice(*given, path_of(name), names, context_, index);
 }
 
 void ObjectReader::text(const char* name, std::string& value, const Info& info) {

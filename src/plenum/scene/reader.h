@@ -102,6 +102,8 @@ class ObjectReader final : public Describer {
   ReadContext& context_;
   std::vector<std::string> offered_;
   std::vector<JsonValue> taken_;
+  /// A choice is none of its names: which keys apply, and are missing, is not known.
+  bool misread_choice_ = false;
 };
 
 /// Makes the meshes of context.meshes_to_make. Readers leave them empty, so that what all else needs may be
