@@ -20,7 +20,11 @@ PbdBuilder::PbdBuilder(const PbdPart& part, std::string key, Model& model, State
   made_.first_triangle = Index(m_.triangles.size());
   made_.line_radius = part.line_radius;
   made_.palette = part.palette;
-  made_.damping_time = part.damping_time, made_.bending_damping_time = part.bending_damping_time;
+  // Volumes hold what clusters move: damped, they would drive it back, and both boil.
+  const bool is_matched = (part.type == PbdPart::Type::bar || part.type == PbdPart::Type::soft_body) &&
+                          part.material == PbdPart::Material::shape_matching;
+  made_.damping_time = is_matched ? Real(0) : part.damping_time;
+  made_.bending_damping_time = part.bending_damping_time;
 }
 
 void PbdBuilder::run() {

@@ -23,6 +23,8 @@ constexpr int most_projections = 4;
 /// Solids that are farther than this part of their volume from it are inside out, flat, or torn about: their
 /// tetrahedra know the way, the whole does not.
 constexpr double farthest_change = 0.2;
+/// Of its volume at rest, that a balloon's gas fills at least.
+constexpr double least_volume = 0.1;
 
 std::span<const Index3> triangles_of(const Pbd::Model& model, const Pbd::Part& part) {
   return std::span(model.triangles)
@@ -119,6 +121,14 @@ void PbdEnclosures::lay_out(const Pbd::Model& model, std::span<const PbdSolid> s
     append({.rest_volume = solid.rest_volume, .compliance = solid.compliance}, true, particles,
            solid.triangles);
   }
+  share_.resize(particle_.size());
+  for (const Surface& s : surfaces_) {
+    const std::size_t first = blocks_[s.first_block].first, last = blocks_[s.last_block - 1].last;
+    double sum = 0;
+    for (std::size_t v = first; v < last; ++v) sum += double(model.mass[std::size_t(particle_[v])]);
+    for (std::size_t v = first; v < last; ++v)
+      share_[v] = Real(double(model.mass[std::size_t(particle_[v])]) / sum);
+  }
   start_.resize(particle_.size()), at_.resize(particle_.size()), gradient_.resize(particle_.size());
   impulse_.assign(surfaces_.empty() ? 0 : model.mass.size(), Vec3::Zero());
 }
@@ -181,16 +191,22 @@ std::span<const Vec3> PbdEnclosures::weigh(std::span<const Vec3> gone, const Pbd
   parallel_blocks(blocks_.size(), [&](std::size_t k) {
     const Block& block = blocks_[k];
     const Surface& s = surfaces_[block.surface];
-    if (s.settled || !(s.volume > 0)) return;
+    if (s.settled) return;
     // What is outside presses the more the lower, and so does what is inside; particles bear so much of the
-    // latter as there is with an inflation of 1.
-    const double more = double(params.inflation - 1) * double(s.enclosure.filling);
-    const Real heavier = Real(double(params.air_density) - more / s.volume);
+    // latter as there is with an inflation of 1. The pressures that a crumpled wall would need for a weight
+    // have no bound as it encloses nothing: what is beyond that of a tenth of its volume hangs on particles
+    // by their masses.
+    const double more = double(params.inflation - 1) * double(s.enclosure.filling),
+                 volume = std::max(0.0, s.volume),
+                 density = more / std::max(volume, least_volume * double(s.enclosure.rest_volume));
+    const Real heavier = Real(double(params.air_density) - density), left = Real(more - density * volume);
     const Vec3& origin = at_[blocks_[s.first_block].first];
     // With the gradients g_i of the volume, sum g_i (a . x_i) = V a: the sum of these is a weight.
-    for (std::size_t v = block.first; v < block.last; ++v)
-      impulse_[std::size_t(particle_[v])] =
-          -(h * heavier * params.gravity.dot(at_[v] - origin)) * gradient_[v];
+    for (std::size_t v = block.first; v < block.last; ++v) {
+      Vec3& impulse = impulse_[std::size_t(particle_[v])];
+      impulse = (h * left * share_[v]) * params.gravity;
+      if (s.volume > 0) impulse -= (h * heavier * params.gravity.dot(at_[v] - origin)) * gradient_[v];
+    }
   });
   return impulse_;
 }

@@ -174,12 +174,19 @@ void PbdPart::describe(Describer& d) {
        .max = 1e12,
        .doc = "flexural rigidity: of cloth D = E h^3 / (12 (1 - nu^2)) [N m], of ropes E I [N m^2]; 0: none",
        .logarithmic = true});
-  d("damping_time", damping_time,
-    {.unit = "s",
-     .min = 0,
-     .max = 1000,
-     .doc = "damping over stiffness, of stretching, shear, areas and volumes; motion of frequency f fades at "
-            "the rate 2 pi^2 f^2 damping_time [1/s]"});
+  // Clusters find back to their shape at once: what damps volumes would undo that.
+  if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope) ||
+      d.when("type", "mesh_cloth", mesh_cloth) ||
+      d.when("material", "distances", material == Material::distances) ||
+      d.when("material", "neo_hookean", material == Material::neo_hookean) ||
+      d.when("material", "strain", material == Material::strain))
+    d("damping_time", damping_time,
+      {.unit = "s",
+       .min = 0,
+       .max = 1000,
+       .doc =
+           "damping over stiffness, of stretching, shear, areas and volumes; motion of frequency f fades at "
+           "the rate 2 pi^2 f^2 damping_time [1/s]"});
   if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope) ||
       d.when("type", "mesh_cloth", mesh_cloth))
     d("bending_damping_time", bending_damping_time,

@@ -77,6 +77,7 @@ class PbdEnclosures {
   std::vector<Block> blocks_;
   std::vector<Index> particle_;  ///< of each vertex
   Rows rings_;                   ///< vertices around each, counter-clockwise seen from outside
+  std::vector<Real> share_;      ///< of its surface's mass that each vertex has
   std::vector<Vec3> start_;      ///< [m] from the first vertex of its surface where ways are counted from
   std::vector<Vec3> at_;         ///< [m] where they are now
   std::vector<Vec3> gradient_;   ///< [m^2]

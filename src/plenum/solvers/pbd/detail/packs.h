@@ -260,7 +260,6 @@ struct alignas(64) ScalarPack {
     if constexpr (vanishes) {
       most = most_squared(x), floor = p[0].inverse_mass;
       for (int i = 1; i < points; ++i) floor = max(floor, p[i].inverse_mass);
-      floor = floor * error * error;
     }
     if constexpr (damped) {
       Wide3 unused[points];
@@ -269,6 +268,7 @@ struct alignas(64) ScalarPack {
       error += fill(gamma) * changed<C>(error, Wide(C::value(x, rest, unused)));
       response = fill(1 + gamma) * response;
     }
+    if constexpr (vanishes) floor = floor * error * error;
     const Wide soft = fill(how.compliance_scale) * compliance;
     const Wide before = given_before(multiplier, how);
     Wide change = fill(-how.part) * (error + soft * before);
