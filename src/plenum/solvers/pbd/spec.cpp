@@ -127,6 +127,15 @@ void PbdPart::describe(Describer& d) {
     d("cells_x", cells_x, {.min = 1, .max = 4000, .doc = "cells along x"});
     d("cells_z", cells_z, {.min = 1, .max = 4000, .doc = "cells along z"});
   }
+  const auto damped = [&] {
+    d("damping_time", damping_time,
+      {.unit = "s",
+       .min = 0,
+       .max = 1000,
+       .doc =
+           "damping over stiffness, of stretching, shear, areas and volumes; motion of frequency f fades at "
+           "the rate 2 pi^2 f^2 damping_time [1/s]"});
+  };
   if (d.when("type", "soft_body", soft_body) || d.when("type", "bar", bar)) {
     d("density", density, {.unit = "kg/m^3", .min = 1e-3, .max = 1e5, .doc = "of the body"});
     d("material", material,
@@ -166,6 +175,11 @@ void PbdPart::describe(Describer& d) {
         d.when("material", "strain", strains) || d.when("material", "shape_matching", matches))
       d("volume_compliance", volume_compliance,
         {.unit = "m^6/J", .min = 0, .max = 1e9, .doc = "of each tetrahedron's volume; 0: it stays"});
+    // Clusters find back to their shape at once: what damps volumes would undo that.
+    if (d.when("material", "distances", material == Material::distances) ||
+        d.when("material", "neo_hookean", material == Material::neo_hookean) ||
+        d.when("material", "strain", strains))
+      damped();
   }
   if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope) ||
       d.when("type", "mesh_cloth", mesh_cloth))
@@ -174,19 +188,9 @@ void PbdPart::describe(Describer& d) {
        .max = 1e12,
        .doc = "flexural rigidity: of cloth D = E h^3 / (12 (1 - nu^2)) [N m], of ropes E I [N m^2]; 0: none",
        .logarithmic = true});
-  // Clusters find back to their shape at once: what damps volumes would undo that.
   if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope) ||
-      d.when("type", "mesh_cloth", mesh_cloth) ||
-      d.when("material", "distances", material == Material::distances) ||
-      d.when("material", "neo_hookean", material == Material::neo_hookean) ||
-      d.when("material", "strain", material == Material::strain))
-    d("damping_time", damping_time,
-      {.unit = "s",
-       .min = 0,
-       .max = 1000,
-       .doc =
-           "damping over stiffness, of stretching, shear, areas and volumes; motion of frequency f fades at "
-           "the rate 2 pi^2 f^2 damping_time [1/s]"});
+      d.when("type", "mesh_cloth", mesh_cloth))
+    damped();
   if (d.when("type", "cloth", cloth) || d.when("type", "rope", rope) ||
       d.when("type", "mesh_cloth", mesh_cloth))
     d("bending_damping_time", bending_damping_time,
