@@ -122,8 +122,8 @@ std::vector<Index> sliced(const std::vector<Item>& items, std::size_t num_partic
   return slices;
 }
 
-/// Those that are not woven, what is of closed surfaces in one batch, the rest in another: set(pack, lane,
-/// number).
+/// Those that are not woven, what is of closed surfaces in one batch, the rest in another, in slices if most
+/// are of solids: set(pack, lane, number).
 template <class Item, class Batch, class Set>
 void lay_out_apart(const Left<Item>& left, std::span<const std::uint8_t> closed,
                    std::span<const Real> damping, Batch& others, Batch& shells, Set&& set,
@@ -155,6 +155,7 @@ void lay_out_surfaces(const Pbd::Model& model, const Weaving& weaving, std::span
         pack.rest[0][l] = model.rest_length[e];
         pack.compliance[l] = model.stretch_compliance[e];
       },
+      // A lattice has about as many edges as tetrahedra.
       model.tetrahedra.size() > model.edges.size() / 2);
   lay_out_apart(Left<Index3>(model.strain_triangles), closed, damping, w.strains, w.shells.strains,
                 [&](auto& pack, int l, std::size_t t) {
