@@ -1,4 +1,5 @@
-// What each constraint of position-based dynamics does to its points, by the library's own gradients.
+// What each constraint of position-based dynamics does to its points, by the library's own gradients, and by
+// its solver where bodies take part.
 #include "constraints.h"
 
 #include <Eigen/Geometry>
@@ -11,6 +12,7 @@
 #include "plenum/elements/position_constraints.h"
 #include "plenum/elements/strain_constraints.h"
 #include "plenum/math/polar.h"
+#include "plenum/solvers/pbd/pbd.h"
 #include "style.h"
 
 namespace plenum::figures {
@@ -57,13 +59,16 @@ class Cell {
   Point at(const D3& p) const {
     return {corner_.x + 34 + 100 * (p[0] + 0.35 * p[2]), corner_.y + 132 - 92 * (p[1] + 0.28 * p[2])};
   }
-  void draw(const Points& x, const Lines& lines, const Points& to, const std::vector<int>& held = {}) {
+  /// Marks the first `marked` points only, if given.
+  void draw(const Points& x, const Lines& lines, const Points& to, const std::vector<int>& held = {},
+            std::size_t marked = 1000) {
+    marked = std::min(marked, x.size());
     for (const auto& [a, b] : lines)
       d_.line(at(to[std::size_t(a)]), at(to[std::size_t(b)]), {sky, 1.4, "4 3"});
     for (const auto& [a, b] : lines) d_.line(at(x[std::size_t(a)]), at(x[std::size_t(b)]), {ink, 1.8, ""});
-    for (std::size_t i = 0; i < x.size(); ++i) arrow(at(x[i]), at(to[i]));
+    for (std::size_t i = 0; i < marked; ++i) arrow(at(x[i]), at(to[i]));
     std::vector<Point> free, pins;
-    for (std::size_t i = 0; i < x.size(); ++i)
+    for (std::size_t i = 0; i < marked; ++i)
       (std::find(held.begin(), held.end(), int(i)) == held.end() ? free : pins).push_back(at(x[i]));
     d_.dots(free, ink, 6);
     d_.dots(pins, green, 9);
@@ -155,16 +160,154 @@ void draw_balloon(Drawing& d) {
   Cell(d, 0, 3, "Enclosed volume", "C = Σ x₀ · (x₁ × x₂)/6 − V, here a cut").draw(x, lines, to);
 }
 
+/// Particles and boxes that nothing pulls but what is to be drawn.
+struct Things {
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::Params params;
+
+  Things(int num_particles, const std::vector<PbdBody>& boxes) {
+    PbdSpec spec;
+    spec.bodies = boxes;
+    if (num_particles > 0) {
+      PbdPart rope{.type = PbdPart::Type::rope};
+      rope.segments = num_particles - 1;
+      spec.parts = {rope};
+    }
+    Pbd::build(spec, model, state);
+    model.edges.clear(), model.rest_length.clear(), model.stretch_compliance.clear();
+    model.bends.clear(), model.bend_weights.clear(), model.rod_compliance.clear();
+    model.tethers.clear(), model.tether_length.clear();
+    for (std::size_t i = 0; i < state.particles.size(); ++i)
+      model.mass[i] = state.particles.inverse_mass[i] = 1;
+    params.gravity.setZero(), params.air_density = 0, params.substeps = 1;
+  }
+  void place(const Points& x) {
+    for (std::size_t i = 0; i < state.particles.size(); ++i) state.particles.x[i] = x[i].cast<Real>();
+  }
+  /// Particles, then what is at these anchors, then the eight corners of each box.
+  Points shown(const std::vector<Pbd::Anchor>& anchors, D3 half) const {
+    Points out;
+    for (const Vec3& x : state.particles.x) out.push_back(x.cast<double>());
+    const auto on = [&](std::size_t body, const Vec3& at) {
+      out.push_back((state.frames.pose(body) * at).cast<double>());
+    };
+    for (const Pbd::Anchor& a : anchors) on(std::size_t(a.body), a.at);
+    for (std::size_t b = 0; b < state.frames.x.size(); ++b)
+      for (int c = 0; c < 8; ++c)
+        on(b, Vec3(Real(c & 1 ? half[0] : -half[0]), Real(c & 2 ? half[1] : -half[1]),
+                   Real(c & 4 ? half[2] : -half[2])));
+    return out;
+  }
+  Lines outlines(std::size_t first) const {
+    Lines out;
+    for (std::size_t b = 0; b < state.frames.x.size(); ++b)
+      for (int c = 0; c < 8; ++c)
+        for (const int side : {1, 2, 4})
+          if ((c & side) == 0) out.push_back({int(first + 8 * b) + c, int(first + 8 * b) + (c | side)});
+    return out;
+  }
+  /// One projection: a step of one substep and sweep of what is at rest.
+  void project() {
+    for (std::size_t b = 0; b < model.bodies.size(); ++b) {
+      if (!state.particles.x.empty()) model.apart.push_back(Index2(0, Index(b)));
+      for (std::size_t c = 0; c < b; ++c) model.bodies_apart.push_back(Index2(Index(c), Index(b)));
+    }
+    Pbd::update(model);
+    Pbd::Workspace workspace;
+    Pbd::step(model, state, params, workspace, 1);
+  }
+};
+
+const D3 half_box(0.24, 0.2, 0.12);
+
+PbdBody box(const char* name, const Vec3& position, const Vec3& rotation) {
+  PbdBody out{.name = name, .shape = PbdBody::Form::box, .half_extents = half_box.cast<Real>()};
+  out.density = Real(1.5 / (8 * half_box.prod()));
+  out.position = position, out.rotation = rotation;
+  return out;
+}
+
+void draw_holds(Drawing& d) {
+  {
+    Things things(2, {box("a", Vec3(Real(0.25), Real(0.2), Real(0.2)), Vec3(0, 0, 10))});
+    things.place({{1.05, 0.8, 0.2}, {5, 5, 5}});
+    const Pbd::Anchor corner{-1, 0, Vec3(Real(half_box[0]), Real(half_box[1]), 0)};
+    things.model.holds = {{{0, -1, Vec3::Zero()}, corner, 0, 0}};
+    const auto all = [&] {
+      Points out = things.shown({corner}, half_box);
+      out.erase(out.begin() + 1);
+      return out;
+    };
+    const Points before = all();
+    things.project();
+    Cell(d, 3, 3, "Attachment", "C = x − (x₁ + R₁ r)").draw(before, things.outlines(2), all(), {}, 2);
+  }
+  const auto show = [&](int column, const char* title, const char* formula, Things& things,
+                        const std::vector<Pbd::Anchor>& anchors, const Lines& between) {
+    const Points before = things.shown(anchors, half_box);
+    things.project();
+    Lines lines = things.outlines(anchors.size());
+    lines.insert(lines.end(), between.begin(), between.end());
+    Cell(d, column, 4, title, formula)
+        .draw(before, lines, things.shown(anchors, half_box), {}, anchors.size());
+  };
+  const auto two = [&](const Vec3& turn_a, const Vec3& turn_b, Real apart) {
+    return Things(0, {box("a", Vec3(Real(0.15), Real(0.25), Real(0.2)), turn_a),
+                      box("b", Vec3(Real(0.15) + apart, Real(0.45), Real(0.2)), turn_b)});
+  };
+  const Pbd::Anchor right{-1, 0, Vec3(Real(half_box[0]), 0, 0)}, left{-1, 1, Vec3(Real(-half_box[0]), 0, 0)};
+  Things ball = two(Vec3(0, 0, 15), Vec3(0, 0, -20), Real(0.85));
+  ball.model.holds = {{right, left, 0, 0}};
+  show(0, "Ball joint", "C = x₁ + R₁ r₁ − (x₂ + R₂ r₂)", ball, {right, left}, {});
+  Things hinge = two(Vec3(35, 0, 0), Vec3(-35, 0, 0), Real(0.75));
+  hinge.model.alignments = {
+      {.a = 0, .b = 1, .about_axis = true, .axis_a = Vec3::UnitZ(), .axis_b = Vec3::UnitZ()}};
+  std::vector<Pbd::Anchor> ends;
+  for (const Index body : {0, 1})
+    for (const Real z : {Real(-0.45), Real(0.45)}) ends.push_back({-1, body, Vec3(0, 0, z)});
+  show(1, "Axes of a hinge", "C = angle of R₁ e₁ and R₂ e₂", hinge, ends, {{0, 1}, {2, 3}});
+  Things rope = two(Vec3(0, 0, 25), Vec3(0, 0, 30), Real(0.9));
+  rope.model.holds = {{right, left, Real(0.25), 0}};
+  show(2, "Rope between bodies", "|a − b| ≤ l", rope, {right, left}, {{0, 1}});
+}
+
+void draw_limits(Drawing& d) {
+  const Points squashed = {{0, 0, 0}, {1.15, 0, 0}, {0.2, 0.55, 0}, {0.3, 0.15, 0.9}};
+  Cell(d, 1, 3, "Neo-Hookean, hydrostatic", "C = J − 1, J = det F")
+      .draw(squashed, tetrahedron, projected<detail::HydrostaticConstraint>(squashed, unit_axes));
+  Things spring(2, {});
+  const Points pulled = {{0, 0.15, 0}, {1.25, 0.65, 0}};
+  spring.place(pulled);
+  spring.model.edges = {Index2(0, 1)}, spring.model.rest_length = {Real(0.7)};
+  spring.model.stretch_compliance = {Real(1e3)}, spring.params.strain_limit = Real(0.4);
+  spring.project();
+  Cell(d, 2, 3, "Limit of strain", "|x₁ − x₀| ≤ (1 + s) l, however soft")
+      .draw(pulled, {{0, 1}}, spring.shown({}, half_box));
+  // A vertex near a face, which both give way, by their weights.
+  const D3 a(0, 0.1, 0), b(1.2, 0, 0), c(0.5, 0.55, 1.1), w(0.3, 0.35, 0.35);
+  const D3 n = (c - a).cross(b - a).normalized(), foot = w[0] * a + w[1] * b + w[2] * c;
+  const double distance = 0.6, near = 0.3;
+  const Points x = {foot + near * n, a, b, c};
+  const double weights[4] = {1, -w[0], -w[1], -w[2]};
+  double response = 0;
+  for (const double k : weights) response += k * k;
+  Points to = x;
+  for (std::size_t i = 0; i < 4; ++i) to[i] += weights[i] / response * (distance - near) * n;
+  Cell(d, 3, 4, "Contact", "n · Σ wᵢ xᵢ ≥ d").draw(x, {{1, 2}, {2, 3}, {3, 1}}, to);
+}
+
 }  // namespace
 
 std::string draw_constraints() {
-  Drawing d(14 + 4 * cell_width, 22 + 4 * cell_height,
+  Drawing d(14 + 4 * cell_width, 62 + 5 * cell_height,
             "Constraints of position-based dynamics and where they move points");
-  draw_lines(d), draw_surfaces(d), draw_solids(d), draw_balloon(d);
-  d.text({14 + cell_width, 34 + 3 * cell_height + 60},
-         "Black: points as they are, of equal mass. Arrows: one projection without compliance,", {grey, 12});
-  d.text({14 + cell_width, 34 + 3 * cell_height + 78},
-         "along the gradients. Dashed: where that leads. Green: held.", {grey, 12});
+  draw_lines(d), draw_surfaces(d), draw_solids(d), draw_balloon(d), draw_limits(d), draw_holds(d);
+  d.text({14, 34 + 5 * cell_height},
+         "Black: points as they are, of equal mass, and bodies of one and a half. Arrows: one projection "
+         "without compliance, along the gradients.",
+         {grey, 12});
+  d.text({14, 34 + 5 * cell_height + 18}, "Dashed: where that leads. Green: held.", {grey, 12});
   return d.finish();
 }
 
