@@ -169,7 +169,7 @@ double working_set(Bodies& bodies) {
                   [&](const FieldRef& field) { bytes += static_cast<double>(field.bytes()); });
   const PbdWorkspace& w = *bodies.workspace.impl;
   const auto add = [&](const auto&... batches) { ((bytes += static_cast<double>(batches.bytes())), ...); };
-  add(w.plates, w.rods, w.volumes, w.tethers, w.distances, w.shells.distances, w.woven_rods, w.woven_cells);
+  add(w.plates, w.rods, w.volumes, w.tethers, w.distances, w.lattices, w.woven_rods, w.woven_cells);
   const auto particles = static_cast<double>(w.places.size());
   return bytes + particles * (sizeof(detail::Place) + 3 * sizeof(Vec3));
 }

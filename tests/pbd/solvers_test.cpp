@@ -433,7 +433,7 @@ TEST(PbdSolvers, SlicedSolidsAreTheSameOnAnyNumberOfThreads) {
         const PbdWorkspace& w = *b.workspace.impl;
         EXPECT_GE(b.model.tetrahedra.size() + b.model.strain_tetrahedra.size(), 16384U);
         // None is left out.
-        EXPECT_EQ(w.distances.size(), b.model.edges.size());
+        EXPECT_EQ(w.lattices.size(), b.model.edges.size());
         EXPECT_EQ(w.volumes.size() + w.solids.size(), b.model.tetrahedra.size());
         EXPECT_EQ(w.solid_strains.size(), b.model.strain_tetrahedra.size());
         if (threads == 1) x = b.state.particles.x;

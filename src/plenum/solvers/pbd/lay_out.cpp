@@ -1,8 +1,8 @@
 // Constraints of a model as packs, in a workspace.
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
-#include "plenum/geometry/topology.h"
 #include "plenum/solvers/pbd/detail/tethers.h"
 #include "plenum/solvers/pbd/detail/workspace.h"
 
@@ -96,18 +96,19 @@ void lay_out_woven(const Pbd::Model& model, const Weaving& weaving, PbdWorkspace
   });
 }
 
-/// Which particles [N] are of surfaces whose edges all have two triangles.
-std::vector<std::uint8_t> on_closed_surfaces(const Pbd::Model& model) {
-  const std::vector<Index> piece_of = triangle_components(model.mass.size(), model.triangles);
-  std::vector<std::uint8_t> is_open(model.triangles.size(), 0), out(model.mass.size(), 0);
-  const std::vector<HalfEdge> sides = sorted_half_edges(model.triangles);
-  for (std::size_t k = 0, end = 0; k < sides.size(); k = end) {
-    while (end < sides.size() && sides[end].low == sides[k].low && sides[end].high == sides[k].high) ++end;
-    if (end - k == 1) is_open[std::size_t(piece_of[std::size_t(sides[k].triangle)])] = 1;
-  }
+/// What particles are of, which tells how their constraints are swept.
+enum Kind : std::uint8_t { of_line_or_grid, of_mesh, of_lattice };
+
+std::vector<Kind> kinds_of(const Pbd::Model& model) {
+  std::vector<Kind> out(model.mass.size(), of_line_or_grid);
+  std::vector<std::uint8_t> is_of_grid(model.triangles.size(), 0);
+  for (const Pbd::Part& part : model.parts)
+    if (part.cells_x > 0) std::fill_n(is_of_grid.begin() + part.first_triangle, part.num_triangles, 1);
   for (std::size_t t = 0; t < model.triangles.size(); ++t)
-    if (!is_open[std::size_t(piece_of[t])])
-      for (const Index i : model.triangles[t]) out[std::size_t(i)] = 1;
+    if (!is_of_grid[t])
+      for (const Index i : model.triangles[t]) out[std::size_t(i)] = of_mesh;
+  for (const Index4& tetrahedron : model.tetrahedra)
+    for (const Index i : tetrahedron) out[std::size_t(i)] = of_lattice;
   return out;
 }
 
@@ -122,47 +123,44 @@ std::vector<Index> sliced(const std::vector<Item>& items, std::size_t num_partic
   return slices;
 }
 
-/// Those that are not woven, what is of closed surfaces in one batch, the rest in another, in slices if most
-/// are of solids: set(pack, lane, number).
+/// Those that are not woven, by what all of their particles are of, or the last of these batches; what is of
+/// lattices in slices: set(pack, lane, number).
 template <class Item, class Batch, class Set>
-void lay_out_apart(const Left<Item>& left, std::span<const std::uint8_t> closed,
-                   std::span<const Real> damping, Batch& others, Batch& shells, Set&& set,
-                   bool are_of_solids = false) {
-  const std::vector<std::uint8_t> still(closed.size(), 0);
-  std::vector<Item> of[2];
-  std::vector<std::size_t> numbers[2];
-  for (std::size_t k = 0; k < left.items.size(); ++k) {
-    const Item& item = left.items[k];
-    const bool is_shell =
-        std::all_of(item.begin(), item.end(), [&](Index i) { return closed[std::size_t(i)] != 0; });
-    of[is_shell].push_back(item), numbers[is_shell].push_back(left.numbers[k]);
+void lay_out_apart(const Left<Item>& left, std::span<const Kind> kinds, std::span<const Real> damping,
+                   std::initializer_list<Batch*> batches, Set&& set) {
+  const std::vector<std::uint8_t> still(kinds.size(), 0);
+  int last = int(batches.size()) - 1, kind = 0;
+  for (Batch* const batch : batches) {
+    std::vector<Item> items;
+    std::vector<std::size_t> numbers;
+    for (std::size_t k = 0; k < left.items.size(); ++k) {
+      int least = last;
+      for (const Index i : left.items[k]) least = std::min(least, int(kinds[std::size_t(i)]));
+      if (least == kind) items.push_back(left.items[k]), numbers.push_back(left.numbers[k]);
+    }
+    batch->lay_out(
+        flat(items), still, damping,
+        [&](auto& pack, int l, std::size_t item) { set(pack, l, numbers[item]); },
+        kind == of_lattice ? sliced(items, kinds.size()) : std::vector<Index>());
+    ++kind;
   }
-  for (const int k : {0, 1})
-    (k == 0 ? others : shells)
-        .lay_out(
-            flat(of[k]), still, damping,
-            [&](auto& pack, int l, std::size_t item) { set(pack, l, numbers[k][item]); },
-            k == 0 && are_of_solids ? sliced(of[k], closed.size()) : std::vector<Index>());
 }
 
-/// What keeps surfaces from stretching.
-void lay_out_surfaces(const Pbd::Model& model, const Weaving& weaving, std::span<const Real> damping,
-                      PbdWorkspace& w) {
-  const std::vector<std::uint8_t> closed = on_closed_surfaces(model);
-  lay_out_apart(
-      Left<Index2>(model.edges, weaving.edges), closed, damping, w.distances, w.shells.distances,
-      [&](auto& pack, int l, std::size_t e) {
-        pack.rest[0][l] = model.rest_length[e];
-        pack.compliance[l] = model.stretch_compliance[e];
-      },
-      // A lattice has about as many edges as tetrahedra.
-      model.tetrahedra.size() > model.edges.size() / 2);
-  lay_out_apart(Left<Index3>(model.strain_triangles), closed, damping, w.strains, w.shells.strains,
+/// What keeps things from stretching.
+void lay_out_lengths(const Pbd::Model& model, const Weaving& weaving, std::span<const Real> damping,
+                     PbdWorkspace& w) {
+  const std::vector<Kind> kinds = kinds_of(model);
+  lay_out_apart(Left<Index2>(model.edges, weaving.edges), kinds, damping,
+                {&w.distances, &w.meshes.distances, &w.lattices}, [&](auto& pack, int l, std::size_t e) {
+                  pack.rest[0][l] = model.rest_length[e];
+                  pack.compliance[l] = model.stretch_compliance[e];
+                });
+  lay_out_apart(Left<Index3>(model.strain_triangles), kinds, damping, {&w.strains, &w.meshes.strains},
                 [&](auto& pack, int l, std::size_t t) {
                   for (int c = 0; c < 4; ++c) pack.rest[c][l] = model.strain_inverse[t][c];
                   for (int c = 0; c < 3; ++c) pack.compliance[c][l] = model.strain_compliance[t][c];
                 });
-  lay_out_apart(Left<Index3>(model.area_triangles), closed, damping, w.areas, w.shells.areas,
+  lay_out_apart(Left<Index3>(model.area_triangles), kinds, damping, {&w.areas, &w.meshes.areas},
                 [&](auto& pack, int l, std::size_t t) {
                   pack.rest[0][l] = model.rest_area[t];
                   pack.compliance[l] = model.area_compliance[t];
@@ -192,7 +190,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
   w.before.assign(w.is_damped ? n : 0, Place{});
   const Weaving weaving = weaves ? weave(model, damping, bending_damping) : Weaving(model);
   lay_out_woven(model, weaving, w);
-  lay_out_surfaces(model, weaving, damping, w);
+  lay_out_lengths(model, weaving, damping, w);
   // Tetrahedra whose volume stays, and those that are solids.
   std::vector<Index> numbers[2];
   std::vector<Index4> of[2];
@@ -258,10 +256,11 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
   w.tet_bodies = tet_bodies_of(model);
   w.enclosures.lay_out(model, hard_solids_of(model, w.tet_bodies)), w.shapes.lay_out(model);
   w.shares.assign(n, 0);
-  w.distances.count(w.shares), w.volumes.count(w.shares), w.solids.count(w.shares);
+  w.distances.count(w.shares), w.lattices.count(w.shares), w.volumes.count(w.shares),
+      w.solids.count(w.shares);
   w.rods.count(w.shares), w.strains.count(w.shares), w.solid_strains.count(w.shares);
-  w.areas.count(w.shares), w.shells.areas.count(w.shares), w.shells.strains.count(w.shares);
-  w.shells.distances.count(w.shares), w.angles.count(w.shares), w.plates.count(w.shares);
+  w.areas.count(w.shares), w.meshes.areas.count(w.shares), w.meshes.strains.count(w.shares);
+  w.meshes.distances.count(w.shares), w.angles.count(w.shares), w.plates.count(w.shares);
   w.places.assign(n, Place{});
   w.x0.resize(n), w.v0.resize(n), w.gone.resize(n);
   w.incident = vertex_triangles(n, model.triangles);

@@ -117,29 +117,47 @@ void hold_by_tethers(PbdWorkspace& w, detail::Projection how) {
   w.tethers.sweep(w.places.data(), how);
 }
 
-/// Distances, strains and areas of closed surfaces, as often there as back.
+/// sweep(how) as often back as there, `sweeps` times or one more.
 ///
-/// A shell has about as many distances as ways to move, so that a sweep takes much of some errors and little
-/// of others. What it leaves, e -> G e, is in one order alone complex in part. A substep takes its way for
-/// its velocity, z^2 = g (2 z - 1) for each eigenvalue g of G: near 1, |z| > 1 as soon as the imaginary part
-/// of g is more than about (1 - |g|)^(3/2). Shells grew by 1 to 3 % a substep from rounding, and trembled for
-/// ever. There and back the multipliers are those of the symmetric Gauss-Seidel method (Sheldon 1955, "On the
-/// numerical solution of elliptic difference equations"), N^-1 of N = (D + L) D^-1 (D + L^T) >= A, G is I - W
-/// J^T N^-1 J with eigenvalues in [0, 1], and |z|^2 = g.
-void sweep_shells(PbdWorkspace& w, detail::Projection how, int sweeps) {
-  PbdShells& shells = w.shells;
-  if (shells.distances.empty() && shells.strains.empty() && shells.areas.empty()) return;
+/// Meshes have about as many distances as ways to move, lattices more, so that a sweep takes much of some
+/// errors and little of others. What it leaves, e -> G e, is in one order alone complex in part. A substep
+/// takes its way for its velocity, z^2 = g (2 z - 1) for each eigenvalue g of G: near 1, |z| > 1 as soon as
+/// the imaginary part of g is more than about (1 - |g|)^(3/2). Shells grew by 1 to 3 % a substep from
+/// rounding and trembled for ever; bars that something pushed swung up to thousands of joules. Back and there
+/// the multipliers are those of the symmetric Gauss-Seidel method (Sheldon 1955, "On the numerical solution
+/// of elliptic difference equations"), N^-1 of N = (D + L) D^-1 (D + L^T) >= A, G is I - W J^T N^-1 J with
+/// eigenvalues in [0, 1], and |z|^2 = g. So it is with n sweeps back and then n there. In turn, a sweep
+/// begins with what the one before has just done, and hung meshes stretched twice as far.
+template <class Sweep>
+void back_and_there(detail::Projection how, int sweeps, Sweep&& sweep) {
   const int even = sweeps + sweeps % 2;
   // As much of classic PBD's error as is asked for.
   if (how.part < 1) how.part = 1 - std::pow(1 - how.part, Real(sweeps) / Real(even));
   const bool is_first = how.is_first, is_last = how.is_last;
   for (int k = 0; k < even; ++k) {
-    how.is_first = is_first && k == 0, how.is_last = is_last && k + 1 == even, how.is_back = k % 2 == 1;
-    Place* const places = w.places.data();
-    if (how.is_back) shells.distances.sweep(places, how), shells.strains.sweep(places, how);
-    shells.areas.sweep(places, how);
-    if (!how.is_back) shells.strains.sweep(places, how), shells.distances.sweep(places, how);
+    how.is_first = is_first && k == 0, how.is_last = is_last && k + 1 == even, how.is_back = 2 * k < even;
+    sweep(how);
   }
+}
+
+void sweep_meshes(PbdWorkspace& w, const detail::Projection& how, int sweeps) {
+  Place* const places = w.places.data();
+  back_and_there(how, sweeps, [&](const detail::Projection& now) {
+    if (now.is_back) w.meshes.areas.sweep(places, now), w.meshes.strains.sweep(places, now);
+    w.meshes.distances.sweep(places, now);
+    if (!now.is_back) w.meshes.strains.sweep(places, now), w.meshes.areas.sweep(places, now);
+  });
+}
+
+/// With lengths last, or colours there first, crushed lattices tremble, or single volumes are twice as far
+/// off.
+void sweep_lattices(PbdWorkspace& w, const detail::Projection& how, int sweeps) {
+  Place* const places = w.places.data();
+  back_and_there(how, sweeps, [&](const detail::Projection& now) {
+    if (now.is_back) w.volumes.sweep(places, now);
+    w.lattices.sweep(places, now);
+    if (!now.is_back) w.volumes.sweep(places, now);
+  });
 }
 
 /// One sweep over all constraints, and some more over what keeps things from stretching.
@@ -149,7 +167,6 @@ void sweep(PbdWorkspace& w, const detail::Projection& how, int stretch_sweeps) {
   w.angles.sweep(places, how);
   w.rods.sweep(places, how);
   w.shapes.project(w.places, w.x0, how);
-  w.volumes.sweep(places, how);
   w.solids.sweep(places, how);
   w.solid_strains.sweep(places, how);
   w.areas.sweep(places, how);
@@ -164,23 +181,15 @@ void sweep(PbdWorkspace& w, const detail::Projection& how, int stretch_sweeps) {
     }
     w.distances.sweep(places, stretch);
   }
-  sweep_shells(w, how, stretch_sweeps);
+  sweep_meshes(w, how, stretch_sweeps), sweep_lattices(w, how, stretch_sweeps);
 }
 
-/// Once more over what keeps walls of balloons from stretching, and solids' volumes: back, as a sweep has
-/// gone there (see sweep_shells), or there.
+/// Once more over what keeps walls of balloons from stretching, and solids' volumes: back, or there. With
+/// lengths of lattices too, these tremble in contact.
 void hold_walls(PbdWorkspace& w, detail::Projection how, bool is_back) {
-  Place* const places = w.places.data();
   how.is_first = how.is_last = false, how.is_back = is_back;
-  if (is_back) {
-    sweep_shells(w, how, 1);
-    w.distances.sweep(places, how), w.strains.sweep(places, how);
-    w.solids.sweep(places, how), w.volumes.sweep(places, how);
-  } else {
-    w.volumes.sweep(places, how), w.solids.sweep(places, how);
-    w.strains.sweep(places, how), w.distances.sweep(places, how);
-    sweep_shells(w, how, 1);
-  }
+  w.volumes.sweep(w.places.data(), how), w.solids.sweep(w.places.data(), how);
+  sweep_meshes(w, how, 1);
 }
 
 /// The same with what has packs projected all at once; the rest follows from where that leads. What the rest
@@ -201,8 +210,9 @@ double sweep_at_once(PbdWorkspace& w, detail::Projection how) {
   });
   Place* const places = w.shared.data();
   const auto all = [&](auto&... batches) { return (batches.sweep_at_once(places, how) + ...); };
-  const double residual = all(w.plates, w.angles, w.rods, w.volumes, w.solids, w.solid_strains, w.areas,
-                              w.strains, w.distances, w.shells.areas, w.shells.strains, w.shells.distances);
+  const double residual =
+      all(w.plates, w.angles, w.rods, w.volumes, w.solids, w.solid_strains, w.areas, w.strains, w.distances,
+          w.lattices, w.meshes.areas, w.meshes.strains, w.meshes.distances);
   parallel_for(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (w.shares[i] == 0) continue;
@@ -268,10 +278,10 @@ void begin_constraints(const Pbd::State& state, PbdWorkspace& w) {
   const Place* const places = w.places.data();
   w.plates.begin(places), w.angles.begin(places), w.rods.begin(places), w.volumes.begin(places);
   w.woven_cells.begin(places), w.woven_rods.begin(places);
-  w.solids.begin(places), w.distances.begin(places), w.tethers.begin(places);
+  w.solids.begin(places), w.distances.begin(places), w.lattices.begin(places), w.tethers.begin(places);
   w.giving_tethers.begin(places);
   w.strains.begin(places), w.solid_strains.begin(places), w.areas.begin(places);
-  w.shells.areas.begin(places), w.shells.strains.begin(places), w.shells.distances.begin(places);
+  w.meshes.areas.begin(places), w.meshes.strains.begin(places), w.meshes.distances.begin(places);
   w.enclosures.begin(w.x0);
   if (!w.coarse.empty()) w.coarse.begin(w.places);
 }

@@ -38,8 +38,8 @@ void calm_solids(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w);
 /// Those of more than one tetrahedron that are hard.
 std::vector<PbdSolid> hard_solids_of(const Pbd::Model& model, std::span<const TetBody> bodies);
 
-/// What keeps closed surfaces from stretching, which is swept there and back; see sweep_shells() of pbd.cpp.
-struct PbdShells {
+/// What keeps meshes from stretching, which is swept back and there; see back_and_there() of pbd.cpp.
+struct PbdMeshes {
   detail::AreaBatch areas;
   detail::TriangleStrainBatch strains;
   detail::DistanceBatch distances;
@@ -51,7 +51,8 @@ struct PbdWorkspace {
   detail::WovenRodBatch woven_rods;
   detail::WovenCellBatch woven_cells;
   detail::DistanceBatch distances;
-  PbdShells shells;  ///< in no other pack
+  PbdMeshes meshes;                ///< in no other pack
+  detail::DistanceBatch lattices;  ///< of tetrahedra, in no other pack; likewise, with volumes
   detail::DihedralBatch angles;
   detail::PlateBatch plates;
   detail::RodBatch rods;
