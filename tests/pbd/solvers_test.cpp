@@ -399,11 +399,12 @@ TEST(PbdSolvers, NothingIsWovenTwiceOrLeftOut) {
   EXPECT_GT(w.woven_rods.size(), 0U);
   EXPECT_GT(w.woven_cells.size(), 0U);
   EXPECT_EQ(w.woven_rods.size() + w.rods.size(), b.model.bends.size());
-  EXPECT_EQ(w.woven_cells.size() + w.plates.size(), b.model.plates.size());
-  EXPECT_EQ(2 * (w.woven_rods.size() + w.woven_cells.size()) + w.distances.size(), b.model.edges.size());
+  EXPECT_EQ(w.woven_cells.size() + w.plates.size() + w.meshes.plates.size(), b.model.plates.size());
+  EXPECT_EQ(2 * (w.woven_rods.size() + w.woven_cells.size()) + w.distances.size() + w.meshes.distances.size(),
+            b.model.edges.size());
   laid_out(b.workspace, b.model, false);
   EXPECT_EQ(w.woven_rods.size() + w.woven_cells.size(), 0U);
-  EXPECT_EQ(w.distances.size(), b.model.edges.size());
+  EXPECT_EQ(w.distances.size() + w.meshes.distances.size(), b.model.edges.size());
 }
 
 TEST(PbdSolvers, StretchSweepsOfOtherSolversAreTold) {

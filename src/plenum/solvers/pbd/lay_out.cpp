@@ -27,6 +27,19 @@ struct Weaving {
       : edges(model.edges.size()), bends(model.bends.size()), plates(model.plates.size()) {}
 };
 
+/// Which particles [N] are of rows, columns or ropes that bend. Cells of these are plates; where there are
+/// none, bending is isometric, which woven, or swept one way, gains energy.
+std::vector<std::uint8_t> on_rows(const Pbd::Model& model) {
+  std::vector<std::uint8_t> out(model.mass.size(), 0);
+  for (const Index3& bend : model.bends)
+    for (const Index i : bend) out[std::size_t(i)] = 1;
+  return out;
+}
+template <class Item>
+bool are_all(const Item& item, std::span<const std::uint8_t> of) {
+  return std::all_of(item.begin(), item.end(), [&](Index i) { return of[std::size_t(i)] != 0; });
+}
+
 /// Finds, for each bend and plate in turn, the distances that WovenRodBatch and WovenCellBatch project with
 /// it, if they are there, no other has them, and nothing of it is damped. damping and bending_damping [N] s.
 Weaving weave(const Pbd::Model& model, std::span<const Real> damping, std::span<const Real> bending_damping) {
@@ -43,10 +56,12 @@ Weaving weave(const Pbd::Model& model, std::span<const Real> damping, std::span<
     const auto at = std::lower_bound(keys.begin(), keys.end(), Key{ends, 0});
     return at != keys.end() && at->first == ends && !out.edges[std::size_t(at->second)] ? at->second : -1;
   };
+  const std::vector<std::uint8_t> of_rows = on_rows(model);
   const auto try_each = [&](const auto& items, Index2 first, Index2 second, std::vector<std::uint8_t>& taken,
                             std::vector<Index>& numbers, std::vector<Index2>& with) {
     for (std::size_t k = 0; k < items.size(); ++k) {
       const auto& item = items[k];
+      if (!are_all(item, of_rows)) continue;
       const auto at = std::size_t(item[0]);
       if (damping[at] > 0 || bending_damping[at] > 0) continue;
       const Index e0 = edge_of(item[first[0]], item[first[1]]);
@@ -96,19 +111,25 @@ void lay_out_woven(const Pbd::Model& model, const Weaving& weaving, PbdWorkspace
   });
 }
 
-/// What particles are of, which tells how their constraints are swept.
-enum Kind : std::uint8_t { of_line_or_grid, of_mesh, of_lattice };
+/// What particles are of, which tells how their constraints are swept: chains, and grids that bend as plates
+/// or not at all, one way.
+enum Kind : std::uint8_t { of_chain_or_grid, of_mesh, of_lattice };
 
 std::vector<Kind> kinds_of(const Pbd::Model& model) {
-  std::vector<Kind> out(model.mass.size(), of_line_or_grid);
+  std::vector<Kind> out(model.mass.size(), of_chain_or_grid);
   std::vector<std::uint8_t> is_of_grid(model.triangles.size(), 0);
   for (const Pbd::Part& part : model.parts)
     if (part.cells_x > 0) std::fill_n(is_of_grid.begin() + part.first_triangle, part.num_triangles, 1);
+  const auto mark = [&](const auto& item, Kind kind) {
+    for (const Index i : item) out[std::size_t(i)] = kind;
+  };
   for (std::size_t t = 0; t < model.triangles.size(); ++t)
-    if (!is_of_grid[t])
-      for (const Index i : model.triangles[t]) out[std::size_t(i)] = of_mesh;
-  for (const Index4& tetrahedron : model.tetrahedra)
-    for (const Index i : tetrahedron) out[std::size_t(i)] = of_lattice;
+    if (!is_of_grid[t]) mark(model.triangles[t], of_mesh);
+  for (const Index4& hinge : model.hinges) mark(hinge, of_mesh);
+  const std::vector<std::uint8_t> of_rows = on_rows(model);
+  for (const Index4& plate : model.plates)
+    if (!are_all(plate, of_rows)) mark(plate, of_mesh);
+  for (const Index4& tetrahedron : model.tetrahedra) mark(tetrahedron, of_lattice);
   return out;
 }
 
@@ -147,9 +168,8 @@ void lay_out_apart(const Left<Item>& left, std::span<const Kind> kinds, std::spa
 }
 
 /// What keeps things from stretching.
-void lay_out_lengths(const Pbd::Model& model, const Weaving& weaving, std::span<const Real> damping,
-                     PbdWorkspace& w) {
-  const std::vector<Kind> kinds = kinds_of(model);
+void lay_out_lengths(const Pbd::Model& model, const Weaving& weaving, std::span<const Kind> kinds,
+                     std::span<const Real> damping, PbdWorkspace& w) {
   lay_out_apart(Left<Index2>(model.edges, weaving.edges), kinds, damping,
                 {&w.distances, &w.meshes.distances, &w.lattices}, [&](auto& pack, int l, std::size_t e) {
                   pack.rest[0][l] = model.rest_length[e];
@@ -164,6 +184,21 @@ void lay_out_lengths(const Pbd::Model& model, const Weaving& weaving, std::span<
                 [&](auto& pack, int l, std::size_t t) {
                   pack.rest[0][l] = model.rest_area[t];
                   pack.compliance[l] = model.area_compliance[t];
+                });
+}
+
+/// What keeps surfaces from bending, but for what is woven.
+void lay_out_bending(const Pbd::Model& model, const Weaving& weaving, std::span<const Kind> kinds,
+                     std::span<const Real> damping, PbdWorkspace& w) {
+  lay_out_apart(Left<Index4>(model.hinges), kinds, damping, {&w.angles, &w.meshes.angles},
+                [&](auto& pack, int l, std::size_t h) {
+                  pack.rest[0][l] = model.rest_angle[h];
+                  pack.compliance[l] = model.angle_compliance[h];
+                });
+  lay_out_apart(Left<Index4>(model.plates, weaving.plates), kinds, damping, {&w.plates, &w.meshes.plates},
+                [&](auto& pack, int l, std::size_t p) {
+                  for (int i = 0; i < 4; ++i) pack.weight[i][l] = model.plate_weights[p][i];
+                  pack.compliance[l] = model.plate_compliance[p];
                 });
 }
 
@@ -190,7 +225,9 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
   w.before.assign(w.is_damped ? n : 0, Place{});
   const Weaving weaving = weaves ? weave(model, damping, bending_damping) : Weaving(model);
   lay_out_woven(model, weaving, w);
-  lay_out_lengths(model, weaving, damping, w);
+  const std::vector<Kind> kinds = kinds_of(model);
+  lay_out_lengths(model, weaving, kinds, damping, w);
+  lay_out_bending(model, weaving, kinds, bending_damping, w);
   // Tetrahedra whose volume stays, and those that are solids.
   std::vector<Index> numbers[2];
   std::vector<Index4> of[2];
@@ -243,16 +280,6 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
     (k == 0 ? w.tethers : w.giving_tethers)
         .lay_out(flat(ties[k]), anchors, {},
                  [&](auto& pack, int l, std::size_t t) { pack.length[l] = lengths[k][t]; });
-  w.angles.lay_out(flat(model.hinges), still, bending_damping, [&](auto& pack, int l, std::size_t h) {
-    pack.rest[0][l] = model.rest_angle[h];
-    pack.compliance[l] = model.angle_compliance[h];
-  });
-  const Left<Index4> plates(model.plates, weaving.plates);
-  w.plates.lay_out(flat(plates.items), still, bending_damping, [&](auto& pack, int l, std::size_t item) {
-    const std::size_t p = plates.numbers[item];
-    for (int i = 0; i < 4; ++i) pack.weight[i][l] = model.plate_weights[p][i];
-    pack.compliance[l] = model.plate_compliance[p];
-  });
   w.tet_bodies = tet_bodies_of(model);
   w.enclosures.lay_out(model, hard_solids_of(model, w.tet_bodies)), w.shapes.lay_out(model);
   w.shares.assign(n, 0);
@@ -261,6 +288,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
   w.rods.count(w.shares), w.strains.count(w.shares), w.solid_strains.count(w.shares);
   w.areas.count(w.shares), w.meshes.areas.count(w.shares), w.meshes.strains.count(w.shares);
   w.meshes.distances.count(w.shares), w.angles.count(w.shares), w.plates.count(w.shares);
+  w.meshes.angles.count(w.shares), w.meshes.plates.count(w.shares);
   w.places.assign(n, Place{});
   w.x0.resize(n), w.v0.resize(n), w.gone.resize(n);
   w.incident = vertex_triangles(n, model.triangles);

@@ -140,12 +140,22 @@ void back_and_there(detail::Projection how, int sweeps, Sweep&& sweep) {
   }
 }
 
-void sweep_meshes(PbdWorkspace& w, const detail::Projection& how, int sweeps) {
+/// Lengths, threads and areas of meshes; and what keeps them from bending, if that is asked for, first and
+/// last.
+void sweep_meshes(PbdWorkspace& w, const detail::Projection& how, int sweeps, bool with_bending) {
+  PbdMeshes& m = w.meshes;
   Place* const places = w.places.data();
+  const int last = sweeps + sweeps % 2 - 1;
+  int k = 0;
   back_and_there(how, sweeps, [&](const detail::Projection& now) {
-    if (now.is_back) w.meshes.areas.sweep(places, now), w.meshes.strains.sweep(places, now);
-    w.meshes.distances.sweep(places, now);
-    if (!now.is_back) w.meshes.strains.sweep(places, now), w.meshes.areas.sweep(places, now);
+    const auto in_turn = [&](auto&... batches) { (batches.sweep(places, now), ...); };
+    if (with_bending && k == 0) in_turn(m.plates, m.angles);
+    if (now.is_back)
+      in_turn(m.areas, m.strains, m.distances);
+    else
+      in_turn(m.distances, m.strains, m.areas);
+    if (with_bending && k == last) in_turn(m.angles, m.plates);
+    ++k;
   });
 }
 
@@ -181,7 +191,7 @@ void sweep(PbdWorkspace& w, const detail::Projection& how, int stretch_sweeps) {
     }
     w.distances.sweep(places, stretch);
   }
-  sweep_meshes(w, how, stretch_sweeps), sweep_lattices(w, how, stretch_sweeps);
+  sweep_meshes(w, how, stretch_sweeps, true), sweep_lattices(w, how, stretch_sweeps);
 }
 
 /// Once more over what keeps walls of balloons from stretching, and solids' volumes: back, or there. With
@@ -189,7 +199,7 @@ void sweep(PbdWorkspace& w, const detail::Projection& how, int stretch_sweeps) {
 void hold_walls(PbdWorkspace& w, detail::Projection how, bool is_back) {
   how.is_first = how.is_last = false, how.is_back = is_back;
   w.volumes.sweep(w.places.data(), how), w.solids.sweep(w.places.data(), how);
-  sweep_meshes(w, how, 1);
+  sweep_meshes(w, how, 1, false);
 }
 
 /// The same with what has packs projected all at once; the rest follows from where that leads. What the rest
@@ -212,7 +222,7 @@ double sweep_at_once(PbdWorkspace& w, detail::Projection how) {
   const auto all = [&](auto&... batches) { return (batches.sweep_at_once(places, how) + ...); };
   const double residual =
       all(w.plates, w.angles, w.rods, w.volumes, w.solids, w.solid_strains, w.areas, w.strains, w.distances,
-          w.lattices, w.meshes.areas, w.meshes.strains, w.meshes.distances);
+          w.lattices, w.meshes.plates, w.meshes.angles, w.meshes.areas, w.meshes.strains, w.meshes.distances);
   parallel_for(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (w.shares[i] == 0) continue;
@@ -281,6 +291,7 @@ void begin_constraints(const Pbd::State& state, PbdWorkspace& w) {
   w.solids.begin(places), w.distances.begin(places), w.lattices.begin(places), w.tethers.begin(places);
   w.giving_tethers.begin(places);
   w.strains.begin(places), w.solid_strains.begin(places), w.areas.begin(places);
+  w.meshes.plates.begin(places), w.meshes.angles.begin(places);
   w.meshes.areas.begin(places), w.meshes.strains.begin(places), w.meshes.distances.begin(places);
   w.enclosures.begin(w.x0);
   if (!w.coarse.empty()) w.coarse.begin(w.places);
