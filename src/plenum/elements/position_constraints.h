@@ -58,7 +58,6 @@ struct DistanceConstraint {
 /// The volume of a tetrahedron stays: C = (x1 - x0) . (x2 - x0) cross (x3 - x0) / 6 - V [m^3].
 struct VolumeConstraint {
   static constexpr int points = 4, numbers = 1;
-  static constexpr bool gradient_vanishes = true;  ///< where the points are on a line
   /// rest: V [m^3].
   template <class T>
   [[gnu::always_inline]] static T value(const V3<T> (&x)[4], const T (&rest)[1], V3<T> (&gradient)[4]) {
@@ -69,6 +68,12 @@ struct VolumeConstraint {
     gradient[3] = sixth * cross(a, b);
     gradient[0] = -(gradient[1] + gradient[2] + gradient[3]);
     return dot(a, gradient[1]) - rest[0];
+  }
+  /// The gradient vanishes where the points are on a line. In a projection they go no farther than about
+  /// twice what they are apart.
+  template <class T>
+  [[gnu::always_inline]] static T least_response(const T& error) {
+    return error * error;
   }
 };
 
@@ -188,6 +193,12 @@ struct DihedralConstraint {
     // By the shorter way round.
     const T pi = all_of<T>(3.14159265358979323846), turn = pi + pi;
     return angle > pi ? angle - turn : angle < -pi ? angle + turn : angle;
+  }
+  /// The gradient of an end of the edge vanishes where the edge meets the two others at right angles, and
+  /// that end may be all that is free. Points go no farther than twice what they are apart, times C.
+  template <class T>
+  [[gnu::always_inline]] static T least_response(const T&) {
+    return all_of<T>(1);
   }
 };
 

@@ -117,7 +117,13 @@ void hold_by_tethers(PbdWorkspace& w, detail::Projection how) {
   w.tethers.sweep(w.places.data(), how);
 }
 
-/// sweep(how) as often back as there, `sweeps` times or one more.
+/// The part of classic PBD's error that each of `taken` sweeps takes away, as much in all as the `asked`
+/// ones.
+Real part_of_each(Real part, int asked, int taken) {
+  return part < 1 ? 1 - std::pow(1 - part, Real(asked) / Real(taken)) : part;
+}
+
+/// sweep(how, is it the first, is it the last) as often back as there, `sweeps` times or one more.
 ///
 /// Meshes have about as many distances as ways to move, lattices more, so that a sweep takes much of some
 /// errors and little of others. What it leaves, e -> G e, is in one order alone complex in part. A substep
@@ -131,12 +137,12 @@ void hold_by_tethers(PbdWorkspace& w, detail::Projection how) {
 template <class Sweep>
 void back_and_there(detail::Projection how, int sweeps, Sweep&& sweep) {
   const int even = sweeps + sweeps % 2;
-  // As much of classic PBD's error as is asked for.
-  if (how.part < 1) how.part = 1 - std::pow(1 - how.part, Real(sweeps) / Real(even));
+  how.part = part_of_each(how.part, sweeps, even);
   const bool is_first = how.is_first, is_last = how.is_last;
   for (int k = 0; k < even; ++k) {
-    how.is_first = is_first && k == 0, how.is_last = is_last && k + 1 == even, how.is_back = 2 * k < even;
-    sweep(how);
+    const bool begins = k == 0, ends = k + 1 == even;
+    how.is_first = is_first && begins, how.is_last = is_last && ends, how.is_back = 2 * k < even;
+    sweep(how, begins, ends);
   }
 }
 
@@ -145,17 +151,15 @@ void back_and_there(detail::Projection how, int sweeps, Sweep&& sweep) {
 void sweep_meshes(PbdWorkspace& w, const detail::Projection& how, int sweeps, bool with_bending) {
   PbdMeshes& m = w.meshes;
   Place* const places = w.places.data();
-  const int last = sweeps + sweeps % 2 - 1;
-  int k = 0;
-  back_and_there(how, sweeps, [&](const detail::Projection& now) {
-    const auto in_turn = [&](auto&... batches) { (batches.sweep(places, now), ...); };
-    if (with_bending && k == 0) in_turn(m.plates, m.angles);
+  back_and_there(how, sweeps, [&](const detail::Projection& now, bool begins, bool ends) {
+    detail::Projection bending = now;
+    bending.part = part_of_each(how.part, 1, 2);
+    if (with_bending && begins) m.plates.sweep(places, bending), m.angles.sweep(places, bending);
     if (now.is_back)
-      in_turn(m.areas, m.strains, m.distances);
+      m.areas.sweep(places, now), m.strains.sweep(places, now), m.distances.sweep(places, now);
     else
-      in_turn(m.distances, m.strains, m.areas);
-    if (with_bending && k == last) in_turn(m.angles, m.plates);
-    ++k;
+      m.distances.sweep(places, now), m.strains.sweep(places, now), m.areas.sweep(places, now);
+    if (with_bending && ends) m.angles.sweep(places, bending), m.plates.sweep(places, bending);
   });
 }
 
@@ -163,7 +167,7 @@ void sweep_meshes(PbdWorkspace& w, const detail::Projection& how, int sweeps, bo
 /// off.
 void sweep_lattices(PbdWorkspace& w, const detail::Projection& how, int sweeps) {
   Place* const places = w.places.data();
-  back_and_there(how, sweeps, [&](const detail::Projection& now) {
+  back_and_there(how, sweeps, [&](const detail::Projection& now, bool, bool) {
     if (now.is_back) w.volumes.sweep(places, now);
     w.lattices.sweep(places, now);
     if (!now.is_back) w.volumes.sweep(places, now);

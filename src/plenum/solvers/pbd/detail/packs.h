@@ -193,7 +193,8 @@ template <class C, class T, int n>
 // Where the gradients of a volume vanish, with points on a line or at one place, its linearization asks them
 // to go without bound: a bar pressed onto a line flew off at 10^7 m/s. No projection moves the points of a
 // tetrahedron farther than about twice what it is large; it grows from there by steps that its own form can
-// tell of.
+// tell of. Likewise those of an angle, where one end of its edge alone is free: sheets of angles held at a
+// side boiled at 100 m/s.
 
 /// [m^2] That the squares of the ways of a tetrahedron's points may sum to.
 template <int points>
@@ -252,9 +253,10 @@ struct alignas(64) ScalarPack {
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
     const Wide is_off = error, answer = response;
     // What one constraint alone asks for has squares that sum to S e^2 / r^2, S = sum w^2 |g|^2 <= max w r:
-    // no more than `most`, if r is at least e^2 max w / most. Both sides times `most`, which may be zero.
+    // no more than `most`, if r is at least e^2 max w / most, or `most` e^2, if it is at least max w / most.
+    // Both sides times `most`, which may be zero.
     constexpr bool vanishes = requires {
-      C::gradient_vanishes;
+      C::least_response(error);
     };
     [[maybe_unused]] Wide most{}, floor{};
     if constexpr (vanishes) {
@@ -268,7 +270,7 @@ struct alignas(64) ScalarPack {
       error += fill(gamma) * changed<C>(error, Wide(C::value(x, rest, unused)));
       response = fill(1 + gamma) * response;
     }
-    if constexpr (vanishes) floor = floor * error * error;
+    if constexpr (vanishes) floor = floor * C::least_response(error);
     const Wide soft = fill(how.compliance_scale) * compliance;
     const Wide before = given_before(multiplier, how);
     Wide change = fill(-how.part) * (error + soft * before);
@@ -408,11 +410,15 @@ struct alignas(64) LinearPack {
   [[gnu::always_inline]] Wide move(WidePlace (&p)[points], [[maybe_unused]] PlaceSums<points>* sums,
                                    const Projection& how, [[maybe_unused]] Multipliers* previous) {
     Wide3 error = start;
-    Wide response{};
+    Wide response{}, squares{}, lightest{};
     for (int i = 0; i < points; ++i) {
       if (i > 0) error += weight[i] * (p[i].x - p[0].x);
-      response += (weight[i] * weight[i]) * p[i].inverse_mass;
+      const Wide square = weight[i] * weight[i];
+      response += square * p[i].inverse_mass, squares += square, lightest = max(lightest, p[i].inverse_mass);
     }
+    // Where a point of hardly any weight alone is free, it would have to go without bound: none goes farther
+    // than eight times |C| over the root of the weights' squares.
+    response = max(response, fill(Real(1) / 64) * lightest * squares);
     if constexpr (damped) {
       // Along C alone, which turns nothing, and by how |C| changes: what is bent may turn as a whole. Where C
       // has passed zero, its length before counts against it.
