@@ -197,6 +197,11 @@ template <class W = Wide>
     return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   }
 }
+/// Lanes 4 b to 4 b + 3. By numbers of lanes the compiler makes each of its four from where it came from.
+template <int b, class W>
+[[gnu::always_inline]] inline Four four_of(const W& a) {
+  return __builtin_shufflevector(a, a, 4 * b, 4 * b + 1, 4 * b + 2, 4 * b + 3);
+}
 /// out[c][l] = rows[4 index[l] + c].
 [[gnu::always_inline]] inline void gather_fours(const Real* rows, const Index* index, Wide (&out)[4]) {
   const auto row = [&](int l) {
@@ -207,17 +212,23 @@ template <class W = Wide>
   for (int l = 0; l < 4; ++l) out[l] = join_fours(row(l), row(l + 4), row(l + 8), row(l + 12));
   transpose_fours(out);
 }
+/// Of lanes 4 b to 4 b + 3.
+template <int b>
+[[gnu::always_inline]] inline void put_fours(Real* rows, const Index* index, unsigned lanes,
+                                             const Wide (&r)[4]) {
+  for (int l = 0; l < 4; ++l) {
+    const Four part = four_of<b>(r[l]);
+    const int lane = l + 4 * b;
+    if (lanes >> lane & 1) std::memcpy(rows + 4 * std::ptrdiff_t(index[lane]), &part, sizeof part);
+  }
+}
 /// rows[4 index[l] + c] = in[c][l] for the lanes whose bit is set; those rows must be different.
 [[gnu::always_inline]] inline void scatter_fours(Real* rows, const Index* index, unsigned lanes,
                                                  const Wide (&in)[4]) {
   Wide r[4] = {in[0], in[1], in[2], in[3]};
   transpose_fours(r);
-  for (int l = 0; l < 4; ++l)
-    for (int b = 0; b < wide / 4; ++b) {
-      const Four part = {r[l][4 * b], r[l][4 * b + 1], r[l][4 * b + 2], r[l][4 * b + 3]};
-      const int lane = l + 4 * b;
-      if (lanes >> lane & 1) std::memcpy(rows + 4 * std::ptrdiff_t(index[lane]), &part, sizeof part);
-    }
+  put_fours<0>(rows, index, lanes, r), put_fours<1>(rows, index, lanes, r);
+  if constexpr (wide == 16) put_fours<2>(rows, index, lanes, r), put_fours<3>(rows, index, lanes, r);
 }
 
 /// The row of a lane and, where there are sixteen, that of the lane eight farther; and back.
