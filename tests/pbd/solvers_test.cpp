@@ -398,7 +398,7 @@ TEST(PbdSolvers, NothingIsWovenTwiceOrLeftOut) {
   const PbdWorkspace& w = laid_out(b.workspace, b.model, true);
   EXPECT_GT(w.woven_rods.size(), 0U);
   EXPECT_GT(w.woven_cells.size(), 0U);
-  EXPECT_EQ(w.woven_rods.size() + w.rods.size(), b.model.bends.size());
+  EXPECT_EQ(w.woven_rods.size() + w.rods.size() + w.meshes.rods.size(), b.model.bends.size());
   EXPECT_EQ(w.woven_cells.size() + w.plates.size() + w.meshes.plates.size(), b.model.plates.size());
   EXPECT_EQ(2 * (w.woven_rods.size() + w.woven_cells.size()) + w.distances.size() + w.meshes.distances.size(),
             b.model.edges.size());

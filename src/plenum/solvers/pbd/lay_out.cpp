@@ -27,12 +27,15 @@ struct Weaving {
       : edges(model.edges.size()), bends(model.bends.size()), plates(model.plates.size()) {}
 };
 
-/// Which particles [N] are of rows, columns or ropes that bend. Cells of these are plates; where there are
-/// none, bending is isometric, which woven, or swept one way, gains energy.
+/// Which particles [N] are of rows or columns that bend. Cells of these are plates; where there are none,
+/// bending is isometric, which woven, or swept one way, gains energy. So do ropes.
 std::vector<std::uint8_t> on_rows(const Pbd::Model& model) {
   std::vector<std::uint8_t> out(model.mass.size(), 0);
   for (const Index3& bend : model.bends)
     for (const Index i : bend) out[std::size_t(i)] = 1;
+  for (const Pbd::Part& part : model.parts)
+    if (part.type == PbdPart::Type::rope)
+      std::fill_n(out.begin() + part.first_particle, part.num_particles, std::uint8_t(0));
   return out;
 }
 template <class Item>
@@ -111,24 +114,27 @@ void lay_out_woven(const Pbd::Model& model, const Weaving& weaving, PbdWorkspace
   });
 }
 
-/// What particles are of, which tells how their constraints are swept: chains, and grids that bend as plates
-/// or not at all, one way.
-enum Kind : std::uint8_t { of_chain_or_grid, of_mesh, of_lattice };
+/// What particles are of, which tells how their constraints are swept: grids that bend as plates or not at
+/// all, one way.
+enum Kind : std::uint8_t { of_grid, of_rope_or_mesh, of_lattice };
 
 std::vector<Kind> kinds_of(const Pbd::Model& model) {
-  std::vector<Kind> out(model.mass.size(), of_chain_or_grid);
+  std::vector<Kind> out(model.mass.size(), of_grid);
   std::vector<std::uint8_t> is_of_grid(model.triangles.size(), 0);
-  for (const Pbd::Part& part : model.parts)
+  for (const Pbd::Part& part : model.parts) {
     if (part.cells_x > 0) std::fill_n(is_of_grid.begin() + part.first_triangle, part.num_triangles, 1);
+    if (part.type == PbdPart::Type::rope)
+      std::fill_n(out.begin() + part.first_particle, part.num_particles, of_rope_or_mesh);
+  }
   const auto mark = [&](const auto& item, Kind kind) {
     for (const Index i : item) out[std::size_t(i)] = kind;
   };
   for (std::size_t t = 0; t < model.triangles.size(); ++t)
-    if (!is_of_grid[t]) mark(model.triangles[t], of_mesh);
-  for (const Index4& hinge : model.hinges) mark(hinge, of_mesh);
+    if (!is_of_grid[t]) mark(model.triangles[t], of_rope_or_mesh);
+  for (const Index4& hinge : model.hinges) mark(hinge, of_rope_or_mesh);
   const std::vector<std::uint8_t> of_rows = on_rows(model);
   for (const Index4& plate : model.plates)
-    if (!are_all(plate, of_rows)) mark(plate, of_mesh);
+    if (!are_all(plate, of_rows)) mark(plate, of_rope_or_mesh);
   for (const Index4& tetrahedron : model.tetrahedra) mark(tetrahedron, of_lattice);
   return out;
 }
@@ -187,7 +193,7 @@ void lay_out_lengths(const Pbd::Model& model, const Weaving& weaving, std::span<
                 });
 }
 
-/// What keeps surfaces from bending, but for what is woven.
+/// What keeps ropes and surfaces from bending, but for what is woven.
 void lay_out_bending(const Pbd::Model& model, const Weaving& weaving, std::span<const Kind> kinds,
                      std::span<const Real> damping, PbdWorkspace& w) {
   lay_out_apart(Left<Index4>(model.hinges), kinds, damping, {&w.angles, &w.meshes.angles},
@@ -199,6 +205,11 @@ void lay_out_bending(const Pbd::Model& model, const Weaving& weaving, std::span<
                 [&](auto& pack, int l, std::size_t p) {
                   for (int i = 0; i < 4; ++i) pack.weight[i][l] = model.plate_weights[p][i];
                   pack.compliance[l] = model.plate_compliance[p];
+                });
+  lay_out_apart(Left<Index3>(model.bends, weaving.bends), kinds, damping, {&w.rods, &w.meshes.rods},
+                [&](auto& pack, int l, std::size_t b) {
+                  for (int i = 0; i < 3; ++i) pack.weight[i][l] = model.bend_weights[b][i];
+                  pack.compliance[l] = model.rod_compliance[b];
                 });
 }
 
@@ -254,12 +265,6 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
         pack.compliance[1][l] = 1 / (lambda * model.rest_volume[k]);
       },
       sliced(of[1], n));
-  const Left<Index3> bends(model.bends, weaving.bends);
-  w.rods.lay_out(flat(bends.items), still, bending_damping, [&](auto& pack, int l, std::size_t item) {
-    const std::size_t b = bends.numbers[item];
-    for (int i = 0; i < 3; ++i) pack.weight[i][l] = model.bend_weights[b][i];
-    pack.compliance[l] = model.rod_compliance[b];
-  });
   w.solid_strains.lay_out(
       flat(model.strain_tetrahedra), still, damping,
       [&](auto& pack, int l, std::size_t t) {
@@ -288,7 +293,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
   w.rods.count(w.shares), w.strains.count(w.shares), w.solid_strains.count(w.shares);
   w.areas.count(w.shares), w.meshes.areas.count(w.shares), w.meshes.strains.count(w.shares);
   w.meshes.distances.count(w.shares), w.angles.count(w.shares), w.plates.count(w.shares);
-  w.meshes.angles.count(w.shares), w.meshes.plates.count(w.shares);
+  w.meshes.angles.count(w.shares), w.meshes.plates.count(w.shares), w.meshes.rods.count(w.shares);
   w.places.assign(n, Place{});
   w.x0.resize(n), w.v0.resize(n), w.gone.resize(n);
   w.incident = vertex_triangles(n, model.triangles);

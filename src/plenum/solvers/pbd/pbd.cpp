@@ -146,20 +146,22 @@ void back_and_there(detail::Projection how, int sweeps, Sweep&& sweep) {
   }
 }
 
-/// Lengths, threads and areas of meshes; and what keeps them from bending, if that is asked for, first and
-/// last.
+/// Lengths of ropes and meshes, threads and areas; and what keeps these from bending, if that is asked for,
+/// first and last.
 void sweep_meshes(PbdWorkspace& w, const detail::Projection& how, int sweeps, bool with_bending) {
   PbdMeshes& m = w.meshes;
   Place* const places = w.places.data();
   back_and_there(how, sweeps, [&](const detail::Projection& now, bool begins, bool ends) {
     detail::Projection bending = now;
     bending.part = part_of_each(how.part, 1, 2);
-    if (with_bending && begins) m.plates.sweep(places, bending), m.angles.sweep(places, bending);
+    if (with_bending && begins)
+      m.rods.sweep(places, bending), m.plates.sweep(places, bending), m.angles.sweep(places, bending);
     if (now.is_back)
       m.areas.sweep(places, now), m.strains.sweep(places, now), m.distances.sweep(places, now);
     else
       m.distances.sweep(places, now), m.strains.sweep(places, now), m.areas.sweep(places, now);
-    if (with_bending && ends) m.angles.sweep(places, bending), m.plates.sweep(places, bending);
+    if (with_bending && ends)
+      m.angles.sweep(places, bending), m.plates.sweep(places, bending), m.rods.sweep(places, bending);
   });
 }
 
@@ -224,9 +226,9 @@ double sweep_at_once(PbdWorkspace& w, detail::Projection how) {
   });
   Place* const places = w.shared.data();
   const auto all = [&](auto&... batches) { return (batches.sweep_at_once(places, how) + ...); };
-  const double residual =
-      all(w.plates, w.angles, w.rods, w.volumes, w.solids, w.solid_strains, w.areas, w.strains, w.distances,
-          w.lattices, w.meshes.plates, w.meshes.angles, w.meshes.areas, w.meshes.strains, w.meshes.distances);
+  const double residual = all(w.plates, w.angles, w.rods, w.volumes, w.solids, w.solid_strains, w.areas,
+                              w.strains, w.distances, w.lattices, w.meshes.rods, w.meshes.plates,
+                              w.meshes.angles, w.meshes.areas, w.meshes.strains, w.meshes.distances);
   parallel_for(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (w.shares[i] == 0) continue;
@@ -295,7 +297,7 @@ void begin_constraints(const Pbd::State& state, PbdWorkspace& w) {
   w.solids.begin(places), w.distances.begin(places), w.lattices.begin(places), w.tethers.begin(places);
   w.giving_tethers.begin(places);
   w.strains.begin(places), w.solid_strains.begin(places), w.areas.begin(places);
-  w.meshes.plates.begin(places), w.meshes.angles.begin(places);
+  w.meshes.rods.begin(places), w.meshes.plates.begin(places), w.meshes.angles.begin(places);
   w.meshes.areas.begin(places), w.meshes.strains.begin(places), w.meshes.distances.begin(places);
   w.enclosures.begin(w.x0);
   if (!w.coarse.empty()) w.coarse.begin(w.places);

@@ -38,9 +38,10 @@ void calm_solids(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w);
 /// Those of more than one tetrahedron that are hard.
 std::vector<PbdSolid> hard_solids_of(const Pbd::Model& model, std::span<const TetBody> bodies);
 
-/// What keeps meshes, and grids of isometric bending or angles, in shape, which is swept back and there; see
-/// back_and_there() of pbd.cpp.
+/// What keeps ropes, meshes, and grids of isometric bending or angles, in shape, which is swept back and
+/// there; see back_and_there() of pbd.cpp.
 struct PbdMeshes {
+  detail::RodBatch rods;
   detail::PlateBatch plates;
   detail::DihedralBatch angles;
   detail::AreaBatch areas;
