@@ -1,10 +1,11 @@
-// What presses soft bodies that give nothing of their volume.
+// What presses soft bodies that give nothing of their volume, and what steps report of volumes and lengths.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "pbd/built.h"
+#include "plenum/geometry/measures.h"
 
 namespace plenum { namespace {
 
@@ -172,6 +173,32 @@ TEST(PbdVolumes, WhatIsNotPressedIsNotWarnedOf) {
   bar.run(10);
   EXPECT_LT(bar.last.value("max_body_error", 1), 1e-4);
   EXPECT_FALSE(is_warned(bar.last));
+}
+
+// What a step reports of lengths and volumes is what they are, of as many as fill no lanes.
+TEST(PbdMeasures, AreThoseOfPlaces) {
+  PbdPart bar{.type = PbdPart::Type::bar}, cloth;
+  bar.cells_x = 3, bar.cells_y = 2, bar.cells_z = 1;
+  bar.material = PbdPart::Material::distances, bar.stretch_compliance = Real(1e-4);
+  bar.pins.resize(1), cloth.pins.resize(1);
+  bar.pins[0].indices = {0}, cloth.pins[0].indices = {0};
+  cloth.cells_x = 5, cloth.cells_z = 3, cloth.stretch_compliance = Real(1e-2);
+  plenum_test::Built b(std::vector<PbdPart>{bar, cloth});
+  b.run(20);
+  double stretch = 0, error = 0;
+  for (std::size_t e = 0; e < b.model.edges.size(); ++e) {
+    const Index2 ends = b.model.edges[e];
+    stretch = std::max(
+        stretch,
+        (b.x(std::size_t(ends[1])) - b.x(std::size_t(ends[0]))).norm() / double(b.model.rest_length[e]) - 1);
+  }
+  const std::vector<Real> volumes = tetrahedron_volumes(b.state.particles.x, b.model.tetrahedra);
+  for (std::size_t k = 0; k < volumes.size(); ++k)
+    error = std::max(error, std::abs(double(volumes[k]) / double(b.model.rest_volume[k]) - 1));
+  EXPECT_GT(stretch, 0.01);
+  EXPECT_GT(error, 1e-4);
+  EXPECT_NEAR(b.last.value("max_stretch"), stretch, 1e-5);
+  EXPECT_NEAR(b.last.value("max_volume_error"), error, 1e-5);
 }
 
 }}  // namespace plenum::

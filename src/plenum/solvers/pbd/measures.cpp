@@ -9,6 +9,11 @@
 #include "plenum/solvers/pbd/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
+
+using detail::Place;
+using detail::Wide;
+using detail::Wide3;
+
 namespace {
 
 constexpr std::size_t block = 4096;
@@ -31,13 +36,74 @@ double largest(std::size_t n, Of&& of) {
       [](double a, double b) { return std::max(a, b); });
 }
 
-/// [m^3] Of a tetrahedron.
-double volume_of(const Pbd::Model& model, const Pbd::State& state, std::size_t k) {
-  const Index4 t = model.tetrahedra[k];
-  const std::vector<Vec3>& x = state.particles.x;
-  const Vec3& o = x[std::size_t(t[0])];
-  const Vec3 a = x[std::size_t(t[1])] - o, b = x[std::size_t(t[2])] - o, c = x[std::size_t(t[3])] - o;
-  return double(a.dot(b.cross(c))) / 6;
+/// f(points, numbers, lanes) for items `number(k)` of `all`, k from begin to end, as many at a time as are
+/// wide: where their points are, and a number of each of `of_each`. The last one fills the lanes left over.
+template <int points, class Item, class Number, class F>
+void each_wide(std::span<const Item> all, std::span<const Real> of_each, const Place* places,
+               std::size_t begin, std::size_t end, Number&& number, F&& f) {
+  for (std::size_t k = begin; k < end; k += detail::wide) {
+    Index index[points][detail::wide];
+    alignas(sizeof(Wide)) Real numbers[detail::wide];
+    for (std::size_t l = 0; l < std::size_t(detail::wide); ++l) {
+      const std::size_t item = number(std::min(k + l, end - 1));
+      for (int i = 0; i < points; ++i) index[i][l] = all[item][i];
+      numbers[l] = of_each[item];
+    }
+    Wide3 x[points];
+    for (int i = 0; i < points; ++i) x[i] = detail::gather_place(places, index[i]).x;
+    f(x, detail::load_wide(numbers), std::min(std::size_t(detail::wide), end - k));
+  }
+}
+double largest_of(const Wide& a) {
+  Real most = a[0];
+  for (int l = 1; l < detail::wide; ++l) most = std::max(most, a[l]);
+  return double(most);
+}
+
+/// The largest length of an edge by what it is at rest, of those that are anything there.
+double largest_ratio(const Pbd::Model& model, const Place* places) {
+  const double square = ordered_reduce(
+      model.edges.size(), block, 0.0,
+      [&](std::size_t begin, std::size_t end) {
+        Wide most{};
+        each_wide<2>(
+            std::span(model.edges), std::span(model.rest_length), places, begin, end,
+            [](std::size_t k) { return k; },
+            [&](const Wide3(&x)[2], const Wide& rest, std::size_t) {
+              const Wide3 d = x[1] - x[0];
+              most = detail::max(dot(d, d) * detail::inverse_or_nothing(rest * rest), most);
+            });
+        return largest_of(most);
+      },
+      [](double a, double b) { return std::max(a, b); });
+  return std::sqrt(square);
+}
+
+struct Volumes {
+  double sum = 0, most = 0;  ///< [m^3]; error as a part of what it is at rest
+};
+Volumes volumes_of(const TetBody& body, const Pbd::Model& model, const Place* places) {
+  return ordered_reduce(
+      body.tetrahedra.size(), block, Volumes{},
+      [&](std::size_t begin, std::size_t end) {
+        double sums[detail::wide] = {};
+        Wide most{};
+        each_wide<4>(
+            std::span(model.tetrahedra), std::span(model.rest_volume), places, begin, end,
+            [&](std::size_t k) { return std::size_t(body.tetrahedra[k]); },
+            [&](const Wide3(&x)[4], const Wide& rest, std::size_t lanes) {
+              const Wide volume = dot(x[1] - x[0], cross(x[2] - x[0], x[3] - x[0])) / detail::fill(6);
+              const Wide error = (volume - rest) / rest;
+              most = detail::max(detail::max(error, -error), most);
+              for (std::size_t l = 0; l < lanes; ++l) sums[l] += double(volume[int(l)]);
+            });
+        Volumes part{0, largest_of(most)};
+        for (const double sum : sums) part.sum += sum;
+        return part;
+      },
+      [](const Volumes& a, const Volumes& b) {
+        return Volumes{a.sum + b.sum, std::max(a.most, b.most)};
+      });
 }
 
 }  // namespace
@@ -105,13 +171,17 @@ std::vector<PbdSolid> hard_solids_of(const Pbd::Model& model, std::span<const Te
   return out;
 }
 
-void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params,
-             const PbdWorkspace& w, Report& report) {
-  const double by_edges =
-      largest(model.edges.size(), [&](std::size_t e) { return double(Pbd::strain(model, state, e)); });
+void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w,
+             Report& report) {
+  const std::vector<Vec3>& x = state.particles.x;
+  parallel_for(x.size(), block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      w.places[i] = {{x[i].x(), x[i].y(), x[i].z()}, state.particles.inverse_mass[i]};
+  });
+  const Place* const places = w.places.data();
+  const double by_edges = std::max(0.0, largest_ratio(model, places) - 1);
   const double by_threads = largest(model.strain_triangles.size(), [&](std::size_t t) {
     const Index3& c = model.strain_triangles[t];
-    const std::vector<Vec3>& x = state.particles.x;
     const Vec3 a = x[std::size_t(c[1])] - x[std::size_t(c[0])],
                b = x[std::size_t(c[2])] - x[std::size_t(c[0])];
     const Vec4& d = model.strain_inverse[t];
@@ -134,27 +204,10 @@ void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params
         "what presses a balloon has changed its volume by more than a hundredth (the measure "
         "max_enclosed_error): take more substeps");
   if (model.tetrahedra.empty()) return;
-  struct Volumes {
-    double sum = 0, most = 0;  ///< [m^3]; error as a part of what it is at rest
-  };
   double of_one = 0, of_whole = 0;
   bool any_hard = false;
   for (const TetBody& body : w.tet_bodies) {
-    const Volumes volumes = ordered_reduce(
-        body.tetrahedra.size(), block, Volumes{},
-        [&](std::size_t begin, std::size_t end) {
-          Volumes part;
-          for (std::size_t k = begin; k < end; ++k) {
-            const auto t = std::size_t(body.tetrahedra[k]);
-            const double volume = volume_of(model, state, t);
-            part.sum += volume;
-            part.most = std::max(part.most, std::abs(volume / double(model.rest_volume[t]) - 1));
-          }
-          return part;
-        },
-        [](const Volumes& a, const Volumes& b) {
-          return Volumes{a.sum + b.sum, std::max(a.most, b.most)};
-        });
+    const Volumes volumes = volumes_of(body, model, places);
     of_one = std::max(of_one, volumes.most);
     any_hard = any_hard || body.is_hard;
     if (body.is_hard) of_whole = std::max(of_whole, std::abs(volumes.sum / body.rest_volume - 1));

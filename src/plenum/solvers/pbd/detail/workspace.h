@@ -108,8 +108,8 @@ void blow(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& p
           Real h);
 
 /// Reports the largest elongation and the largest error of a tetrahedron's volume, as parts of what they are
-/// at rest, and of what balloons and soft bodies are to hold.
-void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params,
-             const PbdWorkspace& w, Report& report);
+/// at rest, and of what balloons and soft bodies are to hold. Leaves positions in w.places.
+void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w,
+             Report& report);
 
 }  // namespace plenum::inline PLENUM_ABI
