@@ -86,7 +86,7 @@ TEST(PbdRopes, HeldTautComeToRest) {
     part.pins[0].where = ParticlePin::Where::first, part.pins[1].where = ParticlePin::Where::last;
     plenum_test::Built b(part);
     b.params.substeps = substeps;
-    b.run(12 * 60);
+    b.run(24 * 60);
     double mass = 0;
     for (const Real m : b.model.mass) mass += double(m);
     const double speed = 9.81 / (60 * substeps);
