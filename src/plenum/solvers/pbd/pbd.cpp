@@ -334,11 +334,28 @@ void count_anew(const Pbd::State& state, PbdWorkspace& w, Real since, bool touch
   if (touches) w.contacts.count_anew(w.shift);
 }
 
-/// Velocities from where particles went. What rounding took of the way that they went by themselves is given
-/// back (Kahan 1965, "Further remarks on reducing truncation errors"): in a substep of 17 microseconds at
-/// 10 m/s gravity leads farther by h^2 g = 3e-9 m, an ulp of the centimetres gone since the step began is
-/// more.
-void keep(Pbd::State& state, PbdWorkspace& w, Real h) {
+/// The ways of particles in a substep of h [s], w.ways, less what damping takes of them.
+void damp(PbdWorkspace& w, Real h) {
+  parallel_for(w.ways.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Place& to = w.places[i];
+      const Vec3& from = w.gone[i];
+      w.ways[i] = {{to.x[0] - from.x(), to.x[1] - from.y(), to.x[2] - from.z()}, to.inverse_mass};
+    }
+  });
+  const detail::Damping how{1 / (h * h), 1 / h, w.before.data()};
+  const auto all = [&](auto&... batches) { (batches.damp(w.ways.data(), how), ...); };
+  all(w.plates, w.angles, w.rods, w.volumes, w.solids, w.solid_strains, w.areas, w.strains, w.distances,
+      w.lattices, w.meshes.rods, w.meshes.plates, w.meshes.angles, w.meshes.areas, w.meshes.strains,
+      w.meshes.distances);
+}
+
+/// Velocities from where particles went, less what is damped. What rounding took of the way that they went by
+/// themselves is given back (Kahan 1965, "Further remarks on reducing truncation errors"): in a substep of 17
+/// microseconds at 10 m/s gravity leads farther by h^2 g = 3e-9 m, an ulp of the centimetres gone since the
+/// step began is more.
+void keep(Pbd::State& state, PbdWorkspace& w, Real h, bool is_damped) {
+  if (is_damped) damp(w, h);
   Particles& p = state.particles;
   const Real per_h = 1 / h;
   parallel_for(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
@@ -347,7 +364,9 @@ void keep(Pbd::State& state, PbdWorkspace& w, Real h) {
       const Vec3 gone(place.x[0], place.x[1], place.x[2]);
       if (place.inverse_mass > 0) {
         const Vec3 lost = h * p.v[i] - (ahead(w.gone[i], p.v[i], h) - w.gone[i]);
-        p.v[i] = per_h * ((gone - w.gone[i]) + lost);
+        const Vec3 way =
+            is_damped ? Vec3(w.ways[i].x[0], w.ways[i].x[1], w.ways[i].x[2]) : Vec3(gone - w.gone[i]);
+        p.v[i] = per_h * (way + lost);
       }
       w.gone[i] = gone;
       p.x[i] = w.x0[i] + gone;
@@ -448,7 +467,6 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   if (!crossing.empty()) report_crossings(model, state, crossing, report);
   const std::size_t num_crossing = crossing.size();
   detail::Projection how{.compliance_scale = 1 / (h * h)};
-  if (w.is_damped) how.damping_scale = 1 / h, how.before = w.before.data();
   if (params.method == Method::pbd) how = {.compliance_scale = 0, .part = params.stiffness};
   how.relaxation = stable_relaxation(params.relaxation, params.iterations);
   how.strain_limit = params.strain_limit;
@@ -521,7 +539,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           if (bodies) w.bodies.hold_on_led(body_view(state, w));
           return is_off;
         });
-      keep(state, w, h);
+      keep(state, w, h, w.is_damped && params.method == Method::xpbd);
       if (is_pressed) calm_solids(model, state, w);
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);

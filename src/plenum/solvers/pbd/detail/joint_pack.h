@@ -39,7 +39,7 @@ struct alignas(64) JointPack {
     Wide of[sizeof...(C)];
   };
   /// All at once, they are so among themselves too.
-  template <bool damped, bool at_once>
+  template <bool at_once>
   [[gnu::always_inline]] Wide move(WidePlace (&p)[points], [[maybe_unused]] PlaceSums<points>* sums,
                                    const Projection& how, [[maybe_unused]] Multipliers* previous) {
     Wide residual{}, upright = fill(1);
@@ -60,9 +60,8 @@ struct alignas(64) JointPack {
       const auto one = [&]<class One>(std::type_identity<One>) {
         Wide3 g[points];
         const Wide before = given_before(multiplier[k], how);
-        const Wide given = change<One, damped>(p, k, before, upright, g, how, residual);
-        const Wide whole =
-            accelerated(before, Wide(fill(how.relaxation) * given), previous->of[k], sums->omega, how);
+        const Wide given = change<One>(p, k, before, upright, g, how, residual);
+        const Wide whole = accelerated(before, given, previous->of[k], sums->omega, how);
         note_given(multiplier[k++], Wide(before + whole), how);
         for (int i = 0; i < points; ++i) sums->sum[i].x += (p[i].inverse_mass * whole) * g[i];
       };
@@ -73,8 +72,8 @@ struct alignas(64) JointPack {
       const auto one = [&]<int k>(std::integral_constant<int, k>) {
         Wide3 g[points];
         const Wide before = given_before(multiplier[k], how);
-        const Wide given = change<std::tuple_element_t<k, std::tuple<C...>>, damped>(p, k, before, upright, g,
-                                                                                     how, residual);
+        const Wide given =
+            change<std::tuple_element_t<k, std::tuple<C...>>>(p, k, before, upright, g, how, residual);
         note_given(multiplier[k], Wide(before + given), how);
         for (int i = 0; i < points; ++i) p[i].x += (p[i].inverse_mass * given) * g[i];
       };
@@ -88,6 +87,17 @@ struct alignas(64) JointPack {
       all(std::make_integer_sequence<int, count>{});
     }
     return residual;
+  }
+  void damp(WidePlace (&way)[points], const Damping& how) const {
+    Wide3 x[points];
+    halfway<points>(how.before, particle, from_first, way, x);
+    int k = 0;
+    const auto one = [&]<class One>(std::type_identity<One>) {
+      Wide3 g[points];
+      One::value(x, rest, g);
+      damp_along(g, compliance[k++], damping_time, how, way);
+    };
+    (one(std::type_identity<C>{}), ...);
   }
 
  private:
@@ -131,26 +141,20 @@ struct alignas(64) JointPack {
     solid_multiplier[0] += d0, solid_multiplier[1] += d1;
   }
   /// dlambda of one of the constraints and its gradients, as of ScalarPack.
-  template <class One, bool damped>
+  template <class One>
   [[gnu::always_inline]] Wide change(const WidePlace (&p)[points], int k, const Wide& before,
                                      const Wide& upright, Wide3 (&g)[points], const Projection& how,
                                      Wide& residual) const {
     Wide3 x[points];
     from_the_first(p, x);
-    Wide error = One::value(x, rest, g), response{};
+    const Wide error = One::value(x, rest, g);
+    Wide response{};
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
-    const Wide is_off = error, answer = response;
-    if constexpr (damped) {
-      Wide3 unused[points];
-      places_before<points>(how.before, particle, from_first, x);
-      const Real gamma = damping_time * how.damping_scale;
-      error += fill(gamma) * changed<One>(error, Wide(One::value(x, rest, unused)));
-      response = fill(1 + gamma) * response;
-    }
+    if (how.sums != nullptr) response = relaxed(response, how);
     const Wide soft = fill(how.compliance_scale) * compliance[k];
     const Wide given =
         limited<One>(Wide(fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft)),
-                     is_off, answer, rest, how);
+                     error, response, rest, how);
     const Wide held = (response > Wide{}) & (compliance[k] >= Wide{}) & (upright > Wide{}) ? given : Wide{};
     residual += (response + soft) * held * held;
     return held;

@@ -23,18 +23,16 @@ struct alignas(4 * sizeof(Real)) Place {
 
 /// How a sweep projects. Times and stiffness as its method takes them.
 struct Projection {
-  Real compliance_scale = 0;      ///< [1/s^2] 1 / h^2; 0: compliances do not count
-  Real part = 1;                  ///< in [0, 1], of the error that is taken away: k of classic PBD
-  bool is_first = false;          ///< of the substep: multipliers are 0, whatever they hold
-  bool is_last = false;           ///< of the substep: nothing asks for multipliers any more
-  bool is_back = false;           ///< colours from the last one to the first
-  Real damping_scale = 0;         ///< [1/s] 1 / h; 0: nothing is damped
-  const Place* before = nullptr;  ///< [N] where the substep began, if anything is damped
-  Real strain_limit = 0;          ///< relative elongation beyond which nothing stretches; 0: none
+  Real compliance_scale = 0;  ///< [1/s^2] 1 / h^2; 0: compliances do not count
+  Real part = 1;              ///< in [0, 1], of the error that is taken away: k of classic PBD
+  bool is_first = false;      ///< of the substep: multipliers are 0, whatever they hold
+  bool is_last = false;       ///< of the substep: nothing asks for multipliers any more
+  bool is_back = false;       ///< colours from the last one to the first
+  Real strain_limit = 0;      ///< relative elongation beyond which nothing stretches; 0: none
   // Of what is projected all at once (Jacobi).
   Place* sums =
       nullptr;          ///< [N] of particles' ways in this sweep; their fourth number: not to be accelerated
-  Real relaxation = 1;  ///< of each change
+  Real relaxation = 1;  ///< of each change, but for what compliance takes of it
   Real acceleration = 1;  ///< omega of Chebyshev's method
 };
 /// Multipliers before a projection and after it. Of one sweep they are neither read nor written.
@@ -56,11 +54,18 @@ template <class M>
 // sweep multiplies errors by I - r D^-1 A, whose eigenvalues are in [1 - r, 1] for a relaxation r, and stays
 // stable for r < 2.
 //
+// What is relaxed is the response alone, D / r + alpha~: where compliance is all there is, at small steps,
+// one sweep has the whole of what is asked for. Relaxed too, chains hung at 0.75 or 1.33 of their length,
+// however small steps were.
+//
 // Chebyshev's semi-iterative method makes lambda = omega (lambda^ - lambda_-1) + lambda_-1 of what a sweep
 // makes of multipliers, lambda^, and what they were before the last one. Source: Wang 2015, "A Chebyshev
 // semi-iterative approach for accelerating projective and position-based dynamics", eqs. 5 to 8, of
 // positions; of multipliers it moves particles by impulses along gradients alone.
 
+[[gnu::always_inline]] inline Wide relaxed(const Wide& response, const Projection& how) {
+  return fill(1 / how.relaxation) * response;
+}
 /// The change of multipliers that ends where Chebyshev's method does, instead of `given`.
 template <class M>
 [[gnu::always_inline]] inline M accelerated(const M& before, const M& given, M& previous, const Wide& omega,
@@ -108,7 +113,7 @@ struct PlaceSums {
   }
 };
 
-// A pack's `move<damped, at_once>(p, sums, how, previous)` projects its constraints: it moves the particles
+// A pack's `move<at_once>(p, sums, how, previous)` projects its constraints: it moves the particles
 // p, or, all at once, adds their ways to the sums. It returns by how much constraints failed to hold.
 template <class Pack>
 [[gnu::always_inline]] inline void gather_points(const Pack& pack, const Place* places,
@@ -120,11 +125,11 @@ template <class Pack>
                                               const WidePlace (&p)[Pack::points]) {
   for (int i = 0; i < Pack::points; ++i) put_place(places, pack.particle[i], pack.lanes, p[i]);
 }
-template <bool damped, class Pack>
+template <class Pack>
 [[gnu::always_inline]] inline void project_one(Pack& pack, Place* places, const Projection& how) {
   WidePlace p[Pack::points];
   gather_points(pack, places, p);
-  pack.template move<damped, false>(p, nullptr, how, nullptr);
+  pack.template move<false>(p, nullptr, how, nullptr);
   put_points(pack, places, p);
 }
 /// Two packs of a colour, which share no particle. What one waits for, from its loads over a root and two
@@ -134,46 +139,61 @@ template <class Pack>
 [[gnu::always_inline]] inline void project_two(Pack& a, Pack& b, Place* places, const Projection& how) {
   WidePlace p[Pack::points], q[Pack::points];
   gather_points(a, places, p), gather_points(b, places, q);
-  a.template move<false, false>(p, nullptr, how, nullptr);
-  b.template move<false, false>(q, nullptr, how, nullptr);
+  a.template move<false>(p, nullptr, how, nullptr);
+  b.template move<false>(q, nullptr, how, nullptr);
   put_points(a, places, p), put_points(b, places, q);
 }
-template <bool damped, class Pack>
+template <class Pack>
 [[gnu::always_inline]] inline Wide project_at_once(Pack& pack, const Place* places, const Projection& how,
                                                    typename Pack::Multipliers& previous) {
   WidePlace p[Pack::points];
   gather_points(pack, places, p);
   PlaceSums<Pack::points> sums(pack.particle, how);
-  const Wide residual = pack.template move<damped, true>(p, &sums, how, &previous);
+  const Wide residual = pack.template move<true>(p, &sums, how, &previous);
   put_points(pack, how.sums, sums.sum);
   return residual;
 }
 
-// Damping as part of a constraint: with a damping of tau over stiffness [s], which packs share, the force is
-// -(C + tau dC/dt) / alpha along the gradients. With gamma = tau / h and the change D of C in the substep, a
-// projection is dlambda = -(C + alpha~ lambda + gamma D) / ((1 + gamma) sum w |g|^2 + alpha~). Source:
-// Macklin, Mueller & Chentanez 2016, eq. 26, where tau is alpha beta, of a damping coefficient beta, and D is
-// g . dx, the same to the first order; with D itself, nothing that turns as a whole is damped, however far it
-// turns in a substep.
+// Damping of tau over stiffness [s]: the force -tau dC/dt / alpha along the gradients. After the sweeps of a
+// substep of h a constraint takes the part gamma r / (gamma r + alpha~) of the rate at which its points' ways
+// d change it, sum g . d, with gamma = tau / h and its response r: implicit Euler's step of that force alone.
+// The gradients g are those halfway, where what turns as a whole changes nothing. Each takes as much of the
+// ways' kinetic energy, in the metric of masses, and places stay: whatever is damped beside what is not, in
+// whatever order, gains nothing. As part of a projection (Macklin, Mueller & Chentanez 2016, eq. 26) damping
+// slows also how errors are taken away: of constraints that are damped unlike each other, those that are not
+// drove the others, and sheets and ropes flew apart from rest.
 
-/// Where the points of a pack were when the substep began, from the first one.
+/// How a substep damps.
+struct Damping {
+  Real compliance_scale;  ///< [1/s^2] 1 / h^2
+  Real per_h;             ///< [1/s]
+  const Place* before;    ///< [N] where the substep began
+};
+/// Where the points of a pack are halfway of their ways, from the first one.
 template <int points>
-[[gnu::always_inline]] inline void places_before(const Place* before, const Index (&particle)[points][wide],
-                                                 const Wide3 (&from_first)[points - 1], Wide3 (&x)[points]) {
+[[gnu::always_inline]] inline void halfway(const Place* before, const Index (&particle)[points][wide],
+                                           const Wide3 (&from_first)[points - 1],
+                                           const WidePlace (&way)[points], Wide3 (&x)[points]) {
   const Wide3 first = gather_place(before, particle[0]).x;
   x[0] = Wide3{};
-  for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (gather_place(before, particle[i]).x - first);
+  for (int i = 1; i < points; ++i)
+    x[i] = from_first[i - 1] + (gather_place(before, particle[i]).x - first) +
+           fill(Real(0.5)) * (way[i].x - way[0].x);
 }
-/// The change of a constraint; of angles by the shorter way round.
-template <class C, class T>
-[[gnu::always_inline]] inline T changed(const T& now, const T& before) {
-  const T d = now - before;
-  if constexpr (requires { C::period; }) {
-    const T turn = all_of<T>(C::period), half = all_of<T>(C::period / 2);
-    return d > half ? d - turn : d < -half ? d + turn : d;
-  } else {
-    return d;
+/// Takes its part of the rate along the gradients from the points' ways; a negative compliance: none.
+template <int points>
+[[gnu::always_inline]] inline void damp_along(const Wide3 (&g)[points], const Wide& compliance,
+                                              Real damping_time, const Damping& how,
+                                              WidePlace (&way)[points]) {
+  Wide rate{}, response{};
+  for (int i = 0; i < points; ++i) {
+    rate += dot(g[i], way[i].x);
+    response += way[i].inverse_mass * dot(g[i], g[i]);
   }
+  const Wide gamma = fill(damping_time * how.per_h);
+  const Wide part = gamma * inverse_or_nothing(gamma * response + fill(how.compliance_scale) * compliance);
+  const Wide given = compliance >= Wide{} ? part * rate : Wide{};
+  for (int i = 0; i < points; ++i) way[i].x -= (way[i].inverse_mass * given) * g[i];
 }
 
 /// The change of a multiplier that leaves nothing stretched beyond the limit: what is soft up to it is hard
@@ -243,15 +263,16 @@ struct alignas(64) ScalarPack {
   static constexpr int count = 1;  ///< of constraints
   /// One projection of XPBD: dlambda = -(C + alpha~ lambda) / (sum_i w_i |g_i|^2 + alpha~), dx_i = w_i g_i
   /// dlambda, alpha~ = alpha / h^2. Source: Macklin, Mueller & Chentanez 2016, eqs. 17 and 18.
-  template <bool damped, bool at_once>
+  template <bool at_once>
   [[gnu::always_inline]] Wide move(WidePlace (&p)[points], [[maybe_unused]] PlaceSums<points>* sums,
                                    const Projection& how, [[maybe_unused]] Multipliers* previous) {
     Wide3 x[points], g[points];
     x[0] = Wide3{};
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
-    Wide error = C::value(x, rest, g), response{};
+    const Wide error = C::value(x, rest, g);
+    Wide response{};
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
-    const Wide is_off = error, answer = response;
+    if constexpr (at_once) response = relaxed(response, how);
     // What one constraint alone asks for has squares that sum to S e^2 / r^2, S = sum w^2 |g|^2 <= max w r:
     // no more than `most`, if r is at least e^2 max w / most, or `most` e^2, if it is at least max w / most.
     // Both sides times `most`, which may be zero.
@@ -263,13 +284,6 @@ struct alignas(64) ScalarPack {
       most = most_squared(x), floor = p[0].inverse_mass;
       for (int i = 1; i < points; ++i) floor = max(floor, p[i].inverse_mass);
     }
-    if constexpr (damped) {
-      Wide3 unused[points];
-      places_before<points>(how.before, particle, from_first, x);
-      const Real gamma = damping_time * how.damping_scale;
-      error += fill(gamma) * changed<C>(error, Wide(C::value(x, rest, unused)));
-      response = fill(1 + gamma) * response;
-    }
     if constexpr (vanishes) floor = floor * C::least_response(error);
     const Wide soft = fill(how.compliance_scale) * compliance;
     const Wide before = given_before(multiplier, how);
@@ -278,16 +292,23 @@ struct alignas(64) ScalarPack {
       change = change * most * inverse_or_nothing(max(response * most, floor) + soft * most);
     else
       change = change * inverse_or_nothing(response + soft);
-    Wide given = limited<C>(Wide(response > Wide{} ? change : Wide{}), is_off, answer, rest, how), residual{};
+    Wide given = limited<C>(Wide(response > Wide{} ? change : Wide{}), error, response, rest, how),
+         residual{};
     if constexpr (at_once) {
       residual = (response + soft) * given * given;
-      given = accelerated(before, Wide(fill(how.relaxation) * given), *previous, sums->omega, how);
+      given = accelerated(before, given, *previous, sums->omega, how);
       for (int i = 0; i < points; ++i) sums->sum[i].x += (p[i].inverse_mass * given) * g[i];
     } else {
       for (int i = 0; i < points; ++i) p[i].x += (p[i].inverse_mass * given) * g[i];
     }
     note_given(multiplier, Wide(before + given), how);
     return residual;
+  }
+  void damp(WidePlace (&way)[points], const Damping& how) const {
+    Wide3 x[points], g[points];
+    halfway<points>(how.before, particle, from_first, way, x);
+    C::value(x, rest, g);
+    damp_along(g, compliance, damping_time, how, way);
   }
 };
 
@@ -336,31 +357,22 @@ struct alignas(64) SolidPack {
     Wide of[2];
   };
   static constexpr int count = 1;
-  template <bool damped, bool at_once>
+  template <bool at_once>
   [[gnu::always_inline]] Wide move(WidePlace (&p)[points], [[maybe_unused]] PlaceSums<points>* sums,
                                    const Projection& how, [[maybe_unused]] Multipliers* previous) {
     Wide3 x[points], g[points], h[points];
     x[0] = Wide3{};
     for (int i = 1; i < points; ++i) x[i] = from_first[i - 1] + (p[i].x - p[0].x);
-    Wide shape = DeviatoricConstraint::value(x, rest, g), volume = HydrostaticConstraint::value(x, rest, h);
+    const Wide shape = DeviatoricConstraint::value(x, rest, g),
+               volume = HydrostaticConstraint::value(x, rest, h);
     // What is stretched, tr F^T F + J^2 - 4 J > 3, by no more than what it is large at rest, or less: one
     // that may grow by as much as it has grown does so without end where pins tear at it.
     const Wide most = most_squared(x) * min(fill(1), fill(3) * inverse_or_nothing(shape * shape));
     const Wide soft0 = fill(how.compliance_scale) * compliance[0],
                soft1 = fill(how.compliance_scale) * compliance[1];
     PairResponse response(p, g, h);
-    if constexpr (damped) {
-      Wide3 were[points];
-      places_before<points>(how.before, particle, from_first, x);
-      const Real gamma = damping_time * how.damping_scale;
-      // A distance from rest: where that has been passed, what it was counts against it.
-      const Wide was = DeviatoricConstraint::value(x, rest, were);
-      Wide along{};
-      for (int i = 0; i < points; ++i) along += dot(g[i], were[i]);
-      shape += fill(gamma) * (shape - (along < Wide{} ? -was : was));
-      volume += fill(gamma) * (volume - HydrostaticConstraint::value(x, rest, were));
-      for (Wide* const of : {&response.a, &response.b, &response.c}) *of = fill(1 + gamma) * *of;
-    }
+    if constexpr (at_once)
+      for (Wide* const of : {&response.a, &response.b, &response.c}) *of = relaxed(*of, how);
     response.soften(soft0, soft1);
     const Wide before0 = given_before(multiplier[0], how), before1 = given_before(multiplier[1], how);
     const Wide e0 = fill(how.part) * (shape + soft0 * before0),
@@ -370,9 +382,8 @@ struct alignas(64) SolidPack {
     if constexpr (at_once) {
       const auto& [a, b, c] = response;
       residual = d0 * (a * d0 + b * d1) + d1 * (b * d0 + c * d1);
-      const Wide relaxation = fill(how.relaxation);
-      d0 = accelerated(before0, Wide(relaxation * d0), previous->of[0], sums->omega, how);
-      d1 = accelerated(before1, Wide(relaxation * d1), previous->of[1], sums->omega, how);
+      d0 = accelerated(before0, d0, previous->of[0], sums->omega, how);
+      d1 = accelerated(before1, d1, previous->of[1], sums->omega, how);
     }
     bounded_ways(p, g, h, most, d0, d1, x);
     for (int i = 0; i < points; ++i)
@@ -382,6 +393,14 @@ struct alignas(64) SolidPack {
         p[i].x += x[i];
     note_given(multiplier[0], Wide(before0 + d0), how), note_given(multiplier[1], Wide(before1 + d1), how);
     return residual;
+  }
+  void damp(WidePlace (&way)[points], const Damping& how) const {
+    Wide3 x[points], g[points];
+    halfway<points>(how.before, particle, from_first, way, x);
+    DeviatoricConstraint::value(x, rest, g);
+    damp_along(g, compliance[0], damping_time, how, way);
+    HydrostaticConstraint::value(x, rest, g);
+    damp_along(g, compliance[1], damping_time, how, way);
   }
 };
 
@@ -406,7 +425,7 @@ struct alignas(64) LinearPack {
   }
   using Multipliers = Wide3;
   static constexpr int count = 1;
-  template <bool damped, bool at_once>
+  template <bool at_once>
   [[gnu::always_inline]] Wide move(WidePlace (&p)[points], [[maybe_unused]] PlaceSums<points>* sums,
                                    const Projection& how, [[maybe_unused]] Multipliers* previous) {
     Wide3 error = start;
@@ -419,18 +438,7 @@ struct alignas(64) LinearPack {
     // Where a point of hardly any weight alone is free, it would have to go without bound: none goes farther
     // than eight times |C| over the root of the weights' squares.
     response = max(response, fill(Real(1) / 64) * lightest * squares);
-    if constexpr (damped) {
-      // Along C alone, which turns nothing, and by how |C| changes: what is bent may turn as a whole. Where C
-      // has passed zero, its length before counts against it.
-      Wide3 was = start;
-      const Wide3 first = gather_place(how.before, particle[0]).x;
-      for (int i = 1; i < points; ++i) was += weight[i] * (gather_place(how.before, particle[i]).x - first);
-      const Wide size = sqrt(dot(error, error)), length = sqrt(dot(was, was));
-      const Real gamma = damping_time * how.damping_scale;
-      const Wide change = size - (dot(was, error) < Wide{} ? -length : length);
-      error += (fill(gamma) * change * inverse_or_nothing(size)) * error;
-      response = fill(1 + gamma) * response;
-    }
+    if constexpr (at_once) response = relaxed(response, how);
     const Wide soft = fill(how.compliance_scale) * compliance;
     const Wide scale = response > Wide{} ? fill(-how.part) * inverse_or_nothing(response + soft) : Wide{};
     const Wide3 before = given_before(multiplier, how);
@@ -438,13 +446,24 @@ struct alignas(64) LinearPack {
     Wide residual{};
     if constexpr (at_once) {
       residual = (response + soft) * dot(given, given);
-      given = accelerated(before, fill(how.relaxation) * given, *previous, sums->omega, how);
+      given = accelerated(before, given, *previous, sums->omega, how);
       for (int i = 0; i < points; ++i) sums->sum[i].x += (p[i].inverse_mass * weight[i]) * given;
     } else {
       for (int i = 0; i < points; ++i) p[i].x += (p[i].inverse_mass * weight[i]) * given;
     }
     note_given(multiplier, before + given, how);
     return residual;
+  }
+  /// Along C alone, which turns nothing: what is bent may turn as a whole.
+  void damp(WidePlace (&way)[points], const Damping& how) const {
+    const Wide3 first = gather_place(how.before, particle[0]).x;
+    Wide3 c = start, g[points];
+    for (int i = 1; i < points; ++i)
+      c += weight[i] *
+           ((gather_place(how.before, particle[i]).x - first) + fill(Real(0.5)) * (way[i].x - way[0].x));
+    const Wide3 along = inverse_or_nothing(sqrt(dot(c, c))) * c;
+    for (int i = 0; i < points; ++i) g[i] = weight[i] * along;
+    damp_along(g, compliance, damping_time, how, way);
   }
 };
 
@@ -534,19 +553,21 @@ class Batch {
 
   /// One sweep, colour by colour (Gauss-Seidel).
   void sweep(Place* places, const Projection& how) {
-    const auto between = [&] {
-      sweep_colours(slices_.back(), starts_.size() - 1, how, [&](std::size_t first, std::size_t last) {
-        parallel_for(last - first, packs_per_block, [&](std::size_t begin, std::size_t end) {
-          project_all(first + begin, first + end, places, how);
-        });
-      });
-    };
-    if (how.is_back) between();
-    parallel_blocks(slices_.size() - 1, [&](std::size_t k) {
-      sweep_colours(slices_[k], slices_[k + 1], how,
-                    [&](std::size_t first, std::size_t last) { project_all(first, last, places, how); });
+    sweep_with(how.is_back,
+               [&](std::size_t first, std::size_t last) { project_all(first, last, places, how); });
+  }
+  /// Likewise of damping: takes its part from the ways [N] of a substep, with their inverse masses.
+  void damp(Place* ways, const Damping& how) {
+    sweep_with(false, [&](std::size_t first, std::size_t last) {
+      for (std::size_t k = first; k < last; ++k) {
+        const Pack& pack = packs_[k];
+        if (!(pack.damping_time > 0)) continue;
+        WidePlace way[Pack::points];
+        gather_points(pack, ways, way);
+        pack.damp(way, how);
+        put_points(pack, ways, way);
+      }
     });
-    if (!how.is_back) between();
   }
 
   /// All at once: adds the ways of particles, whose masses in `places` are shares, to how.sums. Returns by
@@ -555,11 +576,7 @@ class Batch {
     previous_.resize(packs_.size());
     const auto add = [&](std::size_t begin, std::size_t end) {
       Wide sum{};
-      for (std::size_t k = begin; k < end; ++k)
-        if (is_damped(packs_[k], how))
-          sum += project_at_once<true>(packs_[k], places, how, previous_[k]);
-        else
-          sum += project_at_once<false>(packs_[k], places, how, previous_[k]);
+      for (std::size_t k = begin; k < end; ++k) sum += project_at_once(packs_[k], places, how, previous_[k]);
       double of_lanes = 0;
       for (int l = 0; l < wide; ++l) of_lanes += static_cast<double>(sum[l]);
       return of_lanes;
@@ -614,11 +631,24 @@ class Batch {
       starts_.push_back(packs_.size());
     }
   }
-  /// f(first, last) of the packs of each colour, there or back.
+  /// f(first, last) of the packs of each colour of each slice, and then of those between, in blocks; or back.
   template <class F>
-  void sweep_colours(std::size_t begin, std::size_t end, const Projection& how, F&& f) {
+  [[gnu::always_inline]] void sweep_with(bool is_back, F&& f) {
+    const auto between = [&] {
+      sweep_colours(slices_.back(), starts_.size() - 1, is_back, [&](std::size_t first, std::size_t last) {
+        parallel_for(last - first, packs_per_block,
+                     [&](std::size_t begin, std::size_t end) { f(first + begin, first + end); });
+      });
+    };
+    if (is_back) between();
+    parallel_blocks(slices_.size() - 1,
+                    [&](std::size_t k) { sweep_colours(slices_[k], slices_[k + 1], is_back, f); });
+    if (!is_back) between();
+  }
+  template <class F>
+  void sweep_colours(std::size_t begin, std::size_t end, bool is_back, F&& f) {
     for (std::size_t n = begin; n < end; ++n) {
-      const std::size_t c = how.is_back ? begin + end - 1 - n : n;
+      const std::size_t c = is_back ? begin + end - 1 - n : n;
       f(starts_[c], starts_[c + 1]);
     }
   }
@@ -627,27 +657,18 @@ class Batch {
     for (std::size_t k = first; k < last; ++k) {
       Pack& pack = packs_[k];
       if constexpr (Pack::in_pairs)
-        if (k + 1 < last && !is_damped(pack, how) && !is_damped(packs_[k + 1], how)) {
+        if (k + 1 < last) {
           project_two(pack, packs_[++k], places, how);
           continue;
         }
       project(pack, places, how);
     }
   }
-  static bool is_damped(const Pack& pack, const Projection& how) {
-    return pack.damping_time * how.damping_scale > 0;
-  }
   [[gnu::always_inline]] static void project(Pack& pack, Place* places, const Projection& how) {
     if constexpr (requires { &Pack::project; })
       pack.project(places, how);
-    else if (is_damped(pack, how)) [[unlikely]]
-      project_damped(pack, places, how);
     else
-      project_one<false>(pack, places, how);
-  }
-  // Apart, so that what is not damped is as fast as if nothing were.
-  [[gnu::noinline]] static void project_damped(Pack& pack, Place* places, const Projection& how) {
-    project_one<true>(pack, places, how);
+      project_one(pack, places, how);
   }
 
   static constexpr std::size_t packs_per_block = 16;

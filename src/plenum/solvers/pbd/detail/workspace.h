@@ -70,7 +70,9 @@ struct PbdWorkspace {
   PbdCoarse coarse;
   Index coarse_revision = -1;           ///< of the model that these were laid out for
   AlignedVector<detail::Place> places;  ///< [N]
-  AlignedVector<detail::Place> before;  ///< [N] where the substep began, if anything is damped
+  // If anything is damped:
+  AlignedVector<detail::Place> before;  ///< [N] where the substep began
+  AlignedVector<detail::Place> ways;    ///< [N] in it
   bool is_damped = false;
   std::vector<Real> shares;             ///< [N] constraints that a particle is in, of those projected at once
   AlignedVector<detail::Place> shared;  ///< [N] as places, with the inverse masses of a share

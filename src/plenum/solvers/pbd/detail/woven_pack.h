@@ -34,11 +34,11 @@ struct alignas(64) WovenPack {
     between[0] = x[b0] - x[a0], between[1] = x[b1] - x[a1];
   }
   struct Multipliers {};
-  void project(Place* places, const Projection& how) { project_one<false>(*this, places, how); }
-  template <bool damped, bool at_once>
+  void project(Place* places, const Projection& how) { project_one(*this, places, how); }
+  template <bool at_once>
   [[gnu::always_inline]] Wide move(WidePlace (&p)[points], PlaceSums<points>*, const Projection& how,
                                    Multipliers*) {
-    static_assert(!damped && !at_once);
+    static_assert(!at_once);
     Wide3 error = start;
     Wide response{};
     for (int i = 0; i < points; ++i) {
