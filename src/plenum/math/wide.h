@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "plenum/base/real.h"
 
@@ -71,6 +72,28 @@ template <class Mask, class F>
 [[gnu::always_inline]] inline Wide inverse_or_zero(const Wide& a) {
   const Wide zero{}, one = fill(1);
   return a > zero ? one / (a > zero ? a : one) : zero;
+}
+
+/// A number in every lane, as exact as these are.
+template <class T>
+[[gnu::always_inline]] inline T all_of(double a) {
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(a);
+  else
+    return fill(static_cast<Real>(a));
+}
+template <class T>
+[[gnu::always_inline]] inline T root(const T& a) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::sqrt(a);
+  else
+    return sqrt(a);
+}
+/// 1 / a, and 0 where a is not above the smallest numbers.
+template <class T>
+[[gnu::always_inline]] inline T inverse_or_nothing(const T& a) {
+  const T zero{}, one = all_of<T>(1), least = all_of<T>(1e-30);
+  return a > least ? one / (a > least ? a : one) : zero;
 }
 
 /// A vector of three; T is a number, or Wide.

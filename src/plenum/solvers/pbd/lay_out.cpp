@@ -288,12 +288,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
   w.tet_bodies = tet_bodies_of(model);
   w.enclosures.lay_out(model, hard_solids_of(model, w.tet_bodies)), w.shapes.lay_out(model);
   w.shares.assign(n, 0);
-  w.distances.count(w.shares), w.lattices.count(w.shares), w.volumes.count(w.shares),
-      w.solids.count(w.shares);
-  w.rods.count(w.shares), w.strains.count(w.shares), w.solid_strains.count(w.shares);
-  w.areas.count(w.shares), w.meshes.areas.count(w.shares), w.meshes.strains.count(w.shares);
-  w.meshes.distances.count(w.shares), w.angles.count(w.shares), w.plates.count(w.shares);
-  w.meshes.angles.count(w.shares), w.meshes.plates.count(w.shares), w.meshes.rods.count(w.shares);
+  w.with_batches([&](auto&... batches) { (batches.count(w.shares), ...); });
   w.places.assign(n, Place{});
   w.x0.resize(n), w.v0.resize(n), w.gone.resize(n);
   w.incident = vertex_triangles(n, model.triangles);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "plenum/base/parallel.h"
-#include "plenum/solvers/pbd/detail/workspace.h"
+#include "plenum/solvers/pbd/detail/sweeps.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -111,198 +111,6 @@ bool weaves(const Pbd::Params& params) {
   return params.solver == Pbd::Solver::gauss_seidel && params.stretch_sweeps == 1;
 }
 
-void hold_by_tethers(PbdWorkspace& w, detail::Projection how) {
-  if (how.strain_limit > 0) w.giving_tethers.sweep(w.places.data(), how);
-  how.strain_limit = 0;
-  w.tethers.sweep(w.places.data(), how);
-}
-
-/// The part of classic PBD's error that each of `taken` sweeps takes away, as much in all as the `asked`
-/// ones.
-Real part_of_each(Real part, int asked, int taken) {
-  return part < 1 ? 1 - std::pow(1 - part, Real(asked) / Real(taken)) : part;
-}
-
-/// sweep(how, is it the first, is it the last) as often back as there, `sweeps` times or one more.
-///
-/// Meshes have about as many distances as ways to move, lattices more, so that a sweep takes much of some
-/// errors and little of others. What it leaves, e -> G e, is in one order alone complex in part. A substep
-/// takes its way for its velocity, z^2 = g (2 z - 1) for each eigenvalue g of G: near 1, |z| > 1 as soon as
-/// the imaginary part of g is more than about (1 - |g|)^(3/2). Shells grew by 1 to 3 % a substep from
-/// rounding and trembled for ever; bars that something pushed swung up to thousands of joules. Back and there
-/// the multipliers are those of the symmetric Gauss-Seidel method (Sheldon 1955, "On the numerical solution
-/// of elliptic difference equations"), N^-1 of N = (D + L) D^-1 (D + L^T) >= A, G is I - W J^T N^-1 J with
-/// eigenvalues in [0, 1], and |z|^2 = g. So it is with n sweeps back and then n there. In turn, a sweep
-/// begins with what the one before has just done, and hung meshes stretched twice as far.
-template <class Sweep>
-void back_and_there(detail::Projection how, int sweeps, Sweep&& sweep) {
-  const int even = sweeps + sweeps % 2;
-  how.part = part_of_each(how.part, sweeps, even);
-  const bool is_first = how.is_first, is_last = how.is_last;
-  for (int k = 0; k < even; ++k) {
-    const bool begins = k == 0, ends = k + 1 == even;
-    how.is_first = is_first && begins, how.is_last = is_last && ends, how.is_back = 2 * k < even;
-    sweep(how, begins, ends);
-  }
-}
-
-/// Lengths of ropes and meshes, threads and areas; and what keeps these from bending, if that is asked for,
-/// first and last.
-void sweep_meshes(PbdWorkspace& w, const detail::Projection& how, int sweeps, bool with_bending) {
-  PbdMeshes& m = w.meshes;
-  Place* const places = w.places.data();
-  back_and_there(how, sweeps, [&](const detail::Projection& now, bool begins, bool ends) {
-    detail::Projection bending = now;
-    bending.part = part_of_each(how.part, 1, 2);
-    if (with_bending && begins)
-      m.rods.sweep(places, bending), m.plates.sweep(places, bending), m.angles.sweep(places, bending);
-    if (now.is_back)
-      m.areas.sweep(places, now), m.strains.sweep(places, now), m.distances.sweep(places, now);
-    else
-      m.distances.sweep(places, now), m.strains.sweep(places, now), m.areas.sweep(places, now);
-    if (with_bending && ends)
-      m.angles.sweep(places, bending), m.plates.sweep(places, bending), m.rods.sweep(places, bending);
-  });
-}
-
-/// With lengths last, or colours there first, crushed lattices tremble, or single volumes are twice as far
-/// off.
-void sweep_lattices(PbdWorkspace& w, const detail::Projection& how, int sweeps) {
-  Place* const places = w.places.data();
-  back_and_there(how, sweeps, [&](const detail::Projection& now, bool, bool) {
-    if (now.is_back) w.volumes.sweep(places, now);
-    w.lattices.sweep(places, now);
-    if (!now.is_back) w.volumes.sweep(places, now);
-  });
-}
-
-/// One sweep over all constraints, and some more over what keeps things from stretching.
-void sweep(PbdWorkspace& w, const detail::Projection& how, int stretch_sweeps) {
-  Place* const places = w.places.data();
-  w.plates.sweep(places, how);
-  w.angles.sweep(places, how);
-  w.rods.sweep(places, how);
-  w.shapes.project(w.places, w.x0, how);
-  w.solids.sweep(places, how);
-  w.solid_strains.sweep(places, how);
-  w.areas.sweep(places, how);
-  detail::Projection stretch = how;
-  for (int k = 0; k < stretch_sweeps; ++k) {
-    stretch.is_first = how.is_first && k == 0, stretch.is_last = how.is_last && k + 1 == stretch_sweeps;
-    w.strains.sweep(places, stretch);
-    if (k == 0) {
-      hold_by_tethers(w, how);
-      // With cells before rows hung cloth is stretched by 4 to 25 % more.
-      w.woven_rods.sweep(places, how), w.woven_cells.sweep(places, how);
-    }
-    w.distances.sweep(places, stretch);
-  }
-  sweep_meshes(w, how, stretch_sweeps, true), sweep_lattices(w, how, stretch_sweeps);
-}
-
-/// Once more over what keeps walls of balloons from stretching, and solids' volumes: back, or there. With
-/// lengths of lattices too, these tremble in contact.
-void hold_walls(PbdWorkspace& w, detail::Projection how, bool is_back) {
-  how.is_first = how.is_last = false, how.is_back = is_back;
-  w.volumes.sweep(w.places.data(), how), w.solids.sweep(w.places.data(), how);
-  sweep_meshes(w, how, 1, false);
-}
-
-/// The same with what has packs projected all at once; the rest follows from where that leads. What the rest
-/// and others move since the last sweep is not accelerated in this one. Returns by how much constraints fail
-/// to hold as it begins.
-double sweep_at_once(PbdWorkspace& w, detail::Projection how) {
-  const std::size_t n = w.places.size();
-  w.shared.resize(n), w.sums.resize(n);
-  how.sums = w.sums.data();
-  parallel_for(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const Place& p = w.places[i];
-      const Real* const left = w.shared[i].x;
-      const bool is_moved = !how.is_first && (p.x[0] != left[0] || p.x[1] != left[1] || p.x[2] != left[2]);
-      w.shared[i] = {{p.x[0], p.x[1], p.x[2]}, w.shares[i] * p.inverse_mass};
-      w.sums[i] = {{0, 0, 0}, is_moved ? Real(1) : Real(0)};
-    }
-  });
-  Place* const places = w.shared.data();
-  const auto all = [&](auto&... batches) { return (batches.sweep_at_once(places, how) + ...); };
-  const double residual = all(w.plates, w.angles, w.rods, w.volumes, w.solids, w.solid_strains, w.areas,
-                              w.strains, w.distances, w.lattices, w.meshes.rods, w.meshes.plates,
-                              w.meshes.angles, w.meshes.areas, w.meshes.strains, w.meshes.distances);
-  parallel_for(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      if (w.shares[i] == 0) continue;
-      for (int c = 0; c < 3; ++c) w.places[i].x[c] += w.sums[i].x[c] / w.shares[i];
-      for (int c = 0; c < 3; ++c) w.shared[i].x[c] = w.places[i].x[c];
-    }
-  });
-  w.shapes.project(w.places, w.x0, how);
-  hold_by_tethers(w, how);
-  return residual;
-}
-
-// What sweeps leave of an error e is p(t) e, with t in [1 - r, 1] the part that a Jacobi sweep leaves. A
-// substep takes what it has moved by as its velocity, x_n+1 = p (2 x_n - x_n-1): z^2 - 2 p z + p = 0. For p
-// in [0, 1] both |z|^2 = p. Where the error changes its sign, p < 0, one is p - sqrt(p^2 - p), and stays
-// above -1 only as long as p > -1/3: what oversteps by more than that swings up from substep to substep.
-constexpr Real most_overstepped = Real(1) / 3;
-
-/// The relaxation with which n sweeps, p = t^n, do not overstep by too much.
-Real stable_relaxation(Real relaxation, int sweeps) {
-  return std::min(relaxation, 1 + std::pow(most_overstepped, 1 / Real(sweeps)));
-}
-
-/// Chebyshev's factors omega in the sweeps of a substep: 1 in the first ten, while what a substep begins with
-/// makes errors go their own ways (Wang 2015, section 5.1). From then on the residual cannot exceed what it
-/// was if all is linear, as Chebyshev's polynomials are at most 1 where eigenvalues are; where it does, what
-/// is not linear has taken over, and it begins anew.
-/// The polynomial of k sweeps, T_k(t / rho) / T_k(1 / rho), swings within 1 / T_k(1 / rho) of nothing: rho is
-/// no larger than with which the sweeps that are left bring that down to what may be overstepped by.
-class ChebyshevFactors {
- public:
-  ChebyshevFactors(Real radius, int sweeps) : radius_(radius), left_(sweeps) { begin(); }
-  Real factor() const { return factor_; }
-  /// After a sweep that began with this residual.
-  void advance(double residual) {
-    // Until the first accelerated sweep is over, `limit_` is the residual of the sweep before.
-    if (!(residual <= limit_)) begin();
-    if (sweeps_ <= delay) limit_ = residual;
-    ++sweeps_, --left_;
-    factor_ = sweeps_ < delay ? 1 : sweeps_ == delay ? 2 / (2 - square_) : 4 / (4 - square_ * factor_);
-  }
-
- private:
-  static constexpr int delay = 10;
-  void begin() {
-    sweeps_ = 0;
-    const Real k = Real(std::max(1, left_ - delay));
-    const Real radius = std::min(radius_, 1 / std::cosh(std::acosh(1 / most_overstepped) / k));
-    square_ = radius * radius;
-  }
-  Real radius_, square_ = 0, factor_ = 1;
-  int sweeps_ = 0, left_;  ///< since it began, and to the end of the substep
-  double limit_ = std::numeric_limits<double>::infinity();
-};
-
-/// Where constraints begin to count, from w.x0.
-void begin_constraints(const Pbd::State& state, PbdWorkspace& w) {
-  const Particles& p = state.particles;
-  parallel_for(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
-      w.places[i] = Place{{w.x0[i].x(), w.x0[i].y(), w.x0[i].z()}, p.inverse_mass[i]};
-  });
-  const Place* const places = w.places.data();
-  w.plates.begin(places), w.angles.begin(places), w.rods.begin(places), w.volumes.begin(places);
-  w.woven_cells.begin(places), w.woven_rods.begin(places);
-  w.solids.begin(places), w.distances.begin(places), w.lattices.begin(places), w.tethers.begin(places);
-  w.giving_tethers.begin(places);
-  w.strains.begin(places), w.solid_strains.begin(places), w.areas.begin(places);
-  w.meshes.rods.begin(places), w.meshes.plates.begin(places), w.meshes.angles.begin(places);
-  w.meshes.areas.begin(places), w.meshes.strains.begin(places), w.meshes.distances.begin(places);
-  w.enclosures.begin(w.x0);
-  if (!w.coarse.empty()) w.coarse.begin(w.places);
-}
-
 /// Begins a step: where everything is.
 void begin(const Pbd::State& state, PbdWorkspace& w) {
   const Particles& p = state.particles;
@@ -310,7 +118,7 @@ void begin(const Pbd::State& state, PbdWorkspace& w) {
     for (std::size_t i = begin; i < end; ++i) w.x0[i] = p.x[i], w.v0[i] = p.v[i], w.gone[i].setZero();
   });
   w.step_x0.clear();
-  begin_constraints(state, w), w.shapes.begin(w.x0);
+  detail::begin_constraints(state, w), w.shapes.begin(w.x0);
 }
 
 /// Counts ways anew from where particles have gone in `since` [s], so that they stay short. What their places
@@ -329,25 +137,9 @@ void count_anew(const Pbd::State& state, PbdWorkspace& w, Real since, bool touch
       w.shift[i] = shift;
     }
   });
-  begin_constraints(state, w), w.shapes.count_from(w.x0);
+  detail::begin_constraints(state, w), w.shapes.count_from(w.x0);
   w.supports.count_anew(w.shift, since);
   if (touches) w.contacts.count_anew(w.shift);
-}
-
-/// The ways of particles in a substep of h [s], w.ways, less what damping takes of them.
-void damp(PbdWorkspace& w, Real h) {
-  parallel_for(w.ways.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const Place& to = w.places[i];
-      const Vec3& from = w.gone[i];
-      w.ways[i] = {{to.x[0] - from.x(), to.x[1] - from.y(), to.x[2] - from.z()}, to.inverse_mass};
-    }
-  });
-  const detail::Damping how{1 / (h * h), 1 / h, w.before.data()};
-  const auto all = [&](auto&... batches) { (batches.damp(w.ways.data(), how), ...); };
-  all(w.plates, w.angles, w.rods, w.volumes, w.solids, w.solid_strains, w.areas, w.strains, w.distances,
-      w.lattices, w.meshes.rods, w.meshes.plates, w.meshes.angles, w.meshes.areas, w.meshes.strains,
-      w.meshes.distances);
 }
 
 /// Velocities from where particles went, less what is damped. What rounding took of the way that they went by
@@ -355,7 +147,7 @@ void damp(PbdWorkspace& w, Real h) {
 /// microseconds at 10 m/s gravity leads farther by h^2 g = 3e-9 m, an ulp of the centimetres gone since the
 /// step began is more.
 void keep(Pbd::State& state, PbdWorkspace& w, Real h, bool is_damped) {
-  if (is_damped) damp(w, h);
+  if (is_damped) detail::damp(w, h);
   Particles& p = state.particles;
   const Real per_h = 1 / h;
   parallel_for(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
@@ -468,7 +260,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   const std::size_t num_crossing = crossing.size();
   detail::Projection how{.compliance_scale = 1 / (h * h)};
   if (params.method == Method::pbd) how = {.compliance_scale = 0, .part = params.stiffness};
-  how.relaxation = stable_relaxation(params.relaxation, params.iterations);
+  how.relaxation = detail::stable_relaxation(params.relaxation, params.iterations);
   how.strain_limit = params.strain_limit;
   with_ready_threads([&] {
     begin(state, w);
@@ -495,17 +287,17 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       if (!w.supports.empty()) w.supports.begin_substep();
       w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
                     Real(s + 1) / Real(params.substeps), h);
-      ChebyshevFactors chebyshev(params.spectral_radius, params.iterations);
+      detail::ChebyshevFactors chebyshev(params.spectral_radius, params.iterations);
       for (int k = 0; k < params.iterations; ++k) {
         how.is_first = k == 0, how.is_last = k + 1 == params.iterations && w.enclosures.empty();
         // What they move is not accelerated in the sweep that follows.
         if (!w.coarse.empty() && (k == 0 || params.solver == Solver::gauss_seidel))
           w.coarse.project(w.places, how);
         if (params.solver == Solver::gauss_seidel) {
-          sweep(w, how, params.stretch_sweeps);
+          detail::sweep(w, how, params.stretch_sweeps);
         } else {
           if (params.solver == Solver::chebyshev) how.acceleration = chebyshev.factor();
-          chebyshev.advance(sweep_at_once(w, how));
+          chebyshev.advance(detail::sweep_at_once(w, how));
         }
         w.enclosures.project(w.places, params.inflation, how);
         const auto hold_on_others = [&] {
@@ -521,7 +313,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
                round < most_volume_rounds && w.enclosures.hold(w.places, params.inflation, how, held_volume);
                ++round) {
             if (round < wall_rounds && params.solver == Solver::gauss_seidel)
-              hold_walls(w, how, round % 2 == 0);
+              detail::hold_walls(w, how, round % 2 == 0);
             hold_on_others();
           }
       }
@@ -532,7 +324,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           const bool is_off = how.part == 1 && round < most_volume_rounds &&
                               w.enclosures.hold(w.places, params.inflation, how, held_volume);
           if (is_off && round <= wall_rounds && params.solver == Solver::gauss_seidel)
-            hold_walls(w, how, round % 2 == 1);
+            detail::hold_walls(w, how, round % 2 == 1);
           if (is_off || round < PbdContacts::least_rounds)
             w.enclosures.project(w.places, params.inflation, how);
           hold_on_solids(s);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "plenum/elements/shape_matching.h"
+#include "plenum/solvers/pbd/detail/wide_places.h"
 
 namespace plenum::inline PLENUM_ABI {
 

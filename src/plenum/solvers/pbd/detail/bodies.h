@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "plenum/geometry/collide/collide.h"
-#include "plenum/solvers/pbd/detail/packs.h"
+#include "plenum/solvers/pbd/detail/projection.h"
 #include "plenum/solvers/pbd/pbd.h"
 
 namespace plenum::inline PLENUM_ABI {

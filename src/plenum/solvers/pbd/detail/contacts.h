@@ -25,7 +25,7 @@
 #include "plenum/geometry/adjacency.h"
 #include "plenum/geometry/near_features.h"
 #include "plenum/linear/aligned.h"
-#include "plenum/solvers/pbd/detail/packs.h"
+#include "plenum/solvers/pbd/detail/wide_places.h"
 
 namespace plenum::inline PLENUM_ABI {
 

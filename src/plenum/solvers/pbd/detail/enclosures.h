@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "plenum/geometry/adjacency.h"
-#include "plenum/solvers/pbd/detail/packs.h"
+#include "plenum/solvers/pbd/detail/projection.h"
 #include "plenum/solvers/pbd/pbd.h"
 
 namespace plenum::inline PLENUM_ABI {

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "plenum/solvers/pbd/detail/packs.h"
+#include "plenum/solvers/pbd/detail/projection.h"
 #include "plenum/state/boundary.h"
 
 namespace plenum::inline PLENUM_ABI {

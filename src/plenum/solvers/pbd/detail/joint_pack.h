@@ -50,7 +50,7 @@ struct alignas(64) JointPack {
         for (Wide& of : solid_multiplier) of = Wide{};
       if (any_mirrored(p, upright)) [[unlikely]] {
         is_mirrored = true;
-        turn_back(p, upright, how, back, residual);
+        turn_back<at_once>(p, upright, how, back, residual);
       }
     }
     if constexpr (at_once) {
@@ -60,7 +60,7 @@ struct alignas(64) JointPack {
       const auto one = [&]<class One>(std::type_identity<One>) {
         Wide3 g[points];
         const Wide before = given_before(multiplier[k], how);
-        const Wide given = change<One>(p, k, before, upright, g, how, residual);
+        const Wide given = change<One, true>(p, k, before, upright, g, how, residual);
         const Wide whole = accelerated(before, given, previous->of[k], sums->omega, how);
         note_given(multiplier[k++], Wide(before + whole), how);
         for (int i = 0; i < points; ++i) sums->sum[i].x += (p[i].inverse_mass * whole) * g[i];
@@ -73,7 +73,7 @@ struct alignas(64) JointPack {
         Wide3 g[points];
         const Wide before = given_before(multiplier[k], how);
         const Wide given =
-            change<std::tuple_element_t<k, std::tuple<C...>>>(p, k, before, upright, g, how, residual);
+            change<std::tuple_element_t<k, std::tuple<C...>>, false>(p, k, before, upright, g, how, residual);
         note_given(multiplier[k], Wide(before + given), how);
         for (int i = 0; i < points; ++i) p[i].x += (p[i].inverse_mass * given) * g[i];
       };
@@ -115,6 +115,7 @@ struct alignas(64) JointPack {
     return any(mirrored);
   }
   /// The ways by which those that are inside out go back, and none of the others.
+  template <bool at_once>
   [[gnu::noinline]] void turn_back(const WidePlace (&p)[points], const Wide& upright, const Projection& how,
                                    Wide3 (&way)[points], Wide& residual) {
     Wide3 x[points], g[points], h[points];
@@ -135,13 +136,12 @@ struct alignas(64) JointPack {
     const auto stays = (upright > Wide{}) | (held == Wide{});
     d0 = stays ? Wide{} : d0, d1 = stays ? Wide{} : d1;
     residual -= e0 * d0 + e1 * d1;
-    const Wide part = fill(how.sums != nullptr ? how.relaxation : Real(1));
-    d0 = part * d0, d1 = part * d1;
+    if constexpr (at_once) d0 = fill(how.relaxation) * d0, d1 = fill(how.relaxation) * d1;
     bounded_ways(p, g, h, most_squared(x), d0, d1, way);
     solid_multiplier[0] += d0, solid_multiplier[1] += d1;
   }
   /// dlambda of one of the constraints and its gradients, as of ScalarPack.
-  template <class One>
+  template <class One, bool at_once>
   [[gnu::always_inline]] Wide change(const WidePlace (&p)[points], int k, const Wide& before,
                                      const Wide& upright, Wide3 (&g)[points], const Projection& how,
                                      Wide& residual) const {
@@ -150,7 +150,7 @@ struct alignas(64) JointPack {
     const Wide error = One::value(x, rest, g);
     Wide response{};
     for (int i = 0; i < points; ++i) response += p[i].inverse_mass * dot(g[i], g[i]);
-    if (how.sums != nullptr) response = relaxed(response, how);
+    if constexpr (at_once) response = relaxed(response, how);
     const Wide soft = fill(how.compliance_scale) * compliance[k];
     const Wide given =
         limited<One>(Wide(fill(-how.part) * (error + soft * before) * inverse_or_nothing(response + soft)),

@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "plenum/geometry/adjacency.h"
+#include "plenum/linear/aligned.h"
 #include "plenum/math/wide_polar.h"
-#include "plenum/solvers/pbd/detail/packs.h"
+#include "plenum/solvers/pbd/detail/projection.h"
 #include "plenum/solvers/pbd/pbd.h"
 
 namespace plenum::inline PLENUM_ABI {

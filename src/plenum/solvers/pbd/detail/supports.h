@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "plenum/solvers/pbd/detail/bodies.h"
-#include "plenum/solvers/pbd/detail/packs.h"
+#include "plenum/solvers/pbd/detail/projection.h"
 #include "plenum/state/boundary.h"
 
 namespace plenum::inline PLENUM_ABI {

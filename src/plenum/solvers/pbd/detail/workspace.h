@@ -66,6 +66,12 @@ struct PbdWorkspace {
   detail::TetrahedronStrainBatch solid_strains;
   detail::AreaBatch areas;
   detail::TetherBatch tethers, giving_tethers;
+  /// f(batches...) of what may be projected all at once, and damped: all but what is woven, and tethers.
+  template <class F>
+  auto with_batches(F&& f) {
+    return f(plates, angles, rods, volumes, solids, solid_strains, areas, strains, distances, lattices,
+             meshes.rods, meshes.plates, meshes.angles, meshes.areas, meshes.strains, meshes.distances);
+  }
   PbdShapes shapes;
   PbdCoarse coarse;
   Index coarse_revision = -1;           ///< of the model that these were laid out for
