@@ -39,6 +39,10 @@ TEST(WidePolar, IsThePolarRotationFromNearAndFromFar) {
       const double size = d.norm();
       EXPECT_NEAR((found.cast<double>().transpose() * d).trace(), (best.transpose() * d).trace(),
                   8 * eps * size);
+      // The trace is flat there: a rotation that is off by a little is told by S = R^T F, which is to be
+      // symmetric.
+      const Matrix3<double> s = found.cast<double>().transpose() * d;
+      EXPECT_LT((s - s.transpose()).norm(), 16 * eps * size) << trial;
     }
   }
 }

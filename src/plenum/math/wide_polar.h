@@ -21,7 +21,7 @@ struct WideQuat {
 }
 
 /// The rotations R for which tr(R^T F) is largest, as polar_rotation; f: the columns of F. Newton's method on
-/// R from `q`: S = R^T F, (tr(S) I - S) w = axial(S), R <- R (1, w/2). It converges quadratically from what
+/// R from `q`: S = R^T F, (tr(S) I - sym(S)) w = (S_zy - S_yz, ...), R <- R (1, w/2). It converges quadratically from what
 /// is near; where tr(S) I - S is positive definite in the end, R is the one that is sought, since every other
 /// stationary one has a pair of singular values with a negative sum. What has not arrived is taken by
 /// polar_rotation.
@@ -37,7 +37,7 @@ inline void wide_polar_rotation(const Wide3 (&f)[3], WideQuat& q, Wide3 (&r)[3])
     // tr(S) I - (S + S^T) / 2.
     const Wide a = syy + szz, b = sxx + szz, c = sxx + syy;
     const Wide d = zero - half * (sxy + syx), e = zero - half * (szx + sxz), g = zero - half * (syz + szy);
-    const Wide3 tilt = {half * (szy - syz), half * (sxz - szx), half * (syx - sxy)};
+    const Wide3 tilt = {szy - syz, sxz - szx, syx - sxy};
     const WideSym3 adjugate = {b * c - g * g, a * c - e * e, a * b - d * d,
                                e * g - d * c, d * g - e * b, d * e - a * g};
     const Wide determinant = a * adjugate.xx + d * adjugate.xy + e * adjugate.xz;
