@@ -151,6 +151,10 @@ template <class T>
 /// Gradients: Tamstorf & Grinspun 2013, "Discrete bending forces and their Jacobians", section 3.
 struct DihedralConstraint {
   static constexpr int points = 4, numbers = 1;
+  /// [rad] Points go along the gradient, which farther than that leads away from the circle they are to turn
+  /// on: two triangles folded onto each other would be drawn out to three times their height at once, and
+  /// sheets that are stiffer against bending than against being drawn out boiled by that.
+  static constexpr double most_change = 0.25;
   static constexpr double period = 2 * 3.14159265358979323846;
   /// rest: theta_0 [rad] from -pi to pi. x: a, b, c, d.
   template <class T>

@@ -103,6 +103,10 @@ struct alignas(64) ScalarPack {
       change = change * most * inverse_or_nothing(max(response * most, floor) + soft * most);
     else
       change = change * inverse_or_nothing(response + soft);
+    if constexpr (requires { C::most_change; }) {
+      const Wide most_given = fill(Real(C::most_change)) * inverse_or_nothing(response);
+      change = min(max(change, -most_given), most_given);
+    }
     Wide given = limited<C>(Wide(response > Wide{} ? change : Wide{}), error, response, rest, how),
          residual{};
     if constexpr (at_once) {
