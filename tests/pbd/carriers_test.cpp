@@ -161,9 +161,9 @@ TEST(PbdCarriers, LoseSpinAsWithinOneSolver) {
     scene.run(fps);
     return (scene.spin() - spin).norm() / spin.norm();
   };
-  const double coarse = lost(60), fine = lost(240);
+  const double coarse = lost(15), fine = lost(240);
   EXPECT_LT(coarse, 0.05);
-  EXPECT_LT(fine, coarse / 2);
+  EXPECT_LT(fine, coarse / 4);
 }
 
 // A ball on a light rope is a pendulum: T = 2 pi sqrt(L / g) (1 + a^2 / 16).

@@ -287,6 +287,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
                  [&](auto& pack, int l, std::size_t t) { pack.length[l] = lengths[k][t]; });
   w.tet_bodies = tet_bodies_of(model);
   w.enclosures.lay_out(model, hard_solids_of(model, w.tet_bodies)), w.shapes.lay_out(model);
+  w.spins.lay_out(model);
   w.shares.assign(n, 0);
   w.with_batches([&](auto&... batches) { (batches.count(w.shares), ...); });
   w.places.assign(n, Place{});

@@ -290,6 +290,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       detail::ChebyshevFactors chebyshev(params.spectral_radius, params.iterations);
       for (int k = 0; k < params.iterations; ++k) {
         how.is_first = k == 0, how.is_last = k + 1 == params.iterations && w.enclosures.empty();
+        w.spins.note(w.places);
         // What they move is not accelerated in the sweep that follows.
         if (!w.coarse.empty() && (k == 0 || params.solver == Solver::gauss_seidel))
           w.coarse.project(w.places, how);
@@ -300,6 +301,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           chebyshev.advance(detail::sweep_at_once(w, how));
         }
         w.enclosures.project(w.places, params.inflation, how);
+        w.spins.take(w.places);
         const auto hold_on_others = [&] {
           // What lies on particles is to know what these lie on.
           if (bodies) hold_on_solids(s), w.bodies.sweep(model, params, body_view(state, w), how);
@@ -312,8 +314,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           for (int round = 0;
                round < most_volume_rounds && w.enclosures.hold(w.places, params.inflation, how, held_volume);
                ++round) {
-            if (round < wall_rounds && params.solver == Solver::gauss_seidel)
-              detail::hold_walls(w, how, round % 2 == 0);
+            if (round < wall_rounds) detail::hold_walls(w, how, round % 2 == 0);
             hold_on_others();
           }
       }
@@ -323,8 +324,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&](int round) {
           const bool is_off = how.part == 1 && round < most_volume_rounds &&
                               w.enclosures.hold(w.places, params.inflation, how, held_volume);
-          if (is_off && round <= wall_rounds && params.solver == Solver::gauss_seidel)
-            detail::hold_walls(w, how, round % 2 == 1);
+          if (is_off && round <= wall_rounds) detail::hold_walls(w, how, round % 2 == 1);
           if (is_off || round < PbdContacts::least_rounds)
             w.enclosures.project(w.places, params.inflation, how);
           hold_on_solids(s);

@@ -96,7 +96,7 @@ void begin_constraints(const Pbd::State& state, PbdWorkspace& w) {
   w.with_batches([&](auto&... batches) { (batches.begin(places), ...); });
   w.woven_cells.begin(places), w.woven_rods.begin(places);
   w.tethers.begin(places), w.giving_tethers.begin(places);
-  w.enclosures.begin(w.x0);
+  w.enclosures.begin(w.x0), w.spins.begin(w.x0, p.inverse_mass);
   if (!w.coarse.empty()) w.coarse.begin(w.places);
 }
 

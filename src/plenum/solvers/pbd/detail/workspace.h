@@ -14,6 +14,7 @@
 #include "plenum/solvers/pbd/detail/joint_pack.h"
 #include "plenum/solvers/pbd/detail/packs.h"
 #include "plenum/solvers/pbd/detail/shapes.h"
+#include "plenum/solvers/pbd/detail/spins.h"
 #include "plenum/solvers/pbd/detail/supports.h"
 #include "plenum/solvers/pbd/detail/woven_pack.h"
 #include "plenum/solvers/pbd/pbd.h"
@@ -73,6 +74,7 @@ struct PbdWorkspace {
              meshes.rods, meshes.plates, meshes.angles, meshes.areas, meshes.strains, meshes.distances);
   }
   PbdShapes shapes;
+  PbdSpins spins;
   PbdCoarse coarse;
   Index coarse_revision = -1;           ///< of the model that these were laid out for
   AlignedVector<detail::Place> places;  ///< [N]

@@ -1,0 +1,222 @@
+#include "plenum/solvers/pbd/detail/spins.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+
+#include "plenum/base/parallel.h"
+#include "plenum/geometry/topology.h"
+#include "plenum/solvers/pbd/detail/wide_places.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+using detail::Place;
+using detail::Wide;
+using detail::wide;
+using detail::Wide3;
+using detail::WidePlace;
+
+namespace {
+
+constexpr std::size_t packs_per_block = 64;
+using D3 = Vector3<double>;
+using M3 = Matrix3<double>;
+
+/// What holds particles together, by threes.
+std::vector<Index3> ties_of(const Pbd::Model& model) {
+  std::vector<Index3> out;
+  const auto tie = [&](const auto& items) {
+    for (const auto& item : items)
+      for (int k = 1; k < int(item.size()); ++k) out.push_back(Index3(item[0], item[k], item[k]));
+  };
+  tie(model.edges), tie(model.hinges), tie(model.plates), tie(model.bends), tie(model.tetrahedra);
+  tie(model.strain_triangles), tie(model.area_triangles), tie(model.strain_tetrahedra), tie(model.tethers);
+  for (std::size_t c = 0; c < model.cluster_members.size(); ++c)
+    for (const Index i : model.cluster_members[c]) out.push_back(Index3(model.cluster_members[c][0], i, i));
+  for (const Pbd::Model::Enclosure& e : model.enclosures) {
+    const Pbd::Part& part = model.parts[std::size_t(e.part)];
+    for (Index i = 0; i < part.num_particles; ++i)
+      out.push_back(Index3(part.first_particle, part.first_particle + i, part.first_particle + i));
+  }
+  return out;
+}
+
+typedef double DoubleWide __attribute__((vector_size(wide * sizeof(double))));
+using DoubleWide3 = detail::V3<DoubleWide>;
+DoubleWide in_double(const Wide& a) {
+  return __builtin_convertvector(a, DoubleWide);
+}
+DoubleWide3 in_double(const Wide3& a) {
+  return {in_double(a.x), in_double(a.y), in_double(a.z)};
+}
+template <class T>
+double sum_of(const T& of) {
+  double out = 0;
+  for (int l = 0; l < wide; ++l) out += double(of[l]);
+  return out;
+}
+template <class T>
+void put_sums(const detail::V3<T>& of, double* to) {
+  to[0] = sum_of(of.x), to[1] = sum_of(of.y), to[2] = sum_of(of.z);
+}
+
+/// The rotation R near to none by which sum m (R y) cross x vanishes, `moments` being the sum of m y_i x_j:
+/// R is the polar factor, by steps of Newton's method as of wide_polar_rotation().
+M3 turn_back(const M3& moments) {
+  // What lies on a line does not turn about it.
+  constexpr double least_width = 1e-3;
+  M3 turn = M3::Identity();
+  for (int k = 0; k < 3; ++k) {
+    const M3 s = turn * moments;
+    const D3 tilt(s(1, 2) - s(2, 1), s(2, 0) - s(0, 2), s(0, 1) - s(1, 0));
+    const M3 response =
+        (1 + least_width * least_width) * s.trace() * M3::Identity() - (s + s.transpose()) / 2;
+    const Eigen::LDLT<M3> factors(response);
+    if (!(s.trace() > 0) || !factors.isPositive()) break;
+    const D3 w = factors.solve(tilt);
+    if (!(w.squaredNorm() < 1)) break;
+    turn = Quaternion<double>(1, w.x() / 2, w.y() / 2, w.z() / 2).normalized().toRotationMatrix() * turn;
+    if (w.squaredNorm() < 1e-8) break;  // the next would be as the square of this one
+  }
+  return turn;
+}
+
+}  // namespace
+
+void PbdSpins::lay_out(const Pbd::Model& model) {
+  const std::size_t n = model.mass.size();
+  const std::vector<Index3> ties = ties_of(model);
+  const std::vector<Index> body_of_tie = triangle_components(n, ties);
+  std::vector<Index> body_of(n, -1);
+  Index count = 0;
+  for (std::size_t t = 0; t < ties.size(); ++t)
+    for (const Index i : ties[t])
+      body_of[std::size_t(i)] = body_of_tie[t], count = std::max(count, body_of_tie[t] + 1);
+  packs_.clear(), blocks_.clear(), bodies_.clear(), turning_.clear();
+  std::vector<std::vector<Index>> members(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < n; ++i)
+    if (body_of[i] >= 0) members[std::size_t(body_of[i])].push_back(Index(i));
+  for (const std::vector<Index>& of : members) {
+    if (of.size() < 3) continue;  // a pair is projected once
+    Body& body = bodies_.emplace_back();
+    body = {blocks_.size(), 0, of[0], -1, Vec3::Zero(), false};
+    for (std::size_t k = 0; k < of.size(); k += wide) {
+      if (k / wide % packs_per_block == 0) blocks_.push_back({bodies_.size() - 1, packs_.size(), 0});
+      Pack& pack = packs_.emplace_back();
+      pack = Pack{};
+      for (std::size_t l = 0; l < std::size_t(wide); ++l) {
+        pack.particle[l] = of[std::min(k + l, of.size() - 1)];
+        pack.lanes |= unsigned(k + l < of.size()) << l;
+      }
+      blocks_.back().last = packs_.size();
+    }
+    body.last_block = blocks_.size();
+  }
+  sums_.resize(blocks_.size()), turns_.resize(bodies_.size());
+}
+
+void PbdSpins::begin(std::span<const Vec3> x0, std::span<const Real> inverse_mass) {
+  turning_.clear();
+  for (Body& body : bodies_) {
+    int held = 0;
+    body.held = -1;
+    for (std::size_t b = body.first_block; b < body.last_block && held < 2; ++b)
+      for (std::size_t k = blocks_[b].first; k < blocks_[b].last && held < 2; ++k) {
+        Pack& pack = packs_[k];
+        for (int l = 0; l < wide; ++l) {
+          if ((pack.lanes >> l & 1) == 0) break;
+          const auto i = std::size_t(pack.particle[l]);
+          const Vec3 d = x0[i] - x0[std::size_t(body.first)];
+          pack.from_first.x[l] = d.x(), pack.from_first.y[l] = d.y(), pack.from_first.z[l] = d.z();
+          pack.mass[l] = inverse_mass[i] > 0 ? 1 / inverse_mass[i] : Real(0);
+          if (inverse_mass[i] == 0) ++held, body.held = Index(i), body.held_from = d;
+        }
+      }
+    body.turns = held < 2;
+    for (std::size_t b = body.first_block; b < body.last_block && body.turns; ++b) turning_.push_back(b);
+  }
+}
+
+void PbdSpins::note(std::span<const Place> places) {
+  if (turning_.empty()) return;
+  before_.resize(places.size());
+  parallel_for(places.size(), 4096, [&](std::size_t begin, std::size_t end) {
+    std::copy(places.begin() + std::ptrdiff_t(begin), places.begin() + std::ptrdiff_t(end),
+              before_.begin() + std::ptrdiff_t(begin));
+  });
+}
+
+void PbdSpins::take(std::span<Place> places) {
+  if (turning_.empty()) return;
+  parallel_blocks(turning_.size(), [&](std::size_t number) {
+    const std::size_t b = turning_[number];
+    Wide mass{};
+    Wide3 at{}, moments[3] = {};
+    DoubleWide3 way{}, moved[3] = {};
+    for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k) {
+      const Pack& pack = packs_[k];
+      const Wide3 then = detail::gather_place(before_.data(), pack.particle).x,
+                  now = detail::gather_place(places.data(), pack.particle).x;
+      // Rounded as numbers are, what they are turned by would be as much in every substep.
+      const DoubleWide3 before = in_double(then), x = in_double(pack.from_first) + before,
+                        dx = in_double(pack.mass) * (in_double(now) - before);
+      way += dx;
+      moved[0] += dx.x * x, moved[1] += dx.y * x, moved[2] += dx.z * x;
+      const Wide3 place = pack.from_first + then, weighed = pack.mass * place;
+      mass += pack.mass, at += weighed;
+      moments[0] += weighed.x * place, moments[1] += weighed.y * place, moments[2] += weighed.z * place;
+    }
+    Sums& out = sums_[b];
+    out.mass = sum_of(mass), put_sums(way, out.way), put_sums(at, out.at);
+    for (int c = 0; c < 3; ++c)
+      put_sums(moved[c], out.moved + 3 * c), put_sums(moments[c], out.moments + 3 * c);
+  });
+  for (std::size_t n = 0; n < bodies_.size(); ++n) {
+    const Body& body = bodies_[n];
+    if (!body.turns) continue;
+    double mass = 0;
+    D3 way = D3::Zero(), at = D3::Zero();
+    M3 moved = M3::Zero(), moments = M3::Zero();
+    for (std::size_t b = body.first_block; b < body.last_block; ++b) {
+      const Sums& s = sums_[b];
+      mass += s.mass, way += D3(s.way), at += D3(s.at);
+      moved += Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(s.moved);
+      moments += Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(s.moments);
+    }
+    Turn& turn = turns_[n];
+    turn = Turn{};
+    if (!(mass > 0)) continue;
+    D3 about = at / mass, end = about + way / mass;
+    if (body.held >= 0) {
+      const Place& p = places[std::size_t(body.held)];
+      about = end = body.held_from.cast<double>() + D3(p.x[0], p.x[1], p.x[2]);
+    }
+    moved -= way * about.transpose();
+    moments += mass * about * about.transpose() - at * about.transpose() - about * at.transpose();
+    // Where nothing has moved, nothing has turned, however numbers are rounded.
+    const M3 by = turn_back(moved + (moments + moments.transpose()) / 2) - M3::Identity();
+    for (int c = 0; c < 3; ++c) {
+      turn.about[c] = Real(end[c]);
+      for (int d = 0; d < 3; ++d) turn.by[3 * c + d] = Real(by(c, d));
+    }
+  }
+  parallel_blocks(turning_.size(), [&](std::size_t number) {
+    const std::size_t b = turning_[number];
+    const Turn& turn = turns_[blocks_[b].body];
+    const Wide3 about = {detail::fill(turn.about[0]), detail::fill(turn.about[1]),
+                         detail::fill(turn.about[2])};
+    Wide by[9];
+    for (int c = 0; c < 9; ++c) by[c] = detail::fill(turn.by[c]);
+    for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k) {
+      const Pack& pack = packs_[k];
+      WidePlace p = detail::gather_place(places.data(), pack.particle);
+      const Wide3 r = pack.from_first + p.x - about;
+      const auto moves = pack.mass > Wide{};
+      p.x.x += moves ? by[0] * r.x + by[1] * r.y + by[2] * r.z : Wide{};
+      p.x.y += moves ? by[3] * r.x + by[4] * r.y + by[5] * r.z : Wide{};
+      p.x.z += moves ? by[6] * r.x + by[7] * r.y + by[8] * r.z : Wide{};
+      detail::put_place(places.data(), pack.particle, pack.lanes, p);
+    }
+  });
+}
+
+}  // namespace plenum::inline PLENUM_ABI
