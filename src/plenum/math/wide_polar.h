@@ -21,10 +21,10 @@ struct WideQuat {
 }
 
 /// The rotations R for which tr(R^T F) is largest, as polar_rotation; f: the columns of F. Newton's method on
-/// R from `q`: S = R^T F, (tr(S) I - sym(S)) w = (S_zy - S_yz, ...), R <- R (1, w/2). It converges quadratically from what
-/// is near; where tr(S) I - S is positive definite in the end, R is the one that is sought, since every other
-/// stationary one has a pair of singular values with a negative sum. What has not arrived is taken by
-/// polar_rotation.
+/// R from `q`: S = R^T F, (tr(S) I - sym(S)) w = (S_zy - S_yz, ...), R <- R (1, w/2). It converges
+/// quadratically from what is near; where tr(S) I - S is positive definite in the end, R is the one that is
+/// sought, since every other stationary one has a pair of singular values with a negative sum. What has not
+/// arrived is taken by polar_rotation.
 inline void wide_polar_rotation(const Wide3 (&f)[3], WideQuat& q, Wide3 (&r)[3]) {
   const WideQuat before = q;
   const Wide half = fill(Real(0.5)), zero{};

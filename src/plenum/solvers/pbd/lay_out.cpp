@@ -233,7 +233,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
     const auto from = std::size_t(model.torn_from[k]);
     damping[whole + k] = damping[from], bending_damping[whole + k] = bending_damping[from];
   }
-  w.before.assign(w.is_damped ? n : 0, Place{}), w.ways = w.before;
+  w.middle.assign(w.is_damped ? n : 0, Place{}), w.ways = w.middle;
   const Weaving weaving = weaves ? weave(model, damping, bending_damping) : Weaving(model);
   lay_out_woven(model, weaving, w);
   const std::vector<Kind> kinds = kinds_of(model);

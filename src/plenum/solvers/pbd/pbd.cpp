@@ -101,7 +101,6 @@ void predict(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& para
       const Vec3& gone = w.gone[i];
       const Vec3 x = ahead(gone, p.v[i], h);
       w.places[i] = Place{{x.x(), x.y(), x.z()}, inverse_mass};
-      if (w.is_damped) w.before[i] = Place{{gone.x(), gone.y(), gone.z()}, inverse_mass};
     }
   });
 }
@@ -146,8 +145,9 @@ void count_anew(const Pbd::State& state, PbdWorkspace& w, Real since, bool touch
 /// themselves is given back (Kahan 1965, "Further remarks on reducing truncation errors"): in a substep of 17
 /// microseconds at 10 m/s gravity leads farther by h^2 g = 3e-9 m, an ulp of the centimetres gone since the
 /// step began is more.
-void keep(Pbd::State& state, PbdWorkspace& w, Real h, bool is_damped) {
-  if (is_damped) detail::damp(w, h);
+void keep(Pbd::State& state, PbdWorkspace& w, Real h, int damping_sweeps) {
+  const bool is_damped = damping_sweeps > 0;
+  if (is_damped) detail::damp(w, h, damping_sweeps);
   Particles& p = state.particles;
   const Real per_h = 1 / h;
   parallel_for(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
@@ -237,6 +237,10 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     w.coarse.lay_out(model, params.coarse_levels);
     w.coarse_revision = model.revision;
   }
+  if (params.method == Method::xpbd && params.stiffness != 1)
+    report.warn(
+        "stiffness is of the method pbd alone: give parts a compliance or a stiffness in units, or set "
+        "method to pbd");
   if (params.stretch_sweeps > 1 && params.solver != Solver::gauss_seidel)
     report.warn("stretch_sweeps are of the solver gauss_seidel alone: take more iterations instead");
   if (params.coarse_levels > 0 && w.coarse.empty())
@@ -331,7 +335,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           if (bodies) w.bodies.hold_on_led(body_view(state, w));
           return is_off;
         });
-      keep(state, w, h, w.is_damped && params.method == Method::xpbd);
+      keep(state, w, h, w.is_damped && params.method == Method::xpbd ? params.iterations : 0);
       if (is_pressed) calm_solids(model, state, w);
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);

@@ -207,7 +207,7 @@ struct Pbd {
   /// Whether bodies touch each other and themselves.
   enum class Contact : int {
     none,          ///< they pass through
-    fast,          ///< they are pushed apart; what is too fast passes, and is counted
+    fast,          ///< they are pushed apart; what is too fast passes, and is counted, but for ropes
     conservative,  ///< nothing crosses that has not crossed at the start
   };
   struct Params {

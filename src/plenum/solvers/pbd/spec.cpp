@@ -134,7 +134,8 @@ void PbdPart::describe(Describer& d) {
        .max = 1000,
        .doc =
            "damping over stiffness, of stretching, shear, areas and volumes; motion of frequency f fades at "
-           "the rate 2 pi^2 f^2 damping_time [1/s]"});
+           "the rate 2 pi^2 f^2 damping_time [1/s], at less where substeps and iterations are too few to "
+           "pass it on"});
   };
   if (d.when("type", "soft_body", soft_body) || d.when("type", "bar", bar)) {
     d("density", density, {.unit = "kg/m^3", .min = 1e-3, .max = 1e5, .doc = "of the body"});
@@ -255,7 +256,7 @@ void Pbd::Params::describe(Describer& d) {
   d("lift", lift, {.min = 0, .max = 10, .doc = "lift coefficient of triangles"});
   d("contact", contact,
     {.doc = "of bodies with each other and with themselves: none, fast (what is too fast crosses, and is "
-            "counted), or conservative (nothing crosses)"});
+            "counted, but for ropes that pass ropes), or conservative (nothing crosses)"});
   d("thickness", thickness,
     {.unit = "m",
      .min = 0,

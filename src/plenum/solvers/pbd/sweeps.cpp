@@ -178,16 +178,24 @@ void ChebyshevFactors::begin() {
   square_ = radius * radius;
 }
 
-void damp(PbdWorkspace& w, Real h) {
+void damp(PbdWorkspace& w, Real h, int sweeps) {
   parallel_for(w.ways.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Place& to = w.places[i];
       const Vec3& from = w.gone[i];
-      w.ways[i] = {{to.x[0] - from.x(), to.x[1] - from.y(), to.x[2] - from.z()}, to.inverse_mass};
+      for (int c = 0; c < 3; ++c) {
+        w.ways[i].x[c] = to.x[c] - from[c];
+        w.middle[i].x[c] = (from[c] + to.x[c]) / 2;
+      }
+      w.ways[i].inverse_mass = w.middle[i].inverse_mass = to.inverse_mass;
     }
   });
-  const Damping how{1 / (h * h), 1 / h, w.before.data()};
-  w.with_batches([&](auto&... batches) { (batches.damp(w.ways.data(), how), ...); });
+  Damping how{1 / (h * h), 1 / h, w.middle.data()};
+  for (int k = 0; k < 2 * sweeps; ++k) {
+    how.is_first = k == 0;
+    const bool is_back = k % 2 != 0;
+    w.with_batches([&](auto&... batches) { (batches.damp(w.ways.data(), how, is_back), ...); });
+  }
 }
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -113,14 +113,15 @@ class Batch {
                [&](std::size_t first, std::size_t last) { project_all(first, last, places, how); });
   }
   /// Likewise of damping: takes its part from the ways [N] of a substep, with their inverse masses.
-  void damp(Place* ways, const Damping& how) {
-    sweep_with(false, [&](std::size_t first, std::size_t last) {
+  void damp(Place* ways, const Damping& how, bool is_back) {
+    damped_.resize(packs_.size());
+    sweep_with(is_back, [&](std::size_t first, std::size_t last) {
       for (std::size_t k = first; k < last; ++k) {
         const Pack& pack = packs_[k];
         if (!(pack.damping_time > 0)) continue;
         WidePlace way[Pack::points];
         gather_points(pack, ways, way);
-        pack.damp(way, how);
+        pack.damp(way, how, damped_[k].given);
         put_points(pack, ways, way);
       }
     });
@@ -229,6 +230,13 @@ class Batch {
 
   static constexpr std::size_t packs_per_block = 16;
   AlignedVector<Pack> packs_;
+  template <class P>
+  struct Rates {};
+  template <class P>
+  requires(P::rates > 0) struct Rates<P> {
+    Wide given[P::rates];
+  };
+  AlignedVector<Rates<Pack>> damped_;                   ///< multipliers of damping; once wanted
   AlignedVector<typename Pack::Multipliers> previous_;  ///< of each pack, before the last sweep; once wanted
   std::vector<std::size_t> starts_ = {0};               ///< [colours + 1]
   std::vector<std::size_t> slices_ = {0};               ///< [slices + 1] colours of each; others follow

@@ -88,14 +88,15 @@ struct alignas(64) JointPack {
     }
     return residual;
   }
-  void damp(WidePlace (&way)[points], const Damping& how) const {
+  static constexpr int rates = count;
+  void damp(WidePlace (&way)[points], const Damping& how, Wide (&given)[rates]) const {
     Wide3 x[points];
-    halfway<points>(how.before, particle, from_first, way, x);
+    halfway<points>(how.middle, particle, from_first, x);
     int k = 0;
     const auto one = [&]<class One>(std::type_identity<One>) {
       Wide3 g[points];
       One::value(x, rest, g);
-      damp_along(g, compliance[k++], damping_time, how, way);
+      damp_along(g, compliance[k], damping_time, how, given[k], way), ++k;
     };
     (one(std::type_identity<C>{}), ...);
   }

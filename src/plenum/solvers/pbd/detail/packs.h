@@ -1,6 +1,7 @@
 #pragma once
 // Constraints of one colour, eight or sixteen at a time, and their projections.
 #include "plenum/elements/position_constraints.h"
+#include "plenum/elements/strain_constraints.h"
 #include "plenum/solvers/pbd/detail/batch.h"
 #include "plenum/solvers/pbd/detail/damping.h"
 #include "plenum/solvers/pbd/detail/wide_places.h"
@@ -119,11 +120,12 @@ struct alignas(64) ScalarPack {
     note_given(multiplier, Wide(before + given), how);
     return residual;
   }
-  void damp(WidePlace (&way)[points], const Damping& how) const {
+  static constexpr int rates = 1;  ///< that are damped
+  void damp(WidePlace (&way)[points], const Damping& how, Wide (&given)[rates]) const {
     Wide3 x[points], g[points];
-    halfway<points>(how.before, particle, from_first, way, x);
+    halfway<points>(how.middle, particle, from_first, x);
     C::value(x, rest, g);
-    damp_along(g, compliance, damping_time, how, way);
+    damp_along(g, compliance, damping_time, how, given[0], way);
   }
 };
 
@@ -209,13 +211,24 @@ struct alignas(64) SolidPack {
     note_given(multiplier[0], Wide(before0 + d0), how), note_given(multiplier[1], Wide(before1 + d1), how);
     return residual;
   }
-  void damp(WidePlace (&way)[points], const Damping& how) const {
+  /// Along all six strains, mu |e|^2 of which the deviatoric energy is near rest, and along the volume: the
+  /// deviatoric constraint alone is one number, which what is stretched hardly changes as it twists.
+  static constexpr int rates = 7;
+  void damp(WidePlace (&way)[points], const Damping& how, Wide (&given)[rates]) const {
     Wide3 x[points], g[points];
-    halfway<points>(how.before, particle, from_first, way, x);
-    DeviatoricConstraint::value(x, rest, g);
-    damp_along(g, compliance[0], damping_time, how, way);
-    HydrostaticConstraint::value(x, rest, g);
-    damp_along(g, compliance[1], damping_time, how, way);
+    halfway<points>(how.middle, particle, from_first, x);
+    const Wide stretch = fill(Real(0.5)) * compliance[0];
+    int k = 0;
+    const auto along = [&](auto constraint, const Wide& of) {
+      decltype(constraint)::value(x, rest, g);
+      damp_along(g, of, damping_time, how, given[k++], way);
+    };
+    along(TetrahedronStretchConstraint<0>{}, stretch), along(TetrahedronStretchConstraint<1>{}, stretch);
+    along(TetrahedronStretchConstraint<2>{}, stretch);
+    along(TetrahedronShearConstraint<1, 2>{}, compliance[0]);
+    along(TetrahedronShearConstraint<2, 0>{}, compliance[0]);
+    along(TetrahedronShearConstraint<0, 1>{}, compliance[0]);
+    along(HydrostaticConstraint{}, compliance[1]);
   }
 };
 
@@ -270,15 +283,14 @@ struct alignas(64) LinearPack {
     return residual;
   }
   /// Along C alone, which turns nothing: what is bent may turn as a whole.
-  void damp(WidePlace (&way)[points], const Damping& how) const {
-    const Wide3 first = gather_place(how.before, particle[0]).x;
+  static constexpr int rates = 1;
+  void damp(WidePlace (&way)[points], const Damping& how, Wide (&given)[rates]) const {
+    const Wide3 first = gather_place(how.middle, particle[0]).x;
     Wide3 c = start, g[points];
-    for (int i = 1; i < points; ++i)
-      c += weight[i] *
-           ((gather_place(how.before, particle[i]).x - first) + fill(Real(0.5)) * (way[i].x - way[0].x));
+    for (int i = 1; i < points; ++i) c += weight[i] * (gather_place(how.middle, particle[i]).x - first);
     const Wide3 along = inverse_or_nothing(sqrt(dot(c, c))) * c;
     for (int i = 0; i < points; ++i) g[i] = weight[i] * along;
-    damp_along(g, compliance, damping_time, how, way);
+    damp_along(g, compliance, damping_time, how, given[0], way);
   }
 };
 

@@ -43,7 +43,8 @@ class ChebyshevFactors {
   double limit_ = std::numeric_limits<double>::infinity();
 };
 
-/// The ways of particles in a substep of h [s], w.ways, less what damping takes of them.
-void damp(PbdWorkspace& w, Real h);
+/// The ways of particles in a substep of h [s], w.ways, less what damping takes of them in so many sweeps
+/// back and as many there.
+void damp(PbdWorkspace& w, Real h, int sweeps);
 
 }}  // namespace plenum::PLENUM_ABI::detail

@@ -79,7 +79,7 @@ struct PbdWorkspace {
   Index coarse_revision = -1;           ///< of the model that these were laid out for
   AlignedVector<detail::Place> places;  ///< [N]
   // If anything is damped:
-  AlignedVector<detail::Place> before;  ///< [N] where the substep began
+  AlignedVector<detail::Place> middle;  ///< [N] halfway of the substep
   AlignedVector<detail::Place> ways;    ///< [N] in it
   bool is_damped = false;
   std::vector<Real> shares;             ///< [N] constraints that a particle is in, of those projected at once
