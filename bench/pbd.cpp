@@ -200,6 +200,9 @@ void scale(Session& session, const std::string& name, const std::function<PbdPar
     most = std::max(most, cost), most_ns = std::max(most_ns, ns);
     const std::string of = fmt::format("{}_{:.0f}", name, constraints);
     session.figure("ns_per_constraint_" + of, ns, "ns");
+    const double alone = session.with_one_thread("ns_per_constraint_" + of);
+    if (session.threads() == 2 && std::isfinite(alone))
+      session.figure("part_of_one_thread_" + of, ns / alone, "1", constraints > 20'000 ? 1 / 1.7 : none);
     session.figure("working_set_" + of, 1e-6 * bytes, "MB");
     session.figure("triad_" + of, triad, "GB/s");
     session.figure("triad_bytes_per_constraint_" + of, cost, "B");

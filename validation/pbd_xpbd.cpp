@@ -118,8 +118,8 @@ void run_xpbd(Rows& rows) {
       PositionBased one = masses_on_springs(1);
       one.params.substeps = 1, one.params.iterations = 1000;
       one.run(1.0 / 60);
-      rows.near("mass on a spring: x after 1 step of 1000 sweeps", -extension(one), table.number(first, "value"),
-                sizeof(Real) == 4 ? 1e-6 : 1e-12, "m", source);
+      rows.near("mass on a spring: x after 1 step of 1000 sweeps", -extension(one),
+                table.number(first, "value"), sizeof(Real) == 4 ? 1e-6 : 1e-12, "m", source);
     } else if (name == "xpbd_numerical_damping") {
       PositionBased one = masses_on_springs(1);
       one.params.substeps = 1;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "plenum/base/parallel.h"
+#include "plenum/geometry/shapes.h"
 #include "plenum/solvers/pbd/pbd.h"
 #include "support/count_allocations.h"
 
@@ -106,6 +107,65 @@ TEST(SolvedBodies, AllocateNothing) {
           0);
     });
   }
+}
+
+/// Of the third run from the same start.
+void expect_no_allocations(const char* what, const PbdSpec& spec, const Pbd::Params& params, int steps) {
+  Pbd::Model model;
+  Pbd::State start;
+  Pbd::build(spec, model, start);
+  Pbd::Workspace workspace;
+  with_threads(1, [&] {
+    Pbd::State state;
+    for (int round = 0; round < 3; ++round) {
+      // Lists of bodies that touch keep their room.
+      state.touching.clear(), state.touch_normal.clear();
+      state.particles = start.particles, state.frames = start.frames, state.time = 0;
+      for (int k = 0; k < steps; ++k) {
+        const long made =
+            plenum_test::count_allocations([&] { Pbd::step(model, state, params, workspace, Real(1) / 60); });
+        if (round == 2) {
+          ASSERT_EQ(made, 0) << what << " in step " << k;
+        }
+      }
+    }
+  });
+}
+
+// Nor balloons, shapes, damped solids, heaps of bodies, and cloth in the wind.
+TEST(WholeBodies, AllocateNothing) {
+  if (!plenum_test::can_count_allocations) GTEST_SKIP() << "the sanitizer allocates itself";
+  PbdBody ground, crate;
+  ground.half_extents = Vec3(Real(0.5), Real(0.05), Real(0.5)), ground.position = Vec3(0, Real(-0.4), 0);
+  ground.motion = PbdBody::Motion::led;
+  crate.half_extents = Vec3::Constant(Real(0.1)), crate.position = Vec3(0, Real(0.6), 0);
+  PbdPart balloon{.type = PbdPart::Type::mesh_cloth};
+  balloon.mesh = icosphere_mesh(Real(0.3), 2), balloon.inflated = true;
+  expect_no_allocations("balloon", {.parts = {balloon}, .bodies = {ground, crate}}, {}, 60);
+  balloon.filling = PbdPart::Filling::gas, balloon.overpressure = 100;
+  expect_no_allocations("gas", {.parts = {balloon}, .bodies = {ground, crate}}, {}, 60);
+  PbdPart bar{.type = PbdPart::Type::bar};
+  bar.cells_x = 6, bar.cells_y = bar.cells_z = 2, bar.damping_time = Real(0.01);
+  for (const auto material : {PbdPart::Material::neo_hookean, PbdPart::Material::strain,
+                              PbdPart::Material::distances, PbdPart::Material::shape_matching}) {
+    bar.material = material;
+    if (material == PbdPart::Material::shape_matching) bar.cluster_radius = Real(0.2), bar.damping_time = 0;
+    for (const auto solver : {Pbd::Solver::gauss_seidel, Pbd::Solver::chebyshev})
+      expect_no_allocations("bar", {.parts = {bar}}, {.solver = solver, .iterations = 12}, 10);
+  }
+  std::vector<PbdBody> heap = {ground};
+  for (int k = 0; k < 5; ++k) {
+    crate.position = Vec3(Real(0.01 * k), Real(-0.2 + 0.21 * k), 0);
+    heap.push_back(crate);
+  }
+  expect_no_allocations("heap", {.bodies = heap}, {}, 60);
+  PbdPart sheet;
+  sheet.cells_x = sheet.cells_z = 20;
+  sheet.pins.resize(1);
+  sheet.pins[0].where = ParticlePin::Where::corners;
+  Pbd::Params windy;
+  windy.wind = Vec3(5, 0, 2), windy.turbulence.speed = 2;
+  expect_no_allocations("cloth in the wind", {.parts = {sheet}}, windy, 60);
 }
 
 }}  // namespace plenum
