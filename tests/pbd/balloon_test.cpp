@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <tuple>
 #include <utility>
 
 #include "pbd/built.h"
@@ -379,6 +380,33 @@ TEST(Balloons, SwungHoldTogetherByOneSweep) {
         ASSERT_LT(Motion(b.model, b.state).all, mass * 120 * 120 / 2) << k;
       }
     }
+}
+
+// Boxes of 9 and 54 kg, thrown onto a balloon of 0.2 kg, press its wall to the ground. What the volume lifts
+// off the ground again bears nothing: it drew the boxes up as if the ground did, with up to ten thousand
+// times the energy that they came with.
+TEST(Balloons, GiveNoEnergyToWhatFallsOnThem) {
+  for (const auto& [density, speed, substeps, aside] :
+       {std::tuple(Real(500), Real(10), 10, 0), std::tuple(Real(500), Real(10), 10, 8),
+        std::tuple(Real(500), Real(10), 10, 16), std::tuple(Real(3000), Real(6), 20, 0),
+        std::tuple(Real(3000), Real(6), 20, 8), std::tuple(Real(3000), Real(6), 20, 16)}) {
+    PbdPart part{.type = PbdPart::Type::mesh_cloth};
+    part.mesh = icosphere_mesh(Real(0.25), 2), part.inflated = true;
+    part.position = Vec3(Real(0.004 * aside), Real(0.4), Real(0.002 * aside));
+    part.bending_stiffness = Real(1e-4);
+    PbdBody ground, box;
+    ground.half_extents = Vec3(60, Real(0.2), 60), ground.position = Vec3(0, Real(-0.2), 0);
+    ground.motion = PbdBody::Motion::led;
+    box.half_extents = Vec3(Real(0.15), Real(0.1), Real(0.15)), box.position = Vec3(0, Real(1.15), 0);
+    box.density = density, box.velocity = Vec3(0, -speed, 0);
+    plenum_test::Built b(PbdSpec{.parts = {part}, .bodies = {ground, box}});
+    b.params.substeps = substeps, b.params.friction = 1;
+    const double most = std::sqrt(double(speed * speed) + 2 * 9.81 * 1.05);
+    for (int k = 0; k < 90; ++k) {
+      b.step();
+      ASSERT_LT(double(b.state.frames.v[1].norm()), most) << density << ' ' << speed << ' ' << k;
+    }
+  }
 }
 
 }}  // namespace plenum

@@ -180,6 +180,9 @@ void PbdBodies::hold_on_led(const PbdParticles& p) {
     if (!x.allFinite()) continue;
     const D3 gone = x - x0;
     for (int c = 0; c < 3; ++c) place.x[c] = Real(gone[c]);
+    // What has been lifted off again, as by the volume of a balloon, bears nothing: as if it did, a gram of
+    // wall drew up a box of 50 kg, at 190 m/s.
+    if (!(touch.pushed > 0) && rest.on == self) rest = PbdRest{};
     if (touch.pushed > 0 && (rest.on == -1 || rest.on == self))
       rest = {touch.n.cast<Real>(),
               self,
