@@ -459,7 +459,7 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
   if (!(k(0, 0) > 0)) return;
   Eigen::Vector4d change = Eigen::Vector4d::Zero();
   bool any = false;
-  const D3 carried = patch.laid > 0 ? velocity_of_bed(patch, p) : D3(D3::Zero());
+  const D3 carried = patch.laid > 0 ? velocity_of_bed(patch, p, h) : D3(D3::Zero());
   for (int i = 0; i < patch.count; ++i) {
     const Point& point = patch.points[i];
     if (!(point.pushed > 0)) {

@@ -133,11 +133,11 @@ auto PbdBodies::rub_on_bed(const Bed& bed, double pressed, const D3& rubbed,
 }
 
 /// [m/s]
-auto PbdBodies::velocity_of_bed(const Patch& patch, const PbdParticles& p) const -> D3 {
+auto PbdBodies::velocity_of_bed(const Patch& patch, const PbdParticles& p, Real h) const -> D3 {
   D3 momentum = D3::Zero();
   for (std::size_t k = 0; k < patch.laid; ++k) {
     const auto i = std::size_t(laid_[patch.first + k]);
-    momentum += p.v[i].cast<double>() / double(p.inverse_mass[i]);
+    momentum += velocity_on_rest(i, p, h) / double(p.inverse_mass[i]);
   }
   return patch.bed.yields * momentum;
 }

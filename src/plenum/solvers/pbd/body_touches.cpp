@@ -190,7 +190,8 @@ void PbdBodies::hold_on_led(const PbdParticles& p) {
               Real(touch.pushed),
               Real(touch.friction),
               rub.cast<Real>(),
-              (rub - holds).cast<Real>()};
+              (rub - holds).cast<Real>(),
+              (at - came_from).cast<Real>()};
   }
 }
 
@@ -282,6 +283,16 @@ void PbdBodies::rub(Touch& touch, const PbdParticles& p) {
   part(touch, p, m, more);
 }
 
+/// [m/s] Of a particle that may lie on something: along its normal, that of what it lies on. It has come down
+/// there in the substep, which is no speed that it could give to others: what lies on it was thrown by that.
+auto PbdBodies::velocity_on_rest(std::size_t particle, const PbdParticles& p, Real h) -> D3 {
+  const D3 v = p.v[particle].cast<double>();
+  const PbdRest& rest = p.rests[particle];
+  if (rest.on == -1) return v;
+  const D3 m = rest.normal.cast<double>();
+  return v + m.dot(rest.way.cast<double>() / double(h) - v) * m;
+}
+
 /// Section 3.6, as for faces.
 void PbdBodies::slow(const Touch& touch, const PbdParticles& p, Real h) {
   if (!(touch.pushed > 0)) return;
@@ -301,10 +312,14 @@ void PbdBodies::slow(const Touch& touch, const PbdParticles& p, Real h) {
       w * let_along(m, touch.n).squaredNorm() + body.inverse_mass + turn.dot(body.inverse_inertia * turn);
   if (!(answer > 0)) return;
   const bool bounced = bounces(Real(touch.approach), Real(touch.restitution), h);
-  change(((bounced ? touch.restitution * touch.approach : 0) - approach_of(touch, p)) / answer * touch.n);
+  const auto slip_of = [&]() -> D3 {
+    const D3 v = m.isZero(0) ? p.v[i].cast<double>() : velocity_on_rest(i, p, h);
+    return v - body.v - body.w.cross(r);
+  };
+  change(((bounced ? touch.restitution * touch.approach : 0) - touch.n.dot(slip_of())) / answer * touch.n);
   const double left = (touch.friction * touch.pushed - touch.rubbed.norm()) / double(h);
   if (!(left > 0)) return;
-  const D3 slip = p.v[i].cast<double>() - body.v - body.w.cross(r);
+  const D3 slip = slip_of();
   Eigen::Matrix<double, 3, 2> t;
   t.col(0) = touch.n.unitOrthogonal(), t.col(1) = touch.n.cross(t.col(0));
   // What is held by what bears it does not yield.

@@ -26,6 +26,7 @@ struct PbdRest {
   Real pushed = 0, friction = 0;  ///< [m] by which it has pushed, and the coefficient
   Vec3 rubbed = Vec3::Zero();     ///< [m] that friction has taken back in the substep
   Vec3 slid = Vec3::Zero();       ///< [m] that is left of what the particle slides on it in the substep
+  Vec3 way = Vec3::Zero();        ///< [m] of what it lies on in the substep
 };
 
 /// Particles of a substep, as bodies see them.
@@ -219,10 +220,11 @@ class PbdBodies {
   void lay_body(std::size_t first, std::size_t last, const PbdParticles& p);
   void find_bed(Patch& patch, const PbdParticles& p) const;
   void press_laid(const PbdParticles& p);
-  D3 velocity_of_bed(const Patch& patch, const PbdParticles& p) const;
+  D3 velocity_of_bed(const Patch& patch, const PbdParticles& p, Real h) const;
   static D3 rub_on_bed(const Bed& bed, double pressed, const D3& rubbed, const Eigen::Matrix<double, 3, 2>& t,
                        const M3& response, const D3& way, double bound, bool& slides);
   double approach_of(const Touch& touch, const PbdParticles& p) const;
+  static D3 velocity_on_rest(std::size_t particle, const PbdParticles& p, Real h);
   static D3 borne(const Touch& touch, const PbdParticles& p);
   M3 response_of(const Touch& touch, const PbdParticles& p, const D3& m) const;
   void part(const Touch& touch, const PbdParticles& p, const D3& m, const D3& impulse);
