@@ -40,9 +40,9 @@ TEST(WidePolar, IsThePolarRotationFromNearAndFromFar) {
       EXPECT_NEAR((found.cast<double>().transpose() * d).trace(), (best.transpose() * d).trace(),
                   8 * eps * size);
       // The trace is flat there: a rotation that is off by a little is told by S = R^T F, which is to be
-      // symmetric.
+      // symmetric, but for some twenty roundings of each number of R and S.
       const Matrix3<double> s = found.cast<double>().transpose() * d;
-      EXPECT_LT((s - s.transpose()).norm(), 16 * eps * size) << trial;
+      EXPECT_LT((s - s.transpose()).norm(), 64 * eps * size) << trial;
     }
   }
 }
