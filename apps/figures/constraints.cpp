@@ -157,7 +157,7 @@ void draw_balloon(Drawing& d) {
     const D3 along = x[std::size_t((k + 1) % n)] - x[std::size_t((k + n - 1) % n)];
     to[std::size_t(k)] += 0.35 * D3(along[1], -along[0], 0);
   }
-  Cell(d, 0, 3, "Enclosed volume", "C = Σ x₀ · (x₁ × x₂)/6 − V, here a cut").draw(x, lines, to);
+  Cell(d, 0, 3, "Enclosed volume", "C = Σ x₀ · (x₁ × x₂)/6 − V").draw(x, lines, to);
 }
 
 /// Particles and boxes that nothing pulls but what is to be drawn.
@@ -207,14 +207,13 @@ struct Things {
           if ((c & side) == 0) out.push_back({int(first + 8 * b) + c, int(first + 8 * b) + (c | side)});
     return out;
   }
-  /// One projection: a step of one substep and sweep of what is at rest.
-  void project() {
+  /// One projection: a step of one substep and sweep of what is at rest, on what is offered to the workspace.
+  void project(Pbd::Workspace&& workspace = {}) {
     for (std::size_t b = 0; b < model.bodies.size(); ++b) {
       if (!state.particles.x.empty()) model.apart.push_back(Index2(0, Index(b)));
       for (std::size_t c = 0; c < b; ++c) model.bodies_apart.push_back(Index2(Index(c), Index(b)));
     }
     Pbd::update(model);
-    Pbd::Workspace workspace;
     Pbd::step(model, state, params, workspace, 1);
   }
 };
@@ -243,13 +242,13 @@ void draw_holds(Drawing& d) {
     things.project();
     Cell(d, 3, 3, "Attachment", "C = x − (x₁ + R₁ r)").draw(before, things.outlines(2), all(), {}, 2);
   }
-  const auto show = [&](int column, const char* title, const char* formula, Things& things,
+  const auto show = [&](int column, int row, const char* title, const char* formula, Things& things,
                         const std::vector<Pbd::Anchor>& anchors, const Lines& between) {
     const Points before = things.shown(anchors, half_box);
     things.project();
     Lines lines = things.outlines(anchors.size());
     lines.insert(lines.end(), between.begin(), between.end());
-    Cell(d, column, 4, title, formula)
+    Cell(d, column, row, title, formula)
         .draw(before, lines, things.shown(anchors, half_box), {}, anchors.size());
   };
   const auto two = [&](const Vec3& turn_a, const Vec3& turn_b, Real apart) {
@@ -259,17 +258,20 @@ void draw_holds(Drawing& d) {
   const Pbd::Anchor right{-1, 0, Vec3(Real(half_box[0]), 0, 0)}, left{-1, 1, Vec3(Real(-half_box[0]), 0, 0)};
   Things ball = two(Vec3(0, 0, 15), Vec3(0, 0, -20), Real(0.85));
   ball.model.holds = {{right, left, 0, 0}};
-  show(0, "Ball joint", "C = x₁ + R₁ r₁ − (x₂ + R₂ r₂)", ball, {right, left}, {});
+  show(0, 4, "Ball joint", "C = x₁ + R₁ r₁ − (x₂ + R₂ r₂)", ball, {right, left}, {});
   Things hinge = two(Vec3(35, 0, 0), Vec3(-35, 0, 0), Real(0.75));
   hinge.model.alignments = {
       {.a = 0, .b = 1, .about_axis = true, .axis_a = Vec3::UnitZ(), .axis_b = Vec3::UnitZ()}};
   std::vector<Pbd::Anchor> ends;
   for (const Index body : {0, 1})
     for (const Real z : {Real(-0.45), Real(0.45)}) ends.push_back({-1, body, Vec3(0, 0, z)});
-  show(1, "Axes of a hinge", "C = angle of R₁ e₁ and R₂ e₂", hinge, ends, {{0, 1}, {2, 3}});
+  show(1, 4, "Axes of a hinge", "C = angle of R₁ e₁ and R₂ e₂", hinge, ends, {{0, 1}, {2, 3}});
+  Things fixed = two(Vec3(0, 0, 25), Vec3(30, 0, -35), Real(0.85));
+  fixed.model.alignments = {{.a = 0, .b = 1}};
+  show(2, 5, "Turn of a fixed joint", "C = angle of R₂ to R₁", fixed, {}, {});
   Things rope = two(Vec3(0, 0, 25), Vec3(0, 0, 30), Real(0.9));
   rope.model.holds = {{right, left, Real(0.25), 0}};
-  show(2, "Rope between bodies", "|a − b| ≤ l", rope, {right, left}, {{0, 1}});
+  show(2, 4, "Rope between bodies", "|a − b| ≤ l", rope, {right, left}, {{0, 1}});
 }
 
 void draw_limits(Drawing& d) {
@@ -282,7 +284,7 @@ void draw_limits(Drawing& d) {
   spring.model.edges = {Index2(0, 1)}, spring.model.rest_length = {Real(0.7)};
   spring.model.stretch_compliance = {Real(1e3)}, spring.params.strain_limit = Real(0.4);
   spring.project();
-  Cell(d, 2, 3, "Limit of strain", "|x₁ − x₀| ≤ (1 + s) l, however soft")
+  Cell(d, 2, 3, "Limit of strain", "|x₁ − x₀| ≤ (1 + s) l")
       .draw(pulled, {{0, 1}}, spring.shown({}, half_box));
   // A vertex near a face, which both give way, by their weights.
   const D3 a(0, 0.1, 0), b(1.2, 0, 0), c(0.5, 0.55, 1.1), w(0.3, 0.35, 0.35);
@@ -294,20 +296,72 @@ void draw_limits(Drawing& d) {
   for (const double k : weights) response += k * k;
   Points to = x;
   for (std::size_t i = 0; i < 4; ++i) to[i] += weights[i] / response * (distance - near) * n;
-  Cell(d, 3, 4, "Contact", "n · Σ wᵢ xᵢ ≥ d").draw(x, {{1, 2}, {2, 3}, {3, 1}}, to);
+  Cell(d, 3, 4, "Contact of vertex and face", "n · Σ wᵢ xᵢ ≥ d").draw(x, {{1, 2}, {2, 3}, {3, 1}}, to);
+}
+
+/// Points of the two that are as near to each other as may be give way by their weights.
+void draw_crossed_edges(Drawing& d) {
+  const D3 a(0, 0.1, 0.2), b(1.2, 0.2, 0.2), c(0.3, 0.3, -0.4), e(0.75, 0.4, 1.1);
+  const D3 u = b - a, v = e - c, n = v.cross(u).normalized();
+  Matrix3<double> ways;
+  ways << u, -v, n;
+  const D3 at = ways.inverse() * (c - a);  // a + s u + z n = c + t v
+  const double s = at[0], t = at[1], near = -n.dot(a + s * u - c - t * v), distance = 0.5;
+  const double weights[4] = {-(1 - s), -s, 1 - t, t};
+  double response = 0;
+  for (const double k : weights) response += k * k;
+  const Points x = {a, b, c, e};
+  Points to = x;
+  for (std::size_t i = 0; i < 4; ++i) to[i] += weights[i] / response * (distance - near) * n;
+  Cell(d, 0, 5, "Contact of two edges", "n · Σ wᵢ xᵢ ≥ d").draw(x, {{0, 1}, {2, 3}}, to);
+}
+
+void draw_floor(Drawing& d) {
+  Things ball(2, {});
+  const D3 from(0.1, 0.45, 0), end(1.05, -0.25, 0);
+  ball.place({from, {5, 5, 5}});
+  ball.state.particles.v[0] = (end - from).cast<Real>();
+  Support floor{};
+  floor.normal = Vec3::UnitY(), floor.gap = Real(from[1]), floor.friction = Real(0.5);
+  Pbd::Workspace workspace;
+  Pbd::rest_on(workspace, {&floor, 1});
+  ball.project(std::move(workspace));
+  const D3 to = ball.state.particles.x[0].cast<double>();
+  // Where it goes by itself, from where, and the floor.
+  const Points x = {end, from, {-0.15, 0, 0}, {1.35, 0, 0}};
+  Cell(d, 1, 5, "Contact with friction", "x · n ≥ d, rub ≤ μ push")
+      .draw(x, {{1, 0}, {2, 3}}, {to, from, x[2], x[3]}, {1}, 2);
+}
+
+void draw_hand(Drawing& d) {
+  const Points x = {{0.75, 0.1, 0}, {0.1, 0.2, 0.2}, {0.4, 0.1, 0.9}, {1.2, 0.75, 0}};
+  Things net(4, {});
+  net.place(x);
+  Pbd::Workspace workspace;
+  const Vec3 target = x[3].cast<Real>();
+  const Grasp grasp{.sample = 0, .from = target, .to = target, .rate = Real(1.2)};
+  Pbd::grasp(workspace, {&grasp, 1});
+  net.project(std::move(workspace));
+  Points to = x;
+  to[0] = net.state.particles.x[0].cast<double>();
+  Cell(d, 3, 5, "A hand, through a spring", "C = x − target, α = 1/(m ω²)")
+      .draw(x, {{0, 1}, {1, 2}, {2, 0}, {0, 3}}, to, {3});
 }
 
 }  // namespace
 
 std::string draw_constraints() {
-  Drawing d(14 + 4 * cell_width, 62 + 5 * cell_height,
+  Drawing d(14 + 4 * cell_width, 62 + 6 * cell_height,
             "Constraints of position-based dynamics and where they move points");
   draw_lines(d), draw_surfaces(d), draw_solids(d), draw_balloon(d), draw_limits(d), draw_holds(d);
-  d.text({14, 34 + 5 * cell_height},
-         "Black: points as they are, of equal mass, and bodies of one and a half. Arrows: one projection "
-         "without compliance, along the gradients.",
+  draw_crossed_edges(d), draw_floor(d), draw_hand(d);
+  d.text({14, 34 + 6 * cell_height},
+         "Black: points as they are, of equal mass, and bodies of one and a half; of a balloon a cut.",
          {grey, 12});
-  d.text({14, 34 + 5 * cell_height + 18}, "Dashed: where that leads. Green: held.", {grey, 12});
+  d.text({14, 34 + 6 * cell_height + 18},
+         "Arrows: one projection without compliance, along the gradients. Dashed: where that leads. "
+         "Green: held.",
+         {grey, 12});
   return d.finish();
 }
 
