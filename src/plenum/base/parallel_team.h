@@ -2,9 +2,9 @@
 // Threads that stand by for one short loop after another. Only the backends of parallel.h include this.
 //
 // Waking a thread takes as long as thousands of instructions, more than a colour of contacts or a diagonal of
-// a factor has to do. So the threads of a team look at their tickets until they are let go, as the workers of
-// Box2D v3 do between the stages of a step. Each thread begins with blocks of its own, the same in every loop
-// of as many blocks, which are likely still in its cache, and then takes what others have left.
+// a factor has to do. So the threads of a team wait for the next loop until they are let go, as the workers
+// of Box2D v3 do between the stages of a step. Each thread begins with blocks of its own, the same in every
+// loop of as many blocks, which are likely still in its cache, and takes what others leave lying for long.
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -32,61 +32,103 @@ class Team {
   /// Calls f(block) for every block in [0, num_blocks), at most most_blocks. Only the caller may call it, and
   /// not from within f.
   void run(std::size_t num_blocks, FunctionRef<void(std::size_t)> f) {
-    done_.store(0, std::memory_order_relaxed);
-    ++loop_;
-    const auto share = [&](int t) { return num_blocks * std::size_t(t) / std::size_t(threads_); };
-    for (int t = threads_ - 1; t >= 0; --t) {
-      seats_[t].function.store(&f, std::memory_order_relaxed);
-      seats_[t].ticket.store(ticket(loop_, share(t), share(t + 1)), std::memory_order_release);
+    // So that none is half a round of numbers behind.
+    if (loop_ % (num_loops / 4) == 0)
+      for (Seat& seat : seats_) seat.ticket.store(Ticket{loop_, 0, 0}.word(), std::memory_order_relaxed);
+    loop_ = (loop_ + 1) % num_loops;
+    function_.store(&f, std::memory_order_relaxed);
+    call_.store(Call{loop_, num_blocks}.word(), std::memory_order_release);
+    const Call call{loop_, num_blocks};
+    left_to_others_ += num_blocks - take_blocks_of(0, call);
+    for (int turns = 0; done_by_others_.load(std::memory_order_acquire) != left_to_others_; ++turns) {
+      pause(turns);
+      if (turns == before_helping) left_to_others_ -= help(0, call);
     }
-    take_blocks(0);
-    for (int turns = 0; done_.load(std::memory_order_acquire) != num_blocks; ++turns) pause(turns);
   }
 
-  /// What the other threads do until dismiss().
+  /// What the other threads do until dismiss(). Until the next loop they look at what the caller alone
+  /// writes: where others take blocks they would slow these down, by a message there and back for each.
   void work() {
     const int seat = 1 + workers_.fetch_add(1, std::memory_order_relaxed);
-    for (int turns = 0; !dismissed_.load(std::memory_order_acquire); ++turns)
-      if (take_blocks(seat))
-        turns = 0;
+    std::uint64_t seen = 0;
+    for (int turns = 0; !dismissed_.load(std::memory_order_acquire); ++turns) {
+      const std::uint64_t word = call_.load(std::memory_order_acquire);
+      std::size_t taken = 0;
+      if (word != seen)
+        seen = word, turns = 0, taken = take_blocks_of(seat, Call::of(word));
+      else if (turns == before_helping && seen != 0)
+        taken = help(seat, Call::of(word));
       else
         pause(turns);
+      // At the end alone: threads would otherwise wait for the count to come over after every block.
+      if (taken > 0) done_by_others_.fetch_add(taken, std::memory_order_release);
+    }
   }
   void dismiss() { dismissed_.store(true, std::memory_order_release); }
 
  private:
-  /// A share that has not been taken yet: number of the loop, first block, end. What it is a share of does
-  /// not change as long as it is not empty, since run() waits for all blocks; so a ticket that is still the
-  /// same when it is exchanged for the next is for the function that was read between.
-  static std::uint64_t ticket(std::uint64_t loop, std::size_t first, std::size_t end) {
-    return loop << 40 | std::uint64_t(first) << 20 | std::uint64_t(end);
-  }
+  static constexpr int block_bits = 20;
+  static constexpr std::uint64_t num_loops = 1u << 24;
+  /// Turns of waiting, some microseconds, before others' blocks are taken: what these go through comes over
+  /// from the other's cache, and has to go back in the next loop.
+  static constexpr int before_helping = 100;
+  /// A loop of run(), by its number.
+  struct Call {
+    std::uint64_t loop;
+    std::size_t num_blocks;
+    std::uint64_t word() const { return loop << block_bits | num_blocks; }
+    static Call of(std::uint64_t word) {
+      return {word >> block_bits, static_cast<std::size_t>(word & most_blocks)};
+    }
+  };
+  /// What is left of the share of a seat in a loop.
+  struct Ticket {
+    std::uint64_t loop;
+    std::size_t first, end;  ///< blocks
+    std::uint64_t word() const {
+      return loop << 2 * block_bits | std::uint64_t(first) << block_bits | std::uint64_t(end);
+    }
+    static Ticket of(std::uint64_t word) {
+      return {word >> 2 * block_bits, static_cast<std::size_t>(word >> block_bits & most_blocks),
+              static_cast<std::size_t>(word & most_blocks)};
+    }
+  };
   struct alignas(64) Seat {
     std::atomic<std::uint64_t> ticket = 0;
-    std::atomic<const FunctionRef<void(std::size_t)>*> function = nullptr;
   };
+  /// Whether loop a is a later one than b.
+  static bool is_after(std::uint64_t a, std::uint64_t b) {
+    return a != b && (a - b) % num_loops < num_loops / 2;
+  }
 
-  /// Takes blocks as long as there are any; whether there were. Says so at the end alone: the threads would
-  /// otherwise wait for the count to come over from each other after every block.
-  bool take_blocks(int seat) {
-    std::size_t taken = 0;
-    for (int k = 0; k < threads_; ++k) {
-      Seat& from = seats_[(seat + k) % threads_];
-      std::uint64_t now = from.ticket.load(std::memory_order_acquire);
-      while (true) {
-        const std::size_t first = now >> 20 & most_blocks, end = now & most_blocks;
-        if (first >= end) break;
-        const FunctionRef<void(std::size_t)>* const f = from.function.load(std::memory_order_relaxed);
-        if (!from.ticket.compare_exchange_weak(now, now + (1u << 20), std::memory_order_acq_rel,
-                                               std::memory_order_acquire))
-          continue;
-        (*f)(first);
-        ++taken;
-        now = from.ticket.load(std::memory_order_acquire);
-      }
+  /// Takes blocks of a seat's share in the loop as long as there are any; how many.
+  ///
+  /// Nobody hands out shares: whose ticket is of an earlier loop has taken nothing yet. A loop is over when
+  /// all of its blocks are done, and no ticket with any left is of an earlier one then. So a ticket that is
+  /// the same when it is exchanged for the next is of a loop that is not over, whose function was read.
+  std::size_t take_blocks_of(int seat, const Call& call) {
+    const auto share = [&](int t) { return call.num_blocks * std::size_t(t) / std::size_t(threads_); };
+    std::atomic<std::uint64_t>& at = seats_[seat].ticket;
+    std::uint64_t word = at.load(std::memory_order_acquire);
+    for (std::size_t taken = 0;;) {
+      Ticket left = Ticket::of(word);
+      if (is_after(left.loop, call.loop)) return taken;
+      if (left.loop != call.loop) left = {call.loop, share(seat), share(seat + 1)};
+      if (left.first >= left.end) return taken;
+      const FunctionRef<void(std::size_t)>* const f = function_.load(std::memory_order_relaxed);
+      const std::uint64_t next = Ticket{left.loop, left.first + 1, left.end}.word();
+      if (!at.compare_exchange_weak(word, next, std::memory_order_acq_rel, std::memory_order_acquire))
+        continue;
+      (*f)(left.first);
+      ++taken;
+      word = at.load(std::memory_order_acquire);
     }
-    if (taken > 0) done_.fetch_add(taken, std::memory_order_release);
-    return taken > 0;
+  }
+  /// Takes what others have left.
+  std::size_t help(int seat, const Call& call) {
+    std::size_t taken = 0;
+    for (int k = 1; k < threads_; ++k) taken += take_blocks_of((seat + k) % threads_, call);
+    return taken;
   }
 
   /// Where there are more threads than processors, or somebody else wants one, others get it.
@@ -99,10 +141,14 @@ class Team {
 
   const int threads_, patience_;
   std::uint64_t loop_ = 0;
-  std::array<Seat, most_threads> seats_;
-  alignas(64) std::atomic<std::size_t> done_ = 0;
-  alignas(64) std::atomic<int> workers_ = 0;
+  std::size_t left_to_others_ = 0;  ///< blocks, in all loops
+  // What the caller alone writes.
+  alignas(64) std::atomic<std::uint64_t> call_ = 0;
+  std::atomic<const FunctionRef<void(std::size_t)>*> function_ = nullptr;
   std::atomic<bool> dismissed_ = false;
+  std::array<Seat, most_threads> seats_;
+  alignas(64) std::atomic<std::size_t> done_by_others_ = 0;
+  alignas(64) std::atomic<int> workers_ = 0;
 };
 
 /// The team that the loops of this thread run on, if any.
