@@ -139,13 +139,14 @@ std::vector<Kind> kinds_of(const Pbd::Model& model) {
   return out;
 }
 
-/// Slices of solids that are large, for eight threads. Not of cloth, which would stretch by half as much more
-/// (200 x 200 cells: 0.14 instead of 0.09), nor where most would lie between two.
+/// Slices of solids that are large, for as many threads. Not of cloth, which would stretch by half as much
+/// more (200 x 200 cells: 0.14 instead of 0.09), nor where most would lie between two.
 template <class Item>
 std::vector<Index> sliced(const std::vector<Item>& items, std::size_t num_particles) {
-  constexpr std::size_t least = 16384;  // of fewer, too many packs at the ends of colours are not full
-  if (items.size() < least) return {};
-  std::vector<Index> slices = slices_of(flat(items), int(Item::SizeAtCompileTime), num_particles, 8);
+  // Of fewer items, too many packs at the ends of colours are not full.
+  const int count = items.size() < 8192 ? 1 : items.size() < 16384 ? 4 : 8;
+  if (count == 1) return {};
+  std::vector<Index> slices = slices_of(flat(items), int(Item::SizeAtCompileTime), num_particles, count);
   if (std::size_t(std::count(slices.begin(), slices.end(), -1)) > items.size() / 2) slices.clear();
   return slices;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plenum/base/parallel.h"
+#include "plenum/base/parallel_evenly.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
 
@@ -88,7 +88,7 @@ void sweep_lattices(PbdWorkspace& w, const Projection& how, int sweeps) {
 
 void begin_constraints(const Pbd::State& state, PbdWorkspace& w) {
   const Particles& p = state.particles;
-  parallel_for(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
+  parallel_for_evenly(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       w.places[i] = Place{{w.x0[i].x(), w.x0[i].y(), w.x0[i].z()}, p.inverse_mass[i]};
   });
@@ -133,7 +133,7 @@ double sweep_at_once(PbdWorkspace& w, Projection how) {
   const std::size_t n = w.places.size();
   w.shared.resize(n), w.sums.resize(n);
   how.sums = w.sums.data();
-  parallel_for(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
+  parallel_for_evenly(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Place& p = w.places[i];
       const Real* const left = w.shared[i].x;
@@ -145,7 +145,7 @@ double sweep_at_once(PbdWorkspace& w, Projection how) {
   Place* const places = w.shared.data();
   const double residual =
       w.with_batches([&](auto&... batches) { return (batches.sweep_at_once(places, how) + ...); });
-  parallel_for(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
+  parallel_for_evenly(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       if (w.shares[i] == 0) continue;
       for (int c = 0; c < 3; ++c) w.places[i].x[c] += w.sums[i].x[c] / w.shares[i];
@@ -179,7 +179,7 @@ void ChebyshevFactors::begin() {
 }
 
 void damp(PbdWorkspace& w, Real h, int sweeps) {
-  parallel_for(w.ways.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
+  parallel_for_evenly(w.ways.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Place& to = w.places[i];
       const Vec3& from = w.gone[i];

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "plenum/base/parallel.h"
+#include "plenum/base/parallel_evenly.h"
 #include "plenum/geometry/graph_colouring.h"
 #include "plenum/linear/aligned.h"
 #include "plenum/solvers/pbd/detail/damping.h"
@@ -193,8 +193,8 @@ class Batch {
   [[gnu::always_inline]] void sweep_with(bool is_back, F&& f) {
     const auto between = [&] {
       sweep_colours(slices_.back(), starts_.size() - 1, is_back, [&](std::size_t first, std::size_t last) {
-        parallel_for(last - first, packs_per_block,
-                     [&](std::size_t begin, std::size_t end) { f(first + begin, first + end); });
+        parallel_for_evenly(last - first, packs_per_block,
+                            [&](std::size_t begin, std::size_t end) { f(first + begin, first + end); });
       });
     };
     if (is_back) between();
