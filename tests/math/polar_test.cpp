@@ -60,4 +60,29 @@ TYPED_TEST(Polar, KeepsWhatWasWhereNothingSaysOtherwise) {
   EXPECT_EQ(polar_rotation(Matrix3<T>(Matrix3<T>::Zero()), before).coeffs(), before.coeffs());
 }
 
+// Of a matrix f u^T, any rotation that takes u to f is one; the least turn from what was is taken. What is
+// narrow turns about its axis by what is left across, which that rounds by eps over its width.
+TYPED_TEST(Polar, TakesTheAxisOfWhatIsNarrowAlongIt) {
+  using T = TypeParam;
+  const double eps = double(std::numeric_limits<T>::epsilon());
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  const auto any = [&] {
+    return Quaternion<double>(normal(random), normal(random), normal(random), normal(random)).normalized();
+  };
+  for (int trial = 0; trial < 1000; ++trial) {
+    const Matrix3<double> r = any().toRotationMatrix(), axes = any().toRotationMatrix();
+    for (const double width : {1e-4, 1e-5, 1e-6, 0.0}) {
+      const Vector3<double> stretches(1, width, width / 2);
+      const Matrix3<double> f = r * axes * stretches.asDiagonal() * axes.transpose();
+      const Matrix3<double> found = polar_rotation(Matrix3<T>(f.cast<T>()), Quaternion<T>(1, 0, 0, 0))
+                                        .toRotationMatrix()
+                                        .template cast<double>();
+      const Matrix3<double> off = (found - r) * axes * stretches.asDiagonal();
+      EXPECT_LT(off.col(0).norm(), 20 * eps) << width;
+      EXPECT_LT(off.rightCols<2>().norm(), std::max(20 * eps, width < 100 * eps ? 4 * width : 0)) << width;
+    }
+  }
+}
+
 }}  // namespace plenum

@@ -9,10 +9,31 @@
 
 namespace plenum::inline PLENUM_ABI {
 
+/// As below, of F with a largest singular value that is more than hundreds of times the others, where what
+/// follows has no digits left for the turn about its axis. R takes the one singular vector u to the other,
+/// which two steps of the power method give, and turns about it by the angle for which tr(R^T F) is largest;
+/// not at all, if that is rounding.
+template <class T>
+Quaternion<T> narrow_polar_rotation(const Matrix3<T>& a, const Quaternion<T>& before) {
+  int row = 0;
+  a.rowwise().squaredNorm().maxCoeff(&row);
+  Vector3<T> u = a.row(row).transpose().normalized();
+  for (int k = 0; k < 2; ++k) u = (a.transpose() * (a * u)).normalized();
+  const Vector3<T> f = a * u;
+  // Twice: from what is opposite the first is off by a hundred roundings.
+  Quaternion<T> q = before;
+  for (int k = 0; k < 2; ++k) q = (Quaternion<T>::FromTwoVectors(q * u, f) * q).normalized();
+  const Matrix3<T> s = q.toRotationMatrix().transpose() * a;
+  const T sine = u.dot(Vector3<T>(s(2, 1) - s(1, 2), s(0, 2) - s(2, 0), s(1, 0) - s(0, 1))),
+          cosine = s.trace() - u.dot(s * u);
+  if (!(std::hypot(sine, cosine) > 16 * std::numeric_limits<T>::epsilon() * f.norm())) return q;
+  return (q * Quaternion<T>(Eigen::AngleAxis<T>(std::atan2(sine, cosine), u))).normalized();
+}
+
 /// The rotation R for which tr(R^T F) is largest: that of the polar decomposition F = R S; where F turns
-/// inside out, the one that flips the axis of its smallest stretch. det R = 1 always. Where R is not unique
-/// (F of rank one or zero), that is as near to `before` as its last digits say, or `before` itself. F and
-/// before are finite.
+/// inside out, the one that flips the axis of its smallest stretch. det R = 1 always. Where R is not unique,
+/// that which is reached from `before` by the least turn: of F = f u^T the one that takes before u to f, of
+/// F = 0 none. F and before are finite.
 ///
 /// With R as a unit quaternion q, tr(R^T F) = q^T N q with a symmetric 4x4 matrix N without trace (Horn 1987,
 /// "Closed-form solution of absolute orientation using unit quaternions"). Its largest eigenvalue is found
@@ -25,6 +46,10 @@ Quaternion<T> polar_rotation(const Matrix3<T>& f, const Quaternion<T>& before) {
   const T scale = f.cwiseAbs().maxCoeff();
   if (!(scale > 0)) return before;
   const Matrix3<T> a = f / scale;
+  const T square = a.squaredNorm();
+  Matrix3<T> minors;
+  minors << a.col(1).cross(a.col(2)), a.col(2).cross(a.col(0)), a.col(0).cross(a.col(1));
+  if (!(minors.norm() > T(1e-3) * square)) return narrow_polar_rotation(a, before);
   // Rows and columns x, y, z, w.
   Eigen::Matrix<T, 4, 4, Eigen::DontAlign> n;
   const T trace = a.trace();
@@ -34,7 +59,7 @@ Quaternion<T> polar_rotation(const Matrix3<T>& f, const Quaternion<T>& before) {
   n.template bottomLeftCorner<1, 3>() = axial.transpose();
   n(3, 3) = trace;
   // l^4 + c2 l^2 + c1 l + c0.
-  const T square = a.squaredNorm(), c2 = -2 * square, c1 = -8 * a.determinant(), c0 = n.determinant();
+  const T c2 = -2 * square, c1 = -8 * a.determinant(), c0 = n.determinant();
   T l = std::sqrt(3 * square);
   for (int k = 0; k < 60; ++k) {
     const T value = ((l * l + c2) * l + c1) * l + c0, slope = (4 * l * l + 2 * c2) * l + c1;
@@ -58,7 +83,7 @@ Quaternion<T> polar_rotation(const Matrix3<T>& f, const Quaternion<T>& before) {
     if (column.squaredNorm() > best.squaredNorm()) best = column;
   }
   const T length = best.norm();
-  if (!(length > 100 * std::numeric_limits<T>::epsilon() * square)) return before;
+  if (!(length > 0)) return before;
   Quaternion<T> q(best[3] / length, best[0] / length, best[1] / length, best[2] / length);
   if (q.coeffs().dot(before.coeffs()) < 0) q.coeffs() = -q.coeffs();
   for (int k = 0; k < 2; ++k) {
