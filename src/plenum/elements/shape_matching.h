@@ -34,7 +34,27 @@ struct MatchedShape {
   double size;                                            ///< [m] > 0: from the centre to the farthest point
   std::array<double, 6> means;                            ///< of squares and products
   Eigen::Matrix<double, k, k, Eigen::DontAlign> inverse;  ///< P, of sum_i weight_i q_i q_i^T
+  /// That of the first three coordinates alone, which gives the best linear map A, is spread_scale spread,
+  /// with tr(spread) = 1. Near a rotation A + mu A spread changes the volume, by mu, at the least cost sum_i
+  /// weight_i |dA q_i|^2: tr(A^T dA) = spread_scale sum_i weight_i (dA q_i) . (A spread q_i) there. As all
+  /// that is of the form S P' with a symmetric P', it does not turn the points.
+  Eigen::Matrix<double, 3, 3, Eigen::DontAlign> spread;
+  double spread_scale;
 };
+
+/// Without directions of less than 1e-5 of the largest eigenvalue.
+template <int n>
+Eigen::Matrix<double, n, n> pseudo_inverse(const Eigen::Matrix<double, n, n>& symmetric) {
+  using Square = Eigen::Matrix<double, n, n>;
+  const Eigen::SelfAdjointEigenSolver<Square> solver(symmetric);
+  const double least = 1e-5 * solver.eigenvalues().maxCoeff();
+  Square inverse = Square::Zero();
+  for (int c = 0; c < n; ++c)
+    if (solver.eigenvalues()[c] > least && least > 0)
+      inverse +=
+          solver.eigenvectors().col(c) * solver.eigenvectors().col(c).transpose() / solver.eigenvalues()[c];
+  return inverse;
+}
 
 /// x [M] m, mass [M] kg > 0, M > 0. Of points that do not span all coordinates (flat ones, too few), P is the
 /// pseudo-inverse: maps leave out what they do not know.
@@ -61,14 +81,10 @@ MatchedShape<k> matched_shape(std::span<const Vector3<double>> x, std::span<cons
     const Eigen::Map<const Eigen::Matrix<double, k, 1>> v(q.data());
     sum += mass[i] / total * v * v.transpose();
   }
-  const Eigen::SelfAdjointEigenSolver<Square> solver(sum);
-  const double least = 1e-5 * solver.eigenvalues().maxCoeff();
-  Square inverse = Square::Zero();
-  for (int c = 0; c < k; ++c)
-    if (solver.eigenvalues()[c] > least && least > 0)
-      inverse +=
-          solver.eigenvectors().col(c) * solver.eigenvectors().col(c).transpose() / solver.eigenvalues()[c];
-  shape.inverse = inverse;
+  shape.inverse = pseudo_inverse<k>(sum);
+  const Matrix3<double> spread = pseudo_inverse<3>(sum.template topLeftCorner<3, 3>());
+  shape.spread_scale = spread.trace();
+  shape.spread = spread / (shape.spread_scale > 0 ? shape.spread_scale : 1);
   return shape;
 }
 

@@ -127,6 +127,8 @@ void ShapeBatch<k>::lay_out(const Pbd::Model& model, std::span<const Index> numb
       m.cluster[l] = c;
       m.flexibility[l] = clusters_[c].flexibility, m.size[l] = clusters_[c].size;
       for (int j = 0; j < k * k; ++j) m.inverse[j][l] = Real(shapes[c].inverse(j / k, j % k));
+      for (int j = 0; j < 9; ++j) m.spread[j][l] = Real(shapes[c].spread(j / 3, j % 3));
+      m.spread_scale[l] = Real(shapes[c].spread_scale);
     }
   }
 }
@@ -196,16 +198,27 @@ void ShapeBatch<k>::project_clusters(std::span<const Place> places) {
           best[c] = Wide3{};
           for (int j = 0; j < k; ++j) best[c] += m.inverse[j * k + c] * sum[j];
         }
-        // Of its volume at rest (section 4.3); what is flat or inside out has no say.
-        const Wide rest = m.size * m.size * m.size, now = dot(best[0], cross(best[1], best[2]));
-        const auto sound = now > detail::fill(Real(0.05)) * rest;
-        const Wide ratio = sound ? rest / (sound ? now : rest) : detail::fill(1);
-        Wide scale;
-        for (int l = 0; l < wide; ++l) scale[l] = std::cbrt(ratio[l]);
+        // Its linear part goes back to its volume at rest (section 4.3), by as little as may be of what is
+        // weighed: goals are then the projections of places onto what the cluster may be, and a mean of such
+        // projections makes no way larger. By the same factor in all directions, as there, clusters of few
+        // points in a thin body asked for more than they had, and burst. What is flat or inside out has no
+        // say.
+        Wide3 linear[3];
+        for (int c = 0; c < 3; ++c) {
+          linear[c] = Wide3{};
+          for (int j = 0; j < 3; ++j) linear[c] += (m.spread_scale * m.spread[3 * j + c]) * sum[j];
+        }
+        const Wide rest = m.size * m.size * m.size, now = dot(linear[0], cross(linear[1], linear[2])) / rest;
+        const auto sound = now > detail::fill(Real(0.05));
+        const Wide half = detail::fill(Real(0.5)), one = detail::fill(1),
+                   by = one / (sound ? now : one) - one, change = detail::max(-half, detail::min(by, half));
         const Wide by_map = sound ? m.flexibility : Wide{};
         for (int c = 0; c < k; ++c) {
-          if (c < 3) map[c] = (detail::fill(1) - by_map) * map[c];
-          map[c] += (by_map * scale) * best[c];
+          if (c < 3) {
+            for (int j = 0; j < 3; ++j) best[c] += (change * m.spread[3 * j + c]) * linear[j];
+            map[c] = (detail::fill(1) - by_map) * map[c];
+          }
+          map[c] += by_map * best[c];
         }
       }
       for (int l = 0; l < m.count; ++l) {

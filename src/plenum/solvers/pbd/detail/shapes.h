@@ -56,7 +56,7 @@ class ShapeBatch {
   struct Matching {  ///< of as many clusters as there are lanes
     std::size_t cluster[detail::wide];
     detail::WideQuat rotation;
-    detail::Wide inverse[k * k], flexibility, size;
+    detail::Wide inverse[k * k], spread[9], spread_scale, flexibility, size;
     int count;
   };
   static constexpr std::size_t sums_per_piece = 3 * (std::size_t(k) + 1);
