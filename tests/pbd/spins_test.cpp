@@ -95,4 +95,37 @@ TEST(PbdSpins, WhatTurnsGoesOn) {
     }
 }
 
+// What a hand holds by a stiff spring turns about it as about a pin: it is heavier there.
+TEST(PbdSpins, AHandTurnsWhatItHolds) {
+  const auto fallen = [](Real rate) {  // [rad]
+    PbdPart part{.type = PbdPart::Type::bar};
+    part.half_extents = Vec3(Real(0.5), Real(0.05), Real(0.05));
+    part.cells_x = 10, part.cells_y = part.cells_z = 2, part.youngs_modulus = Real(1e7);
+    plenum_test::Built b(part);
+    std::size_t held = 0;
+    for (std::size_t i = 0; i < b.model.mass.size(); ++i)
+      if ((b.x(i) - Vector3<double>(-0.5, 0, 0)).norm() < (b.x(held) - Vector3<double>(-0.5, 0, 0)).norm())
+        held = i;
+    if (rate == 0) {
+      part.pins.resize(1);
+      part.pins[0].where = ParticlePin::Where::indices, part.pins[0].indices = {Index(held)};
+      b = plenum_test::Built(part);
+    }
+    const Vec3 at = b.state.particles.x[held];
+    const Grasp grasp{Index(held), at, at, rate};
+    for (int k = 0; k < 21; ++k) {
+      if (rate > 0) Pbd::grasp(b.workspace, {&grasp, 1});
+      b.step();
+    }
+    Vector3<double> centre = Vector3<double>::Zero();
+    double mass = 0;
+    for (std::size_t i = 0; i < b.model.mass.size(); ++i)
+      centre += double(b.model.mass[i]) * b.x(i), mass += double(b.model.mass[i]);
+    const Vector3<double> along = centre / mass - b.x(held);
+    return std::atan2(-along.y(), along.x());
+  };
+  const double pinned = fallen(0);
+  for (const Real rate : {Real(1560), Real(1e4)}) EXPECT_NEAR(fallen(rate), pinned, 0.01) << rate;
+}
+
 }}  // namespace plenum

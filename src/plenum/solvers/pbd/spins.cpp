@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <algorithm>
+#include <cstdint>
 
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/topology.h"
@@ -91,6 +92,9 @@ void PbdSpins::lay_out(const Pbd::Model& model) {
   for (std::size_t t = 0; t < ties.size(); ++t)
     for (const Index i : ties[t])
       body_of[std::size_t(i)] = body_of_tie[t], count = std::max(count, body_of_tie[t] + 1);
+  std::vector<std::uint8_t> is_matched(n, 0);
+  for (std::size_t c = 0; c < model.cluster_members.size(); ++c)
+    for (const Index i : model.cluster_members[c]) is_matched[std::size_t(i)] = 1;
   packs_.clear(), blocks_.clear(), bodies_.clear(), turning_.clear();
   std::vector<std::vector<Index>> members(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < n; ++i)
@@ -98,7 +102,10 @@ void PbdSpins::lay_out(const Pbd::Model& model) {
   for (const std::vector<Index>& of : members) {
     if (of.size() < 3) continue;  // a pair is projected once
     Body& body = bodies_.emplace_back();
-    body = {blocks_.size(), 0, of[0], -1, Vec3::Zero(), false};
+    body = {.first_block = blocks_.size(),
+            .last_block = 0,
+            .first = of[0],
+            .is_matched = is_matched[std::size_t(of[0])] != 0};
     for (std::size_t k = 0; k < of.size(); k += wide) {
       if (k / wide % packs_per_block == 0) blocks_.push_back({bodies_.size() - 1, packs_.size(), 0});
       Pack& pack = packs_.emplace_back();
@@ -154,15 +161,20 @@ void PbdSpins::take(std::span<Place> places) {
     DoubleWide3 way{}, moved[3] = {};
     for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k) {
       const Pack& pack = packs_[k];
-      const Wide3 then = detail::gather_place(before_.data(), pack.particle).x,
-                  now = detail::gather_place(places.data(), pack.particle).x;
+      const WidePlace start = detail::gather_place(before_.data(), pack.particle);
+      const Wide3 then = start.x, now = detail::gather_place(places.data(), pack.particle).x;
+      // What a hand holds is heavier, but to shape matching.
+      const bool is_weighed = !bodies_[blocks_[b].body].is_matched;
+      const auto moves = pack.mass > Wide{};
+      const Wide of =
+          is_weighed ? (moves ? detail::inverse_or_nothing(start.inverse_mass) : Wide{}) : pack.mass;
       // Rounded as numbers are, what they are turned by would be as much in every substep.
       const DoubleWide3 before = in_double(then), x = in_double(pack.from_first) + before,
-                        dx = in_double(pack.mass) * (in_double(now) - before);
+                        dx = in_double(of) * (in_double(now) - before);
       way += dx;
       moved[0] += dx.x * x, moved[1] += dx.y * x, moved[2] += dx.z * x;
-      const Wide3 place = pack.from_first + then, weighed = pack.mass * place;
-      mass += pack.mass, at += weighed;
+      const Wide3 place = pack.from_first + then, weighed = of * place;
+      mass += of, at += weighed;
       moments[0] += weighed.x * place, moments[1] += weighed.y * place, moments[2] += weighed.z * place;
     }
     Sums& out = sums_[b];

@@ -13,11 +13,9 @@
 // masses. Where one particle is held, about that one. Rotations change no internal constraint. Mueller,
 // Heidelberger, Hennix & Ratcliff 2007, "Position based dynamics", section 3.5, take a body's motion as a
 // whole out of damping likewise.
-#include <cstdint>
 #include <span>
 #include <vector>
 
-#include "plenum/geometry/adjacency.h"
 #include "plenum/linear/aligned.h"
 #include "plenum/math/wide.h"
 #include "plenum/solvers/pbd/detail/projection.h"
@@ -30,7 +28,7 @@ class PbdSpins {
   void lay_out(const Pbd::Model& model);
   /// Where ways are counted from [N] m, and what is held there, of an inverse mass of 0 [N].
   void begin(std::span<const Vec3> x0, std::span<const Real> inverse_mass);
-  /// Where particles are before internal constraints move them.
+  /// Where particles are before internal constraints move them, and how heavy.
   void note(std::span<const detail::Place> places);
   /// Turns back what these have turned since.
   void take(std::span<detail::Place> places);
@@ -48,10 +46,11 @@ class PbdSpins {
   };
   struct Body {
     std::size_t first_block, last_block;
-    Index first;     ///< particle
-    Index held;      ///< the particle about which it turns, or -1
-    Vec3 held_from;  ///< [m] of it from the first particle where ways are counted from
-    bool turns;      ///< no two of it are held
+    Index first;                    ///< particle
+    bool is_matched = false;        ///< by clusters, which know the model's masses alone
+    Index held = -1;                ///< the particle about which it turns, or -1
+    Vec3 held_from = Vec3::Zero();  ///< [m] of it from the first particle where ways are counted from
+    bool turns = false;             ///< no two of it are held
   };
   /// Of a block, x from the body's first particle where ways are counted from: m, m dx, m x, m dx_i x_j and
   /// m x_i x_j by rows, with x before and dx the way since. [kg, kg m, kg m^2]
