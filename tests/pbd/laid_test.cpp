@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <numbers>
 
 #include "pbd/built.h"
 #include "plenum/solvers/obstacle/obstacle.h"
@@ -223,6 +224,60 @@ TEST(PbdLaid, GlideOnOthersSolidsAlike) {
   for (int k = 0; k < steps; ++k) world.step_frame();
   const double wanted = 0.2 * g * steps * double(dt);
   EXPECT_NEAR(from - speed(), wanted, 0.03 * wanted);
+}
+
+/// A body on a cloth on a table that is led.
+struct OnLedTable : plenum_test::Built {
+  explicit OnLedTable(const PbdBody& body, int cells) {
+    PbdBody table;
+    table.half_extents = Vec3(Real(1.5), Real(0.1), Real(1.5)), table.position = Vec3(0, Real(-0.1), 0);
+    table.motion = PbdBody::Motion::led, table.friction = Real(0.5);
+    PbdPart cloth;
+    cloth.size_x = cloth.size_z = Real(1.5), cloth.cells_x = cloth.cells_z = cells;
+    cloth.position = Vec3(0, Real(0.005), 0), cloth.bending_stiffness = Real(1e-5);
+    Pbd::build({.parts = {cloth}, .bodies = {body, table}}, model, state);
+    params.air_density = 0, params.thickness = Real(0.005), params.friction = Real(0.5);
+    params.pins.resize(1);
+  }
+};
+
+// A box on a cloth on a turntable goes round with it: friction about its normal holds it to what the cloth
+// does, and not to the world.
+TEST(PbdLaid, GoRoundOnATurntable) {
+  PbdBody box;
+  box.half_extents = Vec3(Real(0.15), Real(0.05), Real(0.1)), box.position = Vec3(0, Real(0.06), 0);
+  box.density = 1000, box.friction = Real(0.5);
+  OnLedTable on(box, 30);
+  double turned = 0;
+  for (int k = 1; k <= 120; ++k) {
+    turned += std::min(1.0, k / 60.0) * double(dt);
+    on.params.pins[0].rotation = Vec3(0, Real(turned * 180 / std::numbers::pi), 0);
+    on.step();
+  }
+  EXPECT_NEAR(double(on.state.frames.w[0].y()), 1, 0.01);
+  const Vec3 ahead = on.state.frames.rotation(0) * Vec3::UnitX();
+  EXPECT_NEAR(std::atan2(-double(ahead.z()), double(ahead.x())), turned, 0.02);
+}
+
+// A ball lies on a few particles of a coarse cloth, between it and the table as in wedges, which friction on
+// both sides holds. It gained energy there, rolled at 1 m/s and spun.
+TEST(PbdLaid, BallsComeToRest) {
+  PbdBody ball;
+  ball.shape = PbdBody::Form::sphere, ball.radius = Real(0.1);
+  ball.position = Vec3(Real(0.01), Real(0.11), Real(0.007));
+  ball.density = 2000, ball.friction = Real(0.5);
+  OnLedTable on(ball, 30);
+  const auto energy = [&] {
+    const double v = double(on.state.frames.v[0].norm()), w = double(on.state.frames.w[0].norm());
+    return g * double(on.state.frames.x[0].y()) + v * v / 2 + 0.4 * 0.01 * w * w / 2;
+  };
+  const double begun = energy();
+  for (int k = 0; k < 300; ++k) {
+    on.step();
+    ASSERT_LT(energy(), begun) << k;
+  }
+  EXPECT_LT(double(on.state.frames.v[0].norm()), 1e-3);
+  EXPECT_GT(double(on.state.frames.x[0].y()), 0.1);
 }
 
 }}  // namespace plenum

@@ -344,7 +344,8 @@ void PbdBodies::rub(Patch& patch, const PbdParticles& p) {
   for (int i = 0; i < patch.count; ++i)
     lever += patch.points[i].pushed * double((patch.points[i].b.at - b.at).norm());
   const double turned_by = patch.n.dot(rotation_vector(on_b.q * on_b.q0.conjugate()) -
-                                       rotation_vector(on_a.q * on_a.q0.conjugate()));
+                                       rotation_vector(on_a.q * on_a.q0.conjugate())) -
+                           patch.bed.turn;
   const double most = patch.friction * lever;
   const double twisted = std::clamp(patch.twisted - turned_by / yields, -most, most);
   const D3 change = (twisted - patch.twisted) * patch.n;
@@ -459,7 +460,7 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
   if (!(k(0, 0) > 0)) return;
   Eigen::Vector4d change = Eigen::Vector4d::Zero();
   bool any = false;
-  const D3 carried = patch.laid > 0 ? velocity_of_bed(patch, p, h) : D3(D3::Zero());
+  const BedMotion carried = patch.laid > 0 ? velocity_of_bed(patch, p, h) : BedMotion{};
   for (int i = 0; i < patch.count; ++i) {
     const Point& point = patch.points[i];
     if (!(point.pushed > 0)) {
@@ -467,7 +468,8 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
       continue;
     }
     any = true;
-    const double now = patch.n.dot(velocity_of(point.b, p) - velocity_of(point.a, p) - carried);
+    const double now =
+        patch.n.dot(velocity_of(point.b, p) - velocity_of(point.a, p) - carried.at(place_of(point.b, p)));
     const bool bounced = bounces(Real(point.approach), Real(patch.restitution), h);
     change[i] = (bounced ? patch.restitution * point.approach : 0) - now;
   }
@@ -496,7 +498,7 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
   D3 rubbed = patch.rubbed / double(h);
   const double left = (patch.friction * pressed - patch.rubbed.norm()) / double(h);
   if (left > 0) {
-    const D3 slip = velocity_of(b, p) - velocity_of(a, p) - carried;
+    const D3 slip = velocity_of(b, p) - velocity_of(a, p) - carried.at(place_of(b, p));
     Eigen::Matrix<double, 3, 2> t;
     t.col(0) = patch.n.unitOrthogonal(), t.col(1) = patch.n.cross(t.col(0));
     const double bed_yields = patch.slides ? patch.bed.yields : 0;
@@ -518,7 +520,7 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
   const double yields = patch.n.dot((on_a.inverse_inertia + on_b.inverse_inertia) * patch.n);
   double twisted = patch.twisted / double(h);
   if (most > 0 && yields > 0) {
-    const double twist = std::clamp(-patch.n.dot(on_b.w - on_a.w) / yields, -most, most);
+    const double twist = std::clamp(-patch.n.dot(on_b.w - on_a.w - carried.spin) / yields, -most, most);
     on_b.w += on_b.inverse_inertia * (twist * patch.n), on_a.w -= on_a.inverse_inertia * (twist * patch.n);
     twisted += twist;
   }

@@ -1,4 +1,5 @@
 // Rigid bodies on particles that lie on what does not yield, as plates do on a cloth on a table.
+#include <Eigen/Cholesky>
 #include <Eigen/LU>
 
 #include <algorithm>
@@ -84,6 +85,34 @@ void PbdBodies::lay_body(std::size_t first, std::size_t last, const PbdParticles
   patches_.push_back(patch);
 }
 
+/// As of what does not bend: of(i) of its particles.
+template <class Of>
+auto PbdBodies::motion_of_bed(const Patch& patch, const PbdParticles& p, Of&& of) const -> BedMotion {
+  BedMotion out;
+  double mass = 0;
+  const auto each = [&](auto&& f) {
+    for (std::size_t k = 0; k < patch.laid; ++k) {
+      const auto i = std::size_t(laid_[patch.first + k]);
+      const detail::Place& place = p.places[i];
+      const D3 x = p.x0[i].cast<double>() + D3(double(place.x[0]), double(place.x[1]), double(place.x[2]));
+      f(1 / double(place.inverse_mass), x, D3(of(i)));
+    }
+  };
+  each([&](double m, const D3& x, const D3& v) { mass += m, out.centre += m * x, out.mean += m * v; });
+  out.centre /= mass, out.mean /= mass;
+  D3 moment = D3::Zero();
+  M3 inertia = M3::Zero();
+  each([&](double m, const D3& x, const D3& v) {
+    const D3 r = x - out.centre;
+    moment += m * r.cross(v - out.mean);
+    inertia += m * (r.squaredNorm() * M3::Identity() - r * r.transpose());
+  });
+  const Eigen::LDLT<M3> factors(inertia);
+  // What lies on a line does not tell how it turns about it.
+  if (factors.isPositive() && factors.rcond() > 1e-6) out.spin = factors.solve(moment);
+  return out;
+}
+
 /// What the particles under a patch do by themselves, once what bears them has held them.
 void PbdBodies::find_bed(Patch& patch, const PbdParticles& p) const {
   Bed& bed = patch.bed;
@@ -104,6 +133,11 @@ void PbdBodies::find_bed(Patch& patch, const PbdParticles& p) const {
   bed.yields = 1 / mass;
   bed.friction_below *= bed.yields;
   bed.way = bed.yields * (bed.way + patch.given), bed.slid = bed.yields * (bed.slid + patch.given);
+  bed.turn = patch.n.dot(motion_of_bed(patch, p, [&](std::size_t i) -> D3 {
+                           const detail::Place& place = p.places[i];
+                           return D3(double(place.x[0]), double(place.x[1]), double(place.x[2])) -
+                                  p.gone[i].cast<double>();
+                         }).spin);
 }
 
 /// Friction of a body on a bed, [kg m] on the body, after `rubbed`. A bed is light: by itself it would go
@@ -133,13 +167,8 @@ auto PbdBodies::rub_on_bed(const Bed& bed, double pressed, const D3& rubbed,
 }
 
 /// [m/s]
-auto PbdBodies::velocity_of_bed(const Patch& patch, const PbdParticles& p, Real h) const -> D3 {
-  D3 momentum = D3::Zero();
-  for (std::size_t k = 0; k < patch.laid; ++k) {
-    const auto i = std::size_t(laid_[patch.first + k]);
-    momentum += velocity_on_rest(i, p, h) / double(p.inverse_mass[i]);
-  }
-  return patch.bed.yields * momentum;
+auto PbdBodies::velocity_of_bed(const Patch& patch, const PbdParticles& p, Real h) const -> BedMotion {
+  return motion_of_bed(patch, p, [&](std::size_t i) { return velocity_on_rest(i, p, h); });
 }
 
 /// What lies on particles presses and rubs them.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "plenum/solvers/pbd/detail/bodies.h"
@@ -16,15 +17,23 @@ namespace {
 
 /// Sine of the angle of two planes, between which nothing is squeezed out if it is less. By a push across one
 /// of them a particle would go along the other by the gap over that sine, farther than either is a plane:
-/// so a soft balloon that a slab pressed to the ground was thrown out from below it. Coefficients of friction
-/// that sum up to as much hold it.
+/// so a soft balloon that a slab pressed to the ground was thrown out from below it.
 constexpr double least_wedge = 0.1;
 
+/// The tangent of the angle of two planes up to which what is between them stays, by friction on both: that
+/// of the sum of their angles of friction.
+double wedge_held_by(double friction_above, double friction_below) {
+  const double less = 1 - friction_above * friction_below;
+  return less > 0 ? std::max(least_wedge, (friction_above + friction_below) / less)
+                  : std::numeric_limits<double>::infinity();
+}
+
 /// The part of an impulse that moves a particle which goes along the plane across m, unit, only; m = 0: all.
-D3 let_along(const D3& m, const D3& impulse) {
+/// None, if it is by less than `wedge` of what is against m.
+D3 let_along(const D3& m, const D3& impulse, double wedge) {
   const double against = m.dot(impulse);
   const D3 along = impulse - against * m;
-  return along.norm() < least_wedge * std::abs(against) ? D3(D3::Zero()) : along;
+  return along.norm() < wedge * std::abs(against) ? D3(D3::Zero()) : along;
 }
 
 /// The largest part s in [0, 1] with which |from + s by| <= most, if |from| <= most. What friction does to a
@@ -216,12 +225,13 @@ auto PbdBodies::response_of(const Touch& touch, const PbdParticles& p, const D3&
 }
 
 /// impulse: [kg m] on the particle, and its opposite on the body.
-void PbdBodies::part(const Touch& touch, const PbdParticles& p, const D3& m, const D3& impulse) {
+void PbdBodies::part(const Touch& touch, const PbdParticles& p, const D3& m, const D3& impulse,
+                     double wedge) {
   if (!impulse.allFinite()) return;
   detail::Place& place = p.places[std::size_t(touch.particle)];
   const double w = double(place.inverse_mass);
   PbdRest& rest = p.rests[std::size_t(touch.particle)];
-  const Vec3 by = (w * let_along(m, impulse)).cast<Real>();
+  const Vec3 by = (w * let_along(m, impulse, wedge)).cast<Real>();
   for (int c = 0; c < 3; ++c) place.x[c] += by[c];
   rest.slid += by;
   rest.load -= Real(w * m.dot(impulse));
@@ -237,13 +247,14 @@ void PbdBodies::hold_apart(Touch& touch, const PbdParticles& p) {
   const double wrong = touch.n.dot(x - body.x - body.q * touch.on) - touch.gap;
   if (!(wrong < 0) && touch.pushed == 0) return;
   const D3 m = borne(touch, p), turn = (body.q * touch.on).cross(touch.n);
-  const double answer = double(place.inverse_mass) * let_along(m, touch.n).squaredNorm() + body.inverse_mass +
-                        turn.dot(body.inverse_inertia * turn);
+  const double wedge = wedge_held_by(touch.friction, double(p.rests[i].friction));
+  const double answer = double(place.inverse_mass) * let_along(m, touch.n, wedge).squaredNorm() +
+                        body.inverse_mass + turn.dot(body.inverse_inertia * turn);
   if (!(answer > 0)) return;
   const double by = std::max(-wrong / answer, -touch.pushed);
   if (!std::isfinite(by)) return;
   touch.pushed += by;
-  part(touch, p, m, D3(by * touch.n));
+  part(touch, p, m, D3(by * touch.n), wedge);
 }
 
 /// As for faces, about one point.
@@ -270,8 +281,8 @@ void PbdBodies::rub(Touch& touch, const PbdParticles& p) {
     const M3 response = body.inverse_mass * M3::Identity() - cross * body.inverse_inertia * cross;
     rubbed = -rub_on_bed(bed, 0, D3(-rubbed), t, response, way, bound, touch.slides);
     const D3 by = rubbed - touch.rubbed;
-    rubbed =
-        touch.rubbed + part_within(gone, D3(w * let_along(m, by)), std::max(gone.norm(), way.norm())) * by;
+    rubbed = touch.rubbed +
+             part_within(gone, D3(w * let_along(m, by, least_wedge)), std::max(gone.norm(), way.norm())) * by;
   } else {
     const Eigen::Matrix2d k = t.transpose() * response_of(touch, p, m) * t;
     if (k.determinant() > 0) rubbed -= t * (k.inverse() * (t.transpose() * (gone - way)));
@@ -280,7 +291,7 @@ void PbdBodies::rub(Touch& touch, const PbdParticles& p) {
   }
   const D3 more = rubbed - touch.rubbed;
   touch.rubbed = rubbed;
-  part(touch, p, m, more);
+  part(touch, p, m, more, least_wedge);
 }
 
 /// [m/s] Of a particle that may lie on something: along its normal, that of what it lies on. It has come down
@@ -301,22 +312,24 @@ void PbdBodies::slow(const Touch& touch, const PbdParticles& p, Real h) {
   const D3 m = borne(touch, p), r = body.q * touch.on;
   const M3 k = response_of(touch, p, m);
   double w = double(p.inverse_mass[i]);
-  const auto change = [&](const D3& impulse) {
+  const auto change = [&](const D3& impulse, double wedge) {
     if (!impulse.allFinite()) return;
-    p.v[i] += (w * let_along(m, impulse)).cast<Real>();
+    p.v[i] += (w * let_along(m, impulse, wedge)).cast<Real>();
     body.v -= body.inverse_mass * impulse;
     body.w -= body.inverse_inertia * r.cross(impulse);
   };
   const D3 turn = r.cross(touch.n);
-  const double answer =
-      w * let_along(m, touch.n).squaredNorm() + body.inverse_mass + turn.dot(body.inverse_inertia * turn);
+  const double wedge = wedge_held_by(touch.friction, double(p.rests[i].friction));
+  const double answer = w * let_along(m, touch.n, wedge).squaredNorm() + body.inverse_mass +
+                        turn.dot(body.inverse_inertia * turn);
   if (!(answer > 0)) return;
   const bool bounced = bounces(Real(touch.approach), Real(touch.restitution), h);
   const auto slip_of = [&]() -> D3 {
     const D3 v = m.isZero(0) ? p.v[i].cast<double>() : velocity_on_rest(i, p, h);
     return v - body.v - body.w.cross(r);
   };
-  change(((bounced ? touch.restitution * touch.approach : 0) - touch.n.dot(slip_of())) / answer * touch.n);
+  change(((bounced ? touch.restitution * touch.approach : 0) - touch.n.dot(slip_of())) / answer * touch.n,
+         wedge);
   const double left = (touch.friction * touch.pushed - touch.rubbed.norm()) / double(h);
   if (!(left > 0)) return;
   const D3 slip = slip_of();
@@ -329,7 +342,7 @@ void PbdBodies::slow(const Touch& touch, const PbdParticles& p, Real h) {
   if (!(yields.determinant() > 0)) return;
   D3 impulse = -(t * (yields.inverse() * (t.transpose() * slip)));
   if (impulse.norm() > left) impulse *= left / impulse.norm();
-  change(impulse);
+  change(impulse, least_wedge);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -117,6 +117,12 @@ class PbdBodies {
     D3 rubbed = D3::Zero();  ///< what bears them has given against that
     double bound = 0;        ///< that it can give, but for what the body presses
     double friction_below = 0;
+    double turn = 0;  ///< [rad] about the patch's normal that they go round in the substep
+  };
+  /// Of particles that a body lies on, as one: [m] a way, or [m/s] a velocity.
+  struct BedMotion {
+    D3 centre = D3::Zero(), mean = D3::Zero(), spin = D3::Zero();
+    D3 at(const D3& x) const { return mean + spin.cross(x - centre); }
   };
   /// Up to four points that two bodies touch at, with friction at their centre of pressure and about the
   /// normal.
@@ -220,14 +226,16 @@ class PbdBodies {
   void lay_body(std::size_t first, std::size_t last, const PbdParticles& p);
   void find_bed(Patch& patch, const PbdParticles& p) const;
   void press_laid(const PbdParticles& p);
-  D3 velocity_of_bed(const Patch& patch, const PbdParticles& p, Real h) const;
+  template <class Of>
+  BedMotion motion_of_bed(const Patch& patch, const PbdParticles& p, Of&& of) const;
+  BedMotion velocity_of_bed(const Patch& patch, const PbdParticles& p, Real h) const;
   static D3 rub_on_bed(const Bed& bed, double pressed, const D3& rubbed, const Eigen::Matrix<double, 3, 2>& t,
                        const M3& response, const D3& way, double bound, bool& slides);
   double approach_of(const Touch& touch, const PbdParticles& p) const;
   static D3 velocity_on_rest(std::size_t particle, const PbdParticles& p, Real h);
   static D3 borne(const Touch& touch, const PbdParticles& p);
   M3 response_of(const Touch& touch, const PbdParticles& p, const D3& m) const;
-  void part(const Touch& touch, const PbdParticles& p, const D3& m, const D3& impulse);
+  void part(const Touch& touch, const PbdParticles& p, const D3& m, const D3& impulse, double wedge);
   void hold_apart(Touch& touch, const PbdParticles& p);
   void rub(Touch& touch, const PbdParticles& p);
   void slow(const Touch& touch, const PbdParticles& p, Real h);
