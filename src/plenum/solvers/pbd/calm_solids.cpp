@@ -64,20 +64,24 @@ bool any_inside_out(const TetBody& body, const Pbd::Model& model, const std::vec
   });
 }
 
+bool is_calmed(const TetBody& body, bool is_pressed) {
+  return body.shear_energy > 0 && (is_pressed || body.is_strained);
+}
+
 }  // namespace
 
-void note_energies(const Pbd::Model& model, const Pbd::State& state, PbdWorkspace& w) {
+void note_energies(const Pbd::Model& model, const Pbd::State& state, PbdWorkspace& w, bool is_pressed) {
   for (TetBody& body : w.tet_bodies)
-    if (body.shear_energy > 0)
+    if (is_calmed(body, is_pressed))
       body.energy = motion_of(body, model, state.particles, body.shear_energy).energy;
 }
 
 /// To no more than it had or, if that is more, mu V, what a shear by its own length is worth; and of each
 /// particle to some times the mean. Momentum and angular momentum stay.
-void calm_solids(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w) {
+void calm_solids(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, bool is_pressed) {
   Particles& p = state.particles;
   for (const TetBody& body : w.tet_bodies) {
-    if (!(body.shear_energy > 0)) continue;
+    if (!is_calmed(body, is_pressed)) continue;
     const Motion now = motion_of(body, model, p, body.shear_energy);
     if (!(now.energy > body.shear_energy) || !any_inside_out(body, model, p.x)) continue;
     const double most = std::max(body.energy, body.shear_energy),

@@ -231,7 +231,9 @@ bool PbdEnclosures::project(std::span<detail::Place> places, Real inflation, con
         continue;
       }
       s.change = change_of(s.enclosure, s.volume, s.response, s.multiplier, s.is_solid ? 1 : inflation, how);
-      if (k == 0 && !(std::abs(s.change * s.response) > held * std::abs(s.volume))) {
+      const double by = std::abs(s.change * s.response), of = std::abs(s.volume);
+      if (k == 0 && of > 0) off_ = std::max(off_, by / of);
+      if (k == 0 && !(by > held * of)) {
         s.settled = true;
         continue;
       }

@@ -130,6 +130,17 @@ std::vector<TetBody> tet_bodies_of(const Pbd::Model& model) {
     std::sort(body.particles.begin(), body.particles.end());
     body.particles.erase(std::unique(body.particles.begin(), body.particles.end()), body.particles.end());
   }
+  if (model.strain_tetrahedra.empty()) return bodies;
+  std::vector<Index> body_of(model.mass.size(), -1);
+  for (std::size_t b = 0; b < bodies.size(); ++b)
+    for (const Index i : bodies[b].particles) body_of[std::size_t(i)] = Index(b);
+  for (std::size_t u = 0; u < model.strain_tetrahedra.size(); ++u) {
+    TetBody& body = bodies[std::size_t(body_of[std::size_t(model.strain_tetrahedra[u][0])])];
+    Real softest = 0;
+    for (const Real compliance : model.strain_tet_compliance[u]) softest = std::max(softest, compliance);
+    body.is_strained = true;
+    if (softest > 0) body.shear_energy += 1 / double(softest);
+  }
   return bodies;
 }
 

@@ -1,11 +1,12 @@
 #include "plenum/solvers/pbd/pbd.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <utility>
 
-#include "plenum/base/parallel.h"
+#include "plenum/base/parallel_evenly.h"
 #include "plenum/solvers/pbd/detail/sweeps.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -32,6 +33,8 @@ constexpr int wall_rounds = 4;
 /// velocity is by the same part of k v, however small h is: over a thousand substeps bars at 4 m/s burst by
 /// it, over ten they are as at rest.
 constexpr int most_counted = 10;
+/// [m/s] Ten times a rifle's bullet. As Jolt's largest velocity is 500 m/s, but of what goes wrong only.
+constexpr Real fastest = 10'000;
 constexpr Real coarsest = Real(0.05);  ///< rounding of a position, of the distance that surfaces keep
 
 bool has_air(const Pbd::Model& model, const Pbd::Params& params) {
@@ -88,7 +91,7 @@ void predict(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& para
   const std::span<const Vec3> weights = w.enclosures.weigh(w.gone, params, h);
   const Real kept = 1 / (1 + h * params.damping);
   Particles& p = state.particles;
-  parallel_for(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
+  parallel_for_evenly(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Real inverse_mass = p.inverse_mass[i];
       if (inverse_mass > 0) {
@@ -113,7 +116,7 @@ bool weaves(const Pbd::Params& params) {
 /// Begins a step: where everything is.
 void begin(const Pbd::State& state, PbdWorkspace& w) {
   const Particles& p = state.particles;
-  parallel_for(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
+  parallel_for_evenly(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) w.x0[i] = p.x[i], w.v0[i] = p.v[i], w.gone[i].setZero();
   });
   w.step_x0.clear();
@@ -127,7 +130,7 @@ void count_anew(const Pbd::State& state, PbdWorkspace& w, Real since, bool touch
   const std::size_t n = w.x0.size();
   if (w.step_x0.empty()) w.step_x0 = w.x0;
   w.shift.resize(n);
-  parallel_for(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
+  parallel_for_evenly(n, particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Vec3 from = w.x0[i], way = w.gone[i];
       w.x0[i] = from + way;
@@ -145,16 +148,31 @@ void count_anew(const Pbd::State& state, PbdWorkspace& w, Real since, bool touch
 /// themselves is given back (Kahan 1965, "Further remarks on reducing truncation errors"): in a substep of 17
 /// microseconds at 10 m/s gravity leads farther by h^2 g = 3e-9 m, an ulp of the centimetres gone since the
 /// step began is more.
-void keep(Pbd::State& state, PbdWorkspace& w, Real h, int damping_sweeps) {
+///
+/// Where constraints contradict each other beyond measure, what they would make faster than `fastest` is not:
+/// whether there was any.
+bool keep(Pbd::State& state, PbdWorkspace& w, Real h, int damping_sweeps) {
   const bool is_damped = damping_sweeps > 0;
   if (is_damped) detail::damp(w, h, damping_sweeps);
   Particles& p = state.particles;
-  const Real per_h = 1 / h;
-  parallel_for(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
+  const Real per_h = 1 / h, farthest = h * fastest;
+  std::atomic<bool> any = false;
+  parallel_for_evenly(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Place& place = w.places[i];
-      const Vec3 gone(place.x[0], place.x[1], place.x[2]);
+      Vec3 gone(place.x[0], place.x[1], place.x[2]);
       if (place.inverse_mass > 0) {
+        const Vec3 moved = gone - w.gone[i];
+        const Real length = moved.norm();
+        // What is not finite to begin with stays so, for all to see.
+        if (!(length <= farthest) && p.v[i].allFinite()) [[unlikely]] {
+          any.store(true, std::memory_order_relaxed);
+          gone = w.gone[i];
+          if (std::isfinite(length)) gone += (farthest / length) * moved;
+          p.v[i] = per_h * (gone - w.gone[i]);
+          w.gone[i] = gone, p.x[i] = w.x0[i] + gone;
+          continue;
+        }
         const Vec3 lost = h * p.v[i] - (ahead(w.gone[i], p.v[i], h) - w.gone[i]);
         const Vec3 way =
             is_damped ? Vec3(w.ways[i].x[0], w.ways[i].x[1], w.ways[i].x[2]) : Vec3(gone - w.gone[i]);
@@ -164,6 +182,20 @@ void keep(Pbd::State& state, PbdWorkspace& w, Real h, int damping_sweeps) {
       p.x[i] = w.x0[i] + gone;
     }
   });
+  return any;
+}
+
+/// What balloons enclose, and solids; in rounds with the walls of balloons that were dented by more than is
+/// held, as by the wind. By one of each in a substep walls are drawn out where they are not dented, farther
+/// than a sweep takes back: light balloons that fell through the air at 60 substeps a second were gone in
+/// one.
+void hold_volumes(PbdWorkspace& w, Real inflation, const detail::Projection& how, bool in_rounds) {
+  double off = w.enclosures.project(w.places, inflation, how);
+  for (int round = 0; round < most_volume_rounds && in_rounds && how.part == 1 && off > held_volume;
+       ++round) {
+    detail::hold_walls(w, how, round % 2 == 0);
+    off = w.enclosures.project(w.places, inflation, how);
+  }
 }
 
 PbdContactSettings contact_settings(const Pbd::Model& model, const Pbd::Params& params, Real h) {
@@ -250,6 +282,10 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   const Real h = dt / Real(params.substeps);
   const PbdContactSettings touch = contact_settings(model, params, h);
   const bool touches = params.contact != Contact::none && touch.distance > 0 && !model.surface.empty();
+  if (params.contact != Contact::none && !(touch.distance > 0) && !model.surface.empty())
+    report.warn(
+        "contact needs a thickness, and is none without: give params.thickness more than 0, or set contact "
+        "to none");
   if (touches && w.contacts_revision != model.revision) {
     w.contacts.lay_out(model.mass.size(), model.surface, model.torn_from);
     w.contacts_revision = model.revision;
@@ -266,6 +302,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   if (params.method == Method::pbd) how = {.compliance_scale = 0, .part = params.stiffness};
   how.relaxation = detail::stable_relaxation(params.relaxation, params.iterations);
   how.strain_limit = params.strain_limit;
+  bool is_held_back = false;
   with_ready_threads([&] {
     begin(state, w);
     if (touches) w.contacts.begin_step(w.x0, model.surface_edges, model.surface, crossing);
@@ -280,9 +317,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       if (s - counted == most_counted) count_anew(state, w, Real(s - counted) * h, touches), counted = s;
       lead_riders(model, state, params, w, Real(s + 1) / Real(params.substeps), h);
       predict(model, state, params, w, h);
-      // What nothing presses comes back from inside out as fast as it may.
       const bool is_pressed = bodies || touches || !w.supports.empty();
-      if (is_pressed) note_energies(model, state, w);
+      note_energies(model, state, w, is_pressed);
       w.enclosures.reset(), w.shapes.reset();
       if (bodies) std::fill(w.rests.begin(), w.rests.end(), PbdRest{});
       if (bodies) w.bodies.predict(model, params, h);
@@ -304,7 +340,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           if (params.solver == Solver::chebyshev) how.acceleration = chebyshev.factor();
           chebyshev.advance(detail::sweep_at_once(w, how));
         }
-        w.enclosures.project(w.places, params.inflation, how);
+        const bool has_others = bodies || !w.supports.empty();
+        hold_volumes(w, params.inflation, how, !has_others);
         w.spins.take(w.places);
         const auto hold_on_others = [&] {
           // What lies on particles is to know what these lie on.
@@ -314,7 +351,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         hold_on_others();
         // What a volume presses out, a heavy body presses in again, but for the ratio of their masses; in
         // rounds of the two the body gets to be borne. Classic stiffness is by sweeps, and has none.
-        if (how.part == 1 && (bodies || !w.supports.empty()))
+        if (how.part == 1 && has_others)
           for (int round = 0;
                round < most_volume_rounds && w.enclosures.hold(w.places, params.inflation, how, held_volume);
                ++round) {
@@ -335,14 +372,18 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           if (bodies) w.bodies.hold_on_led(body_view(state, w));
           return is_off;
         });
-      keep(state, w, h, w.is_damped && params.method == Method::xpbd ? params.iterations : 0);
-      if (is_pressed) calm_solids(model, state, w);
+      is_held_back |= keep(state, w, h, w.is_damped && params.method == Method::xpbd ? params.iterations : 0);
+      calm_solids(model, state, w, is_pressed);
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
       if (bodies) w.bodies.keep(body_view(state, w), h);
     }
     if (bodies) w.bodies.end_step(model, state);
   });
+  if (is_held_back)
+    report.warn(
+        "constraints contradict each other so far that particles would have gone faster than 10 000 m/s, and "
+        "were held back: take more substeps, or stiffnesses that are less unlike");
   w.supports.take({});
   w.grasps.clear(), w.gust.reset();
   report.iterations = params.substeps * params.iterations;

@@ -44,9 +44,11 @@ class PbdEnclosures {
   std::span<const Vec3> weigh(std::span<const Vec3> gone, const Pbd::Params& params, Real h);
   /// One projection of each, in time linear in its particles: gradients and their sums by blocks whose bounds
   /// do not depend on threads, then the particles. What the volume's curvature leaves is projected again.
-  /// But for solids, which have their tetrahedra.
-  void project(std::span<detail::Place> places, Real inflation, const detail::Projection& how) {
+  /// But for solids, which have their tetrahedra. By how much of a volume it was off, of any.
+  double project(std::span<detail::Place> places, Real inflation, const detail::Projection& how) {
+    off_ = 0;
     project(places, inflation, how, false, -1);
+    return off_;
   }
   /// The same once more, of those that something else has pressed off what they are to hold by more than the
   /// part `held` of their volume, and of such solids. Whether there were any.
@@ -73,6 +75,7 @@ class PbdEnclosures {
               std::span<const Index3> triangles);
   template <class P>
   void find_gradients(std::span<const P> places);
+  double off_ = 0;
   std::vector<Surface> surfaces_;
   std::vector<Block> blocks_;
   std::vector<Index> particle_;  ///< of each vertex

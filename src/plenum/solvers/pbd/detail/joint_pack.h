@@ -138,7 +138,9 @@ struct alignas(64) JointPack {
     d0 = stays ? Wide{} : d0, d1 = stays ? Wide{} : d1;
     residual -= e0 * d0 + e1 * d1;
     if constexpr (at_once) d0 = fill(how.relaxation) * d0, d1 = fill(how.relaxation) * d1;
-    bounded_ways(p, g, h, most_squared(x), d0, d1, way);
+    // As of SolidPack: no more than what it is large at rest, where pins tear at it.
+    const Wide most = most_squared(x) * min(fill(1), fill(3) * inverse_or_nothing(shape * shape));
+    bounded_ways(p, g, h, most, d0, d1, way);
     solid_multiplier[0] += d0, solid_multiplier[1] += d1;
   }
   /// dlambda of one of the constraints and its gradients, as of ScalarPack.

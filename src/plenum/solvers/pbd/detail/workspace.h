@@ -27,15 +27,19 @@ struct TetBody {
   double rest_volume = 0;  ///< [m^3]
   bool is_hard = true;     ///< gives nothing of its volume
   std::vector<Index> particles;
-  double shear_energy = 0;  ///< [J] mu V of neo-Hookean bodies; of others 0
-  double energy = 0;        ///< [J] that it moved in itself with as the substep began; see calm_solids()
+  /// [J] mu V of neo-Hookean bodies, of those with strains k V of the softest of each tetrahedron; of others
+  /// 0.
+  double shear_energy = 0;
+  bool is_strained = false;
+  double energy = 0;  ///< [J] that it moved in itself with as the substep began; see calm_solids()
 };
 struct PbdWorkspace;
 std::vector<TetBody> tet_bodies_of(const Pbd::Model& model);
-/// How neo-Hookean bodies move in themselves as a substep begins, for calm_solids() at its end.
-void note_energies(const Pbd::Model& model, const Pbd::State& state, PbdWorkspace& w);
-/// Takes what a neo-Hookean body some of whose tetrahedra are inside out has gained of motion in itself.
-void calm_solids(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w);
+/// How solids move in themselves as a substep begins, for calm_solids() at its end.
+void note_energies(const Pbd::Model& model, const Pbd::State& state, PbdWorkspace& w, bool is_pressed);
+/// Takes what a solid some of whose tetrahedra are inside out has gained of motion in itself: of neo-Hookean
+/// ones, if something presses them; what nothing presses comes back from inside out as fast as it may.
+void calm_solids(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, bool is_pressed);
 /// Those of more than one tetrahedron that are hard.
 std::vector<PbdSolid> hard_solids_of(const Pbd::Model& model, std::span<const TetBody> bodies);
 
