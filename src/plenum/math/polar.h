@@ -4,15 +4,16 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "plenum/math/pose.h"
 
 namespace plenum::inline PLENUM_ABI {
 
-/// As below, of F with a largest singular value that is more than hundreds of times the others, where what
-/// follows has no digits left for the turn about its axis. R takes the one singular vector u to the other,
-/// which two steps of the power method give, and turns about it by the angle for which tr(R^T F) is largest;
-/// not at all, if that is rounding.
+/// As below, of F with one singular value that is 1 / (3 sqrt(epsilon)) times the others and more: there
+/// two eigenvalues of what follows are a double root to its rounding, and nothing tells the turn about the
+/// axis. R takes the one singular vector u to the other, which two steps of the power method give, and turns
+/// about it by the angle for which tr(R^T F) is largest; not at all, if that is rounding.
 template <class T>
 Quaternion<T> narrow_polar_rotation(const Matrix3<T>& a, const Quaternion<T>& before) {
   int row = 0;
@@ -49,7 +50,9 @@ Quaternion<T> polar_rotation(const Matrix3<T>& f, const Quaternion<T>& before) {
   const T square = a.squaredNorm();
   Matrix3<T> minors;
   minors << a.col(1).cross(a.col(2)), a.col(2).cross(a.col(0)), a.col(0).cross(a.col(1));
-  if (!(minors.norm() > T(1e-3) * square)) return narrow_polar_rotation(a, before);
+  // 1e-3 in single precision, 4e-8 in double.
+  if (!(minors.norm() > 3 * std::sqrt(std::numeric_limits<T>::epsilon()) * square))
+    return narrow_polar_rotation(a, before);
   // Rows and columns x, y, z, w.
   Eigen::Matrix<T, 4, 4, Eigen::DontAlign> n;
   const T trace = a.trace();
