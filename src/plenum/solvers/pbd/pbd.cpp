@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "plenum/base/parallel_evenly.h"
+#include "plenum/solvers/pbd/detail/pins.h"
 #include "plenum/solvers/pbd/detail/sweeps.h"
 
 namespace plenum::inline PLENUM_ABI {
 
 using detail::Place;
+using detail::place_of_pin;
 
 Pbd::Workspace::Workspace() = default;
 Pbd::Workspace::~Workspace() = default;
@@ -39,18 +41,6 @@ constexpr Real coarsest = Real(0.05);  ///< rounding of a position, of the dista
 
 bool has_air(const Pbd::Model& model, const Pbd::Params& params) {
   return !model.triangles.empty() && params.air_density > 0 && (params.drag > 0 || params.lift > 0);
-}
-
-/// Where a pin holds its particle at the part s of a step, [m]. Those of groups are where they lead at its
-/// end.
-Vec3 place_of_pin(const Pbd::Model& model, const Pbd::Params& params, std::size_t p, Real s) {
-  const Vec3& at = model.pin_position[p];
-  const Index group = model.pin_group[p];
-  if (group < 0) {
-    const Pbd::Model::Ride& ride = model.rides[std::size_t(-1 - group)];
-    return between(ride.from, ride.to, s) * at;
-  }
-  return std::size_t(group) < params.pins.size() ? params.pins[std::size_t(group)](at) : at;
 }
 
 /// Gives held particles the velocity that takes them where their pins will be after dt, and mass to the

@@ -78,6 +78,12 @@ std::vector<std::uint8_t> part_rims(const Pbd::Model& model, std::vector<Vec3>& 
       way[i] -= common / mass;
     }
   }
+  // Pieces that had come apart before and are held go where their pins are now, with what has divided.
+  std::vector<Index> group_of(whole, -1);
+  for (const Index i : of) group_of[std::size_t(origin(i))] = group[std::size_t(i)];
+  std::vector<Index> moves_with = group;
+  for (std::size_t i = 0; i < n; ++i)
+    if (moves_with[i] < 0) moves_with[i] = group_of[std::size_t(origin(Index(i)))];
 
   const Real length = parted * model.shortest_edge;
   std::vector<Real> part(n, 1);  // of the length that each group goes
@@ -96,7 +102,7 @@ std::vector<std::uint8_t> part_rims(const Pbd::Model& model, std::vector<Vec3>& 
     std::fill(crosses.begin(), crosses.end(), std::uint8_t(0));
     bool any = false;
     const auto note = [&](Index i) {
-      const Index of_group = group[std::size_t(i)];
+      const Index of_group = moves_with[std::size_t(i)];
       if (of_group >= 0) crosses[std::size_t(of_group)] = 1, any = true;
     };
     for (const Index2& c : crossings.find(x, model.surface_edges, model.surface)) {

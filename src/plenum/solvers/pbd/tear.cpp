@@ -15,6 +15,7 @@
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/surface_paths.h"
 #include "plenum/geometry/surface_tear.h"
+#include "plenum/solvers/pbd/detail/pins.h"
 #include "plenum/solvers/pbd/detail/rims.h"
 #include "plenum/solvers/pbd/pbd.h"
 
@@ -454,17 +455,27 @@ Opened opened(const Model& before, const Particles& particles, std::span<const R
   return out;
 }
 
+/// Puts what is held where its pins hold it, pieces a little apart: the next step would lead them there
+/// through whatever is in between.
+void go_to_pins(const Model& model, const Pbd::Params& params, Particles& particles) {
+  for (std::size_t p = 0; p < model.pinned.size(); ++p)
+    if (const auto i = std::size_t(model.pinned[p]); particles.inverse_mass[i] == 0)
+      particles.x[i] = detail::place_of_pin(model, params, p, 1);
+}
+
 /// Opens a model's ropes at `ends` and its cloth at `count` places, open(surface, opened, k) each, and moves
 /// the state along. True if anything opened. Where nothing may cross, what could not come apart without that
 /// waits for a later step.
 template <class Open>
-bool tear(Model& model, State& state, std::span<const RopeEnd> ends, std::size_t count, bool may_cross,
-          Open&& open) {
+bool tear(Model& model, State& state, const Pbd::Params& params, std::span<const RopeEnd> ends,
+          std::size_t count, Open&& open) {
+  const bool may_cross = params.contact != Pbd::Contact::conservative;
   keep_whole(model);
   std::vector<std::uint8_t> stay(ends.size() + count, 0);
   for (;;) {
     Opened next = opened(model, state.particles, ends, count, stay, open);
     if (next.divided.empty()) return false;
+    go_to_pins(next.model, params, next.particles);
     const std::vector<std::uint8_t> crosses =
         detail::part_rims(next.model, next.particles.x, next.divided, may_cross);
     bool any = false;
@@ -583,8 +594,7 @@ bool Pbd::edit(Model& model, State& state, const Params& params, Workspace&) {
   std::sort(torn.begin(), torn.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : is_before(a.second, b.second);
   });
-  const bool may_cross = params.contact != Contact::conservative;
-  return tear(model, state, snaps, torn.size(), may_cross,
+  return tear(model, state, params, snaps, torn.size(),
               [&](SurfaceTear& surface, const Opened&, std::size_t k) {
                 const Index2& side = torn[k].second;
                 // Where cloth has just opened, it has changed.
@@ -630,8 +640,7 @@ bool Pbd::open(Model& model, State& state, const Params& params, const CutSector
   if (along.empty() && snaps.empty()) return false;
   std::sort(along.begin(), along.end());
   along.erase(std::unique(along.begin(), along.end()), along.end());
-  const bool may_cross = params.contact != Contact::conservative;
-  return tear(model, state, snaps, along.size(), may_cross,
+  return tear(model, state, params, snaps, along.size(),
               [&](SurfaceTear& surface, const Opened& now, std::size_t k) {
                 surface.open(along[k], [&](Index t) {
                   const Index3& c = now.model.triangles[std::size_t(t)];

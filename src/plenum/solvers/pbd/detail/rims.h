@@ -20,8 +20,7 @@ Vec3 inward(std::span<const Vec3> x, std::span<const Index3> triangles, std::spa
 /// Moves particles that lie on each other since what they were has been `divided` into them, all of these and
 /// no more, each into what hangs on it; their centre of mass stays. Unless they `may_cross`, less far where
 /// rims would otherwise cross anything. `model` is torn already; divided [D] < N in any order. Returns [D]
-/// which cross something all the same (none if they may), but for what hangs on bodies of other systems,
-/// whose pins know no gap.
+/// which cross something all the same (none if they may). What is held is where its pins hold it.
 std::vector<std::uint8_t> part_rims(const Pbd::Model& model, std::vector<Vec3>& x,
                                     std::span<const Index> divided, bool may_cross);
 
