@@ -10,16 +10,16 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-/// As below, of F with one singular value that is 1 / (3 sqrt(epsilon)) times the others and more: there
-/// two eigenvalues of what follows are a double root to its rounding, and nothing tells the turn about the
-/// axis. R takes the one singular vector u to the other, which two steps of the power method give, and turns
-/// about it by the angle for which tr(R^T F) is largest; not at all, if that is rounding.
+/// As below, of F with a largest singular value that is more than hundreds of times the others, where what
+/// follows has no digits left for the turn about its axis. R takes the one singular vector u to the other,
+/// which three steps of the power method give, and turns about it by the angle for which tr(R^T F) is
+/// largest; not at all, where that is rounding.
 template <class T>
 Quaternion<T> narrow_polar_rotation(const Matrix3<T>& a, const Quaternion<T>& before) {
   int row = 0;
   a.rowwise().squaredNorm().maxCoeff(&row);
   Vector3<T> u = a.row(row).transpose().normalized();
-  for (int k = 0; k < 2; ++k) u = (a.transpose() * (a * u)).normalized();
+  for (int k = 0; k < 3; ++k) u = (a.transpose() * (a * u)).normalized();
   const Vector3<T> f = a * u;
   // Twice: from what is opposite the first is off by a hundred roundings.
   Quaternion<T> q = before;
@@ -27,7 +27,8 @@ Quaternion<T> narrow_polar_rotation(const Matrix3<T>& a, const Quaternion<T>& be
   const Matrix3<T> s = q.toRotationMatrix().transpose() * a;
   const T sine = u.dot(Vector3<T>(s(2, 1) - s(1, 2), s(0, 2) - s(2, 0), s(1, 0) - s(0, 1))),
           cosine = s.trace() - u.dot(s * u);
-  if (!(std::hypot(sine, cosine) > 16 * std::numeric_limits<T>::epsilon() * f.norm())) return q;
+  const T rounding = 16 * std::numeric_limits<T>::epsilon() * f.norm();
+  if (!(std::hypot(sine, cosine) > rounding) || (cosine > 0 && std::abs(sine) <= rounding)) return q;
   return (q * Quaternion<T>(Eigen::AngleAxis<T>(std::atan2(sine, cosine), u))).normalized();
 }
 
@@ -50,9 +51,7 @@ Quaternion<T> polar_rotation(const Matrix3<T>& f, const Quaternion<T>& before) {
   const T square = a.squaredNorm();
   Matrix3<T> minors;
   minors << a.col(1).cross(a.col(2)), a.col(2).cross(a.col(0)), a.col(0).cross(a.col(1));
-  // 1e-3 in single precision, 4e-8 in double.
-  if (!(minors.norm() > 3 * std::sqrt(std::numeric_limits<T>::epsilon()) * square))
-    return narrow_polar_rotation(a, before);
+  if (!(minors.norm() > T(1e-3) * square)) return narrow_polar_rotation(a, before);
   // Rows and columns x, y, z, w.
   Eigen::Matrix<T, 4, 4, Eigen::DontAlign> n;
   const T trace = a.trace();
