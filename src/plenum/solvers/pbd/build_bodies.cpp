@@ -212,6 +212,8 @@ void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model
   const auto length = [&](Index i, Index j) { return segment * Real(std::abs(i - j)); };
   for (std::size_t k = 0; k < hung.size(); ++k) {
     const auto [particle, hold] = hung[k];
+    // What gives where it hangs is as much farther off.
+    if (model.holds[std::size_t(hold)].compliance > 0) continue;
     const Pbd::Anchor on = model.holds[std::size_t(hold)].b;
     for (const Index pinned : model.pinned)
       if (pinned >= made.first_particle && pinned < made.first_particle + made.num_particles &&
@@ -220,7 +222,8 @@ void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model
             {on, {pinned, -1, Vec3::Zero()}, length(particle, pinned), 0, Index2(particle, pinned)});
     for (std::size_t j = 0; j < k; ++j) {
       const Pbd::Anchor other = model.holds[std::size_t(hung[j].second)].b;
-      if (other.body != on.body && hung[j].first != particle)
+      const bool gives = model.holds[std::size_t(hung[j].second)].compliance > 0;
+      if (!gives && other.body != on.body && hung[j].first != particle)
         model.holds.push_back(
             {on, other, length(particle, hung[j].first), 0, Index2(particle, hung[j].first)});
     }
