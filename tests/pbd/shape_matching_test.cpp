@@ -207,4 +207,16 @@ TEST(PbdShapes, ThinBodiesGainNoEnergy) {
     }
 }
 
+TEST(PbdShapeMatching, TellsOfClustersThatFallApart) {
+  PbdPart part{.type = PbdPart::Type::bar};
+  part.material = PbdPart::Material::shape_matching;
+  part.half_extents = Vec3(Real(0.5), Real(0.05), Real(0.05));
+  part.cells_x = 6, part.cells_y = part.cells_z = 1;
+  for (const Real radius : {Real(0), Real(0.16), Real(0.3)}) {
+    part.cluster_radius = radius;
+    const plenum_test::Built bar(part);
+    EXPECT_EQ(bar.model.doubts.size(), radius == Real(0.16) ? 1U : 0U) << radius;
+  }
+}
+
 }}  // namespace plenum

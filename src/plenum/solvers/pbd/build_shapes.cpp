@@ -1,11 +1,34 @@
 // Clusters of soft bodies that find back to their shapes.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "plenum/geometry/adjacency.h"
 #include "plenum/solvers/pbd/detail/builder.h"
 
 namespace plenum::inline PLENUM_ABI {
+namespace {
+
+/// Pieces that n particles are in, of which each of the sets holds some together.
+template <class Sets>
+std::size_t count_pieces(std::size_t n, const Sets& sets) {
+  std::vector<Index> root(n);
+  std::iota(root.begin(), root.end(), Index(0));
+  const auto root_of = [&](Index i) {
+    while (root[std::size_t(i)] != i) i = root[std::size_t(i)] = root[std::size_t(root[std::size_t(i)])];
+    return i;
+  };
+  std::size_t pieces = n;
+  sets([&](Index a, Index b) {
+    a = root_of(a), b = root_of(b);
+    if (a != b) root[std::size_t(a)] = b, --pieces;
+  });
+  return pieces;
+}
+
+}  // namespace
 
 /// Clusters of radius cluster_radius over particles joined by these tetrahedra: one about each particle, in
 /// their order, that no cluster before it holds. Members hang together within the ball, so that what is near
@@ -18,6 +41,7 @@ void PbdBuilder::clusters(std::span<const Index4> tetrahedra) {
                                Real(2 * 3.14159265358979323846) * part_.shape_frequency};
   std::vector<std::uint8_t> is_held(n, 0);
   std::vector<Index> seen(n, -1), members;
+  const auto first_cluster = m_.cluster_matching.size();
   for (std::size_t first = 0; first < n; ++first) {
     if (is_held[first]) continue;
     const Vec3 centre = x(Index(first));
@@ -36,6 +60,19 @@ void PbdBuilder::clusters(std::span<const Index4> tetrahedra) {
     m_.cluster_members.offsets.push_back(Index(m_.cluster_members.items.size()));
     m_.cluster_matching.push_back(matching);
   }
+  const std::size_t wholes = count_pieces(n, [&](auto&& join) {
+    for (std::size_t i = 0; i < n; ++i)
+      for (const Index j : neighbours[i]) join(Index(i), j);
+  });
+  const std::size_t pieces = count_pieces(n, [&](auto&& join) {
+    for (std::size_t c = first_cluster; c < m_.cluster_matching.size(); ++c)
+      for (const Index i : m_.cluster_members[c]) join(i - base_, m_.cluster_members[c].front() - base_);
+  });
+  if (pieces > wholes)
+    m_.doubts.push_back(
+        fmt::format("{}.cluster_radius {:.3g} m: clusters have no particles in common, and {} pieces will "
+                    "fall apart: make it at least one and a half times the distance of particles, or 0",
+                    key_, radius, pieces));
 }
 
 }  // namespace plenum::inline PLENUM_ABI
