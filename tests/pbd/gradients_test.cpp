@@ -330,7 +330,12 @@ TEST(PbdGradients, OfAnglesOfJoints) {
             if (about_axis) {
               const D3 from = p.q[0] * alignment.axis_a.cast<double>(),
                        to = on_b * alignment.axis_b.cast<double>();
-              return one(std::atan2(from.cross(to).norm(), from.dot(to)));
+              // Across the axis, by both directions that there are.
+              const D3 turn = from.cross(to);
+              const D3 s = axis.unitOrthogonal(), t = axis.cross(s);
+              Column both(2);
+              both << s.dot(turn), t.dot(turn);
+              return both;
             }
             return turn_between(p.q[0] * alignment.turn.cast<double>().normalized(), on_b);
           },

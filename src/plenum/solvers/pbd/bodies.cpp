@@ -174,25 +174,24 @@ void PbdBodies::push(const Anchor& a, const PbdParticles& p, const D3& impulse) 
   }
 }
 
+auto PbdBodies::misalignment(const Pbd::Alignment& alignment) const -> Misalignment {
+  const Qd& a = bodies_[std::size_t(alignment.a)].q;
+  const Qd b = alignment.b < 0 ? Qd(Qd::Identity()) : bodies_[std::size_t(alignment.b)].q;
+  // q_b = q_a turn at the start.
+  if (!alignment.about_axis) return {rotation_vector(b * (a * alignment.turn.cast<double>()).conjugate())};
+  const D3 from = a * alignment.axis_a.cast<double>(), to = b * alignment.axis_b.cast<double>();
+  const D3 wrong = from.cross(to);
+  const double sine = wrong.norm();
+  if (!(sine > 0)) return {D3::Zero(), from};
+  return {(std::atan2(sine, from.dot(to)) / sine) * wrong, from};
+}
+
 void PbdBodies::align(const Pbd::Alignment& alignment) {
-  Body world;
-  world.q = Qd::Identity();
-  Body& a = bodies_[std::size_t(alignment.a)];
-  Body& b = alignment.b < 0 ? world : bodies_[std::size_t(alignment.b)];
-  D3 wrong;  // what a is to turn by against b
-  if (alignment.about_axis) {
-    const D3 from = a.q * alignment.axis_a.cast<double>(), to = b.q * alignment.axis_b.cast<double>();
-    wrong = from.cross(to);
-    const double sine = wrong.norm();
-    if (!(sine > 0)) return;
-    wrong *= std::atan2(sine, from.dot(to)) / sine;
-  } else {
-    // q_b = q_a turn at the start.
-    wrong = rotation_vector(b.q * (a.q * alignment.turn.cast<double>()).conjugate());
-  }
+  const D3 wrong = misalignment(alignment).wrong;
   const double angle = wrong.norm();
   if (!(angle > 0)) return;
-  const M3 k = a.inverse_inertia + b.inverse_inertia;
+  M3 k = bodies_[std::size_t(alignment.a)].inverse_inertia;
+  if (alignment.b >= 0) k += bodies_[std::size_t(alignment.b)].inverse_inertia;
   D3 impulse;
   if (alignment.about_axis) {
     const D3 n = wrong / angle;
@@ -203,8 +202,9 @@ void PbdBodies::align(const Pbd::Alignment& alignment) {
     if (!(k.trace() > 0)) return;
     impulse = k.ldlt().solve(wrong);
   }
-  turn(alignment.a, D3(a.inverse_inertia * impulse));
-  if (alignment.b >= 0) turn(alignment.b, D3(-(b.inverse_inertia * impulse)));
+  const auto turned_by = [&](Index body) { return D3(bodies_[std::size_t(body)].inverse_inertia * impulse); };
+  turn(alignment.a, turned_by(alignment.a));
+  if (alignment.b >= 0) turn(alignment.b, D3(-turned_by(alignment.b)));
 }
 
 /// [1/kg] by which the points part along the normal for a push at each of them; 1 for those that there are
@@ -326,9 +326,7 @@ void PbdBodies::rub(Patch& patch, const PbdParticles& p) {
     rubbed = rub_on_bed(patch.bed, pressed - patch.pressed, rubbed, t, k3, slid, bound, patch.slides);
   } else {
     const Eigen::Matrix2d k = t.transpose() * k3 * t;
-    if (k.determinant() > 0) rubbed -= t * (k.inverse() * (t.transpose() * slid));
-    const double length = rubbed.norm();
-    if (length > bound) rubbed *= bound / length;
+    if (k.determinant() > 0) rubbed = rub_within(k, t, rubbed, slid, bound);
   }
   const D3 more = rubbed - patch.rubbed;
   patch.rubbed = rubbed;
@@ -357,7 +355,6 @@ void PbdBodies::rub(Patch& patch, const PbdParticles& p) {
 void PbdBodies::sweep(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p,
                       const detail::Projection& how) {
   hold_all(model, p, double(how.compliance_scale));
-  for (const Pbd::Alignment& alignment : model.alignments) align(alignment);
   // Pushes, friction, and pushes once more, which have the last word: friction at a face turns a body into
   // what it stands on, from where the next substep would lift it out with all that stands on it, by a push
   // from nowhere. Boxes on each other rocked by that until they fell,
@@ -419,9 +416,11 @@ void PbdBodies::change_velocity(const Anchor& a, const PbdParticles& p, const D3
   }
 }
 
-void PbdBodies::keep(const PbdParticles& p, Real h) {
+bool PbdBodies::keep(const PbdParticles& p, Real h) {
+  bool is_held_back = false;
   for (Body& body : bodies_) {
     if (body.inverse_mass == 0) continue;
+    const double led = body.v.norm(), led_spin = body.w.norm();
     body.v += (body.x - body.led_x) / double(h);
     // Turns are known but for whole ones. What turns a body back from a flight of more than half a turn would
     // only add to its spin, and planks on ropes that were jerked once boiled for ever at 12 000 rad/s. Spin
@@ -432,6 +431,14 @@ void PbdBodies::keep(const PbdParticles& p, Real h) {
       body.w = rotation_vector(body.q * body.q0.conjugate()) / double(h);
     else
       body.w += turned / double(h);
+    // As of particles (pbd.cpp), and of what turns so fast at its surface.
+    const auto hold_back = [&](D3& velocity, double most) {
+      const double now = velocity.norm();
+      if (!(now > most)) return;
+      velocity *= most / now, is_held_back = true;
+    };
+    hold_back(body.v, std::max(double(pbd_fastest), led));
+    if (body.reach > 0) hold_back(body.w, std::max(double(pbd_fastest) / body.reach, led_spin));
     // What no projection could find right stays where it was.
     if (!(body.x.allFinite() && body.q.coeffs().allFinite() && body.v.allFinite() && body.w.allFinite())) {
       body.x = body.x0, body.q = body.q0;
@@ -452,6 +459,7 @@ void PbdBodies::keep(const PbdParticles& p, Real h) {
   for (const Touch& touch : touches_) slow(touch, p, h);
   for (const FaceTouch& touch : face_touches_) slow(touch, p, h);
   for (std::size_t k = touches_.size(); k-- > 0;) slow(touches_[k], p, h);
+  return is_held_back;
 }
 
 /// Section 3.6: what touches parts at what it bounces with; what has pushed overlap apart is no speed.
@@ -505,8 +513,7 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
     const Eigen::Matrix2d yields =
         t.transpose() * (response_of(a, p) + response_of(b, p) + bed_yields * M3::Identity()) * t;
     D3 impulse = D3::Zero();
-    if (yields.determinant() > 0) impulse = -(t * (yields.inverse() * (t.transpose() * slip)));
-    if (impulse.norm() > left) impulse *= left / impulse.norm();
+    if (yields.determinant() > 0) impulse = rub_within(yields, t, D3::Zero(), slip, left);
     change_velocity(b, p, impulse);
     change_velocity(a, p, D3(-impulse));
     for (std::size_t k = 0; k < patch.laid; ++k)

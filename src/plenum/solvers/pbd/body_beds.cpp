@@ -152,10 +152,7 @@ auto PbdBodies::rub_on_bed(const Bed& bed, double pressed, const D3& rubbed,
                            double bound, bool& slides) -> D3 {
   const auto rub_on = [&](const D3& carried, double yields) {
     const Eigen::Matrix2d k = t.transpose() * (response + yields * M3::Identity()) * t;
-    D3 by = rubbed;
-    if (k.determinant() > 0) by -= t * (k.inverse() * (t.transpose() * (way - carried)));
-    const double length = by.norm();
-    return D3(length > bound ? D3((bound / length) * by) : by);
+    return k.determinant() > 0 ? rub_within(k, t, rubbed, way - carried, bound) : rubbed;
   };
   const D3 on_held = rub_on(bed.way - bed.slid, 0);
   const D3 holds = bed.rubbed - bed.slid / bed.yields + on_held;  // against the bed's way, to stop it

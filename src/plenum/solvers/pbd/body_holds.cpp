@@ -97,6 +97,7 @@ void PbdBodies::find_bundles(const Pbd::Model& model) {
                        bodies_[std::size_t(hold.b.body)].inverse_mass > 0;
     (hangs ? bundled_ : singles_).push_back(Index(k));
   }
+  find_joints(model, singles_);
   const auto body_of = [&](Index k) { return model.holds[std::size_t(k)].b.body; };
   std::sort(bundled_.begin(), bundled_.end(),
             [&](Index a, Index b) { return body_of(a) != body_of(b) ? body_of(a) < body_of(b) : a < b; });
@@ -116,6 +117,8 @@ void PbdBodies::hold_all(const Pbd::Model& model, const PbdParticles& p, double 
     hold_bundle(model, std::span(bundled_).subspan(first, end - first), p, scale);
     first = end;
   }
+  for (const Index k : loose_alignments_) align(model.alignments[std::size_t(k)]);
+  for (Mechanism& mechanism : mechanisms_) hold_joints(model, mechanism, p, scale);
 }
 
 /// A tether holds to what stays where it is (detail/packs.h); what hangs on a body that yields is light, and

@@ -35,8 +35,6 @@ constexpr int wall_rounds = 4;
 /// velocity is by the same part of k v, however small h is: over a thousand substeps bars at 4 m/s burst by
 /// it, over ten they are as at rest.
 constexpr int most_counted = 10;
-/// [m/s] Ten times a rifle's bullet. As Jolt's largest velocity is 500 m/s, but of what goes wrong only.
-constexpr Real fastest = 10'000;
 constexpr Real coarsest = Real(0.05);  ///< rounding of a position, of the distance that surfaces keep
 
 bool has_air(const Pbd::Model& model, const Pbd::Params& params) {
@@ -139,13 +137,13 @@ void count_anew(const Pbd::State& state, PbdWorkspace& w, Real since, bool touch
 /// microseconds at 10 m/s gravity leads farther by h^2 g = 3e-9 m, an ulp of the centimetres gone since the
 /// step began is more.
 ///
-/// Where constraints contradict each other beyond measure, what they would make faster than `fastest` is not:
-/// whether there was any.
+/// Where constraints contradict each other beyond measure, what they would make faster than `pbd_fastest` is
+/// not: whether there was any.
 bool keep(Pbd::State& state, PbdWorkspace& w, Real h, int damping_sweeps) {
   const bool is_damped = damping_sweeps > 0;
   if (is_damped) detail::damp(w, h, damping_sweeps);
   Particles& p = state.particles;
-  const Real per_h = 1 / h, farthest = h * fastest;
+  const Real per_h = 1 / h, farthest = h * pbd_fastest;
   std::atomic<bool> any = false;
   parallel_for_evenly(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -366,14 +364,14 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       calm_solids(model, state, w, is_pressed);
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
-      if (bodies) w.bodies.keep(body_view(state, w), h);
+      if (bodies) is_held_back |= w.bodies.keep(body_view(state, w), h);
     }
     if (bodies) w.bodies.end_step(model, state);
   });
   if (is_held_back)
     report.warn(
-        "constraints contradict each other so far that particles would have gone faster than 10 000 m/s, and "
-        "were held back: take more substeps, or stiffnesses that are less unlike");
+        "constraints contradict each other so far that something would have gone faster than 10 000 m/s, and "
+        "was held back: take more substeps, or stiffnesses that are less unlike");
   w.supports.take({});
   w.grasps.clear(), w.gust.reset();
   report.iterations = params.substeps * params.iterations;

@@ -7,12 +7,15 @@
 // Mueller, Macklin, Chentanez, Jeschke & Kim 2020, "Detailed rigid body simulation with extended position
 // based dynamics", sections 3.3 to 3.6. Otherwise than there, anchors are held by all three directions at
 // once, friction is Coulomb's on the cone in the projection itself, and torque-free motion is exact.
+#include <Eigen/LU>
 #include <cmath>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "plenum/geometry/collide/collide.h"
+#include "plenum/linear/sparse_ldlt.h"
+#include "plenum/solvers/pbd/detail/coulomb.h"
 #include "plenum/solvers/pbd/detail/projection.h"
 #include "plenum/solvers/pbd/pbd.h"
 
@@ -42,6 +45,19 @@ struct PbdParticles {
 inline constexpr Real pbd_looked_ahead = Real(0.02);
 /// [m/s] by which constraints may speed up what comes near in a step, besides doubling its speed.
 inline constexpr Real pbd_sped_up = 1;
+
+/// [m/s] that constraints make nothing faster than. Ten times a rifle's bullet. As Jolt's largest velocity is
+/// 500 m/s, but of what goes wrong only.
+inline constexpr Real pbd_fastest = 10'000;
+
+/// The impulse of friction [kg m, or N s] in the plane of the columns of t, at what has slid, or slides,
+/// after `rubbed` of it; k: what it is answered by there.
+inline Vector3<double> rub_within(const Eigen::Matrix2d& k, const Eigen::Matrix<double, 3, 2>& t,
+                                  const Vector3<double>& rubbed, const Vector3<double>& slides,
+                                  double bound) {
+  const Eigen::Vector2d sticks = t.transpose() * rubbed - k.inverse() * (t.transpose() * slides);
+  return t * detail::coulomb(k, sticks, bound);
+}
 
 /// [rad] of a unit quaternion, the shorter way.
 inline Vector3<double> rotation_vector(const Quaternion<double>& q) {
@@ -81,7 +97,8 @@ class PbdBodies {
   void hold_on_led(const PbdParticles& p);
   /// Velocities from where bodies have gone; those of particles are there already. What touches comes apart
   /// at no more than it bounces with.
-  void keep(const PbdParticles& p, Real h);
+  /// True if something was held back that would have gone faster than pbd_fastest.
+  bool keep(const PbdParticles& p, Real h);
   void end_step(const Pbd::Model& model, Pbd::State& state);
 
   /// [m] by which anchors of rigid holds are apart at most.
@@ -180,6 +197,35 @@ class PbdBodies {
     Aabb box;
     Index body;
   };
+  /// Three directions in which two bodies, or a body and the world (b < 0), are held: a hold's or an
+  /// alignment's.
+  struct Joint {
+    Index hold, alignment;  ///< which; one is -1
+    Index a, b;
+  };
+  /// As bodies are: what is wrong [m or rad], what it changes by as they turn [m or 1 per rad], and what
+  /// gives besides.
+  struct JointState {
+    D3 wrong;
+    M3 turn_a = M3::Zero(), turn_b = M3::Zero(), diagonal = M3::Zero();
+  };
+  struct Coupling {
+    Index body, x, y;  ///< joints on it
+  };
+  /// Joints that hang together by bodies.
+  struct Mechanism {
+    std::vector<Joint> joints;
+    std::vector<JointState> states;   ///< [joints]
+    std::vector<Index> bodies;        ///< that forces move
+    std::vector<Coupling> couplings;  ///< in the order of the matrix' entries, after the joints' own
+    SparseLdlt matrix;
+    double softened = 1;  ///< the diagonal, by
+    std::vector<double> values, right;
+  };
+  /// What one body is to turn by against another, and the axis about which it may besides.
+  struct Misalignment {
+    D3 wrong, axis = D3::Zero();
+  };
   struct Near {
     Index particle, body;
     // [m] In the shape's frame, where the substep began and where the sweep has taken it, and how far that
@@ -250,7 +296,13 @@ class PbdBodies {
   void push(const Anchor& a, const PbdParticles& p, const D3& impulse);
   void turn(Index body, const D3& by);
   void hold(const Pbd::Hold& hold, D3& multiplier, const PbdParticles& p, double scale);
+  Misalignment misalignment(const Pbd::Alignment& alignment) const;
   void align(const Pbd::Alignment& alignment);
+  void find_joints(const Pbd::Model& model, std::vector<Index>& singles);
+  JointState state_of(const Pbd::Model& model, const Joint& joint, const PbdParticles& p, double scale) const;
+  template <class IsMoved>
+  bool closes_loop(std::span<const Joint> joints, IsMoved&& is_moved) const;
+  void hold_joints(const Pbd::Model& model, Mechanism& m, const PbdParticles& p, double scale);
   Eigen::Matrix4d response_of(const Patch& patch, const PbdParticles& p) const;
   void hold_apart(Patch& patch, const PbdParticles& p);
   void push_all(const Patch& patch, const PbdParticles& p, const Eigen::Vector4d& by);
@@ -278,9 +330,12 @@ class PbdBodies {
   Index holds_revision_ = -1;             ///< of the model that the following were found for
   std::vector<Index> singles_, bundled_;  ///< of the model's holds
   std::vector<std::size_t> bundles_;      ///< where each bundle ends in bundled_
-  std::vector<Pbd::Hold> leashes_;        ///< tethers of what hangs on bodies that yield
-  Rows tethers_;                          ///< of each particle
-  std::vector<std::uint8_t> gives_;       ///< of each tether
+  std::vector<Mechanism> mechanisms_;
+  std::vector<Index> loose_alignments_;     ///< of no mechanism
+  std::vector<D3> joint_way_, joint_turn_;  ///< [bodies] impulses and moments of a mechanism's joints
+  std::vector<Pbd::Hold> leashes_;          ///< tethers of what hangs on bodies that yield
+  Rows tethers_;                            ///< of each particle
+  std::vector<std::uint8_t> gives_;         ///< of each tether
   Real strain_limit_ = 0;
   std::vector<D3> carrier_w_;  ///< [rad/s] of carriers, as they have gone by themselves
   /// Part of a body's response that is added to those of particles on it, of which some may be pinned.
