@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "plenum/solvers/pbd/detail/bodies.h"
 
@@ -40,26 +41,21 @@ Index root_of(std::vector<Index>& root, Index i) {
 
 }  // namespace
 
-/// Whether a way along joints leads back to where it began, but for several between the same two. What does
-/// not move is one place.
+/// Whether a way along joints that hang together leads back to where it began, but for several between the
+/// same two. What does not move is one place. A tree has one tie less than places.
 template <class IsMoved>
 bool PbdBodies::closes_loop(std::span<const Joint> joints, IsMoved&& is_moved) const {
   std::vector<Index2> ties;
-  const auto place = [&](Index body) { return is_moved(body) ? body + 1 : 0; };
+  std::vector<Index> places;
+  const auto place = [&](Index body) { return is_moved(body) ? body : -1; };
   for (const Joint& joint : joints) {
     const Index a = place(joint.a), b = place(joint.b);
-    ties.push_back(Index2(std::min(a, b), std::max(a, b)));
+    if (a != b) ties.push_back(Index2(std::min(a, b), std::max(a, b)));
+    places.push_back(a), places.push_back(b);
   }
-  std::sort(ties.begin(), ties.end(), is_before);
-  ties.erase(std::unique(ties.begin(), ties.end()), ties.end());
-  std::vector<Index> root(bodies_.size() + 1);
-  std::iota(root.begin(), root.end(), Index(0));
-  for (const Index2& tie : ties) {
-    const Index a = root_of(root, tie[0]), b = root_of(root, tie[1]);
-    if (a == b) return true;
-    root[std::size_t(a)] = b;
-  }
-  return false;
+  std::sort(ties.begin(), ties.end(), is_before), std::sort(places.begin(), places.end());
+  const auto different = [](auto& of) { return std::unique(of.begin(), of.end()) - of.begin(); };
+  return different(ties) >= different(places);
 }
 
 /// What is wrong, by how much it changes with what: (J, C) at where bodies are now.
@@ -117,35 +113,37 @@ void PbdBodies::find_joints(const Pbd::Model& model, std::vector<Index>& singles
   std::stable_sort(joints.begin(), joints.end(),
                    [&](const Joint& a, const Joint& b) { return of(a) < of(b); });
   std::vector<std::uint8_t> is_solved(model.holds.size(), 0);
+  std::vector<std::vector<Index>> at(bodies_.size());  // joints of each body, in a mechanism
   for (std::size_t first = 0, end = 0; first < joints.size(); first = end) {
     while (end < joints.size() && of(joints[end]) == of(joints[first])) ++end;
     Mechanism mechanism;
     mechanism.softened =
         closes_loop(std::span(joints).subspan(first, end - first), is_moved) ? 1 + regularization : 1;
     mechanism.joints.assign(joints.begin() + std::ptrdiff_t(first), joints.begin() + std::ptrdiff_t(end));
-    std::vector<std::vector<Index>> at(bodies_.size());  // joints of each body
+    std::vector<Index> moved;
     for (std::size_t j = 0; j < mechanism.joints.size(); ++j)
       for (const Index body : {mechanism.joints[j].a, mechanism.joints[j].b})
-        if (is_moved(body)) at[std::size_t(body)].push_back(Index(j));
+        if (is_moved(body)) at[std::size_t(body)].push_back(Index(j)), moved.push_back(body);
+    std::sort(moved.begin(), moved.end());
+    moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
     std::vector<Index2> positions;
     for (std::size_t j = 0; j < mechanism.joints.size(); ++j)
       for (Index r = 0; r < 3; ++r)
         for (Index c = 0; c <= r; ++c) positions.push_back(Index2(3 * Index(j) + r, 3 * Index(j) + c));
     // Rows of a body's joints in pairs; a hub of many would fill by their square.
     std::size_t pairs = 0;
-    for (const std::vector<Index>& on : at) pairs += on.size() * on.size();
+    for (const Index body : moved) pairs += at[std::size_t(body)].size() * at[std::size_t(body)].size();
     bool is_small = 9 * pairs <= std::max(2 * least_fill, most_fill * 3 * mechanism.joints.size());
-    for (std::size_t body = 0; is_small && body < at.size(); ++body) {
-      if (at[body].empty()) continue;
-      mechanism.bodies.push_back(Index(body));
-      for (std::size_t x = 0; x < at[body].size(); ++x)
+    for (const Index body : moved) {
+      const std::vector<Index> on = std::exchange(at[std::size_t(body)], {});
+      for (std::size_t x = 0; is_small && x < on.size(); ++x)
         for (std::size_t y = 0; y < x; ++y) {
-          mechanism.couplings.push_back({Index(body), at[body][x], at[body][y]});
+          mechanism.couplings.push_back({body, on[x], on[y]});
           for (Index r = 0; r < 3; ++r)
-            for (Index c = 0; c < 3; ++c)
-              positions.push_back(Index2(3 * at[body][x] + r, 3 * at[body][y] + c));
+            for (Index c = 0; c < 3; ++c) positions.push_back(Index2(3 * on[x] + r, 3 * on[y] + c));
         }
     }
+    mechanism.bodies = std::move(moved);
     if (is_small && !mechanism.bodies.empty()) {
       const auto rows = Index(3 * mechanism.joints.size());
       mechanism.matrix.analyze(rows, positions);
