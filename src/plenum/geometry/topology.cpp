@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "plenum/base/disjoint_sets.h"
 #include "plenum/base/error.h"
 #include "plenum/geometry/adjacency.h"
 #include "plenum/geometry/detail/require.h"
@@ -17,24 +18,6 @@
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
-
-/// Disjoint sets, each named by its least member.
-class Sets {
- public:
-  explicit Sets(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), Index{0}); }
-  Index find(Index i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(Index a, Index b) {
-    a = find(a);
-    b = find(b);
-    if (a != b) parent_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<Index> parent_;
-};
 
 bool repeats_a_vertex(const Index3& t) {
   return t[0] == t[1] || t[1] == t[2] || t[2] == t[0];
@@ -91,7 +74,7 @@ std::size_t fans(std::span<const Index3> triangles, std::span<const Index> aroun
                  std::vector<std::array<Index, 2>>& spokes) {
   // A spoke: (other end of an edge at the vertex, local number of a triangle with that edge).
   spokes.clear();
-  Sets sets(around.size());
+  DisjointSets sets(around.size());
   for (std::size_t i = 0; i < around.size(); ++i)
     for (int k = 0; k < 3; ++k)
       if (triangles[around[i]][k] != vertex)
@@ -260,7 +243,7 @@ std::string collision_doubts(const TriangleMesh& mesh) {
 }
 
 std::vector<Index> triangle_components(std::size_t num_vertices, std::span<const Index3> triangles) {
-  Sets sets(num_vertices);
+  DisjointSets sets(num_vertices);
   for (const Index3& t : triangles) {
     sets.join(t[0], t[1]);
     sets.join(t[0], t[2]);

@@ -9,9 +9,9 @@
 // multipliers"; for XPBD Mueller et al. 2020, section 3.3, of single constraints).
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
+#include "plenum/base/disjoint_sets.h"
 #include "plenum/solvers/pbd/detail/bodies.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -32,12 +32,6 @@ constexpr double settled = 0.01;
 /// places has no way left to give as it sags, to first order: a bridge of ten hinges trembled so, at 0.2 m/s,
 /// and threw off what lay on it; with this it sags by a hundredth of its length and lies still.
 constexpr double regularization = 1e-3;
-
-/// Roots of a forest, with ways to them halved (Tarjan 1975).
-Index root_of(std::vector<Index>& root, Index i) {
-  while (root[std::size_t(i)] != i) i = root[std::size_t(i)] = root[std::size_t(root[std::size_t(i)])];
-  return i;
-}
 
 }  // namespace
 
@@ -102,13 +96,11 @@ void PbdBodies::find_joints(const Pbd::Model& model, std::vector<Index>& singles
   for (std::size_t k = 0; k < model.alignments.size(); ++k)
     joints.push_back({-1, Index(k), model.alignments[k].a, model.alignments[k].b});
   if (joints.empty()) return;
-  std::vector<Index> root(bodies_.size());
-  std::iota(root.begin(), root.end(), Index(0));
+  DisjointSets sets(bodies_.size());
   for (const Joint& joint : joints)
-    if (is_moved(joint.a) && is_moved(joint.b))
-      root[std::size_t(root_of(root, joint.b))] = root_of(root, joint.a);
+    if (is_moved(joint.a) && is_moved(joint.b)) sets.join(joint.a, joint.b);
   const auto of = [&](const Joint& joint) {
-    return root_of(root, is_moved(joint.a) || joint.b < 0 ? joint.a : joint.b);
+    return sets.find(is_moved(joint.a) || joint.b < 0 ? joint.a : joint.b);
   };
   std::stable_sort(joints.begin(), joints.end(),
                    [&](const Joint& a, const Joint& b) { return of(a) < of(b); });

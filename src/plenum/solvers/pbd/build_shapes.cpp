@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
+#include "plenum/base/disjoint_sets.h"
 #include "plenum/geometry/adjacency.h"
 #include "plenum/solvers/pbd/detail/builder.h"
 
@@ -14,17 +14,9 @@ namespace {
 /// Pieces that n particles are in, of which each of the sets holds some together.
 template <class Sets>
 std::size_t count_pieces(std::size_t n, const Sets& sets) {
-  std::vector<Index> root(n);
-  std::iota(root.begin(), root.end(), Index(0));
-  const auto root_of = [&](Index i) {
-    while (root[std::size_t(i)] != i) i = root[std::size_t(i)] = root[std::size_t(root[std::size_t(i)])];
-    return i;
-  };
+  DisjointSets joined(n);
   std::size_t pieces = n;
-  sets([&](Index a, Index b) {
-    a = root_of(a), b = root_of(b);
-    if (a != b) root[std::size_t(a)] = b, --pieces;
-  });
+  sets([&](Index a, Index b) { pieces -= joined.join(a, b); });
   return pieces;
 }
 
