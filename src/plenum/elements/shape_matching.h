@@ -35,9 +35,9 @@ struct MatchedShape {
   std::array<double, 6> means;                            ///< of squares and products
   Eigen::Matrix<double, k, k, Eigen::DontAlign> inverse;  ///< P, of sum_i weight_i q_i q_i^T
   /// That of the first three coordinates alone, which gives the best linear map A, is spread_scale spread,
-  /// with tr(spread) = 1. Near a rotation A + mu A spread changes the volume, by mu, at the least cost sum_i
-  /// weight_i |dA q_i|^2: tr(A^T dA) = spread_scale sum_i weight_i (dA q_i) . (A spread q_i) there. As all
-  /// that is of the form S P' with a symmetric P', it does not turn the points.
+  /// with tr(spread) = 1. With the cofactors C of A, d det(A) = tr(C^T dA) = spread_scale sum_i weight_i
+  /// (dA q_i) . (C spread q_i): along dA ~ C spread the volume changes at the least cost sum_i weight_i
+  /// |dA q_i|^2. Its moments dA M A^T ~ C A^T = det(A) I are symmetric, so that it does not turn the points.
   Eigen::Matrix<double, 3, 3, Eigen::DontAlign> spread;
   double spread_scale;
 };

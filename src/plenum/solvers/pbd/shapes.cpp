@@ -18,6 +18,9 @@ using detail::Wide3;
 
 namespace {
 
+/// With 1 a cluster would be a liquid, which flows without end.
+constexpr Real most_flexible = Real(0.999);
+
 Four four(const Vec3& a) {
   return Four{a.x(), a.y(), a.z(), 0};
 }
@@ -76,7 +79,8 @@ void ShapeBatch<k>::lay_out(const Pbd::Model& model, std::span<const Index> numb
     for (std::size_t j = 0; j < 6; ++j) cluster.means[j] = Real(s.means[j]);
     cluster.first = members[0];
     const Pbd::Matching& matching = model.cluster_matching[number];
-    cluster.flexibility = matching.mode == Pbd::ShapeMode::rigid ? Real(0) : matching.flexibility;
+    cluster.flexibility =
+        matching.mode == Pbd::ShapeMode::rigid ? Real(0) : std::min(matching.flexibility, most_flexible);
     cluster.first_piece = pieces.size();
     for (std::size_t first = 0; first < members.size(); first += members_per_piece)
       pieces.push_back({c, first, std::min<std::size_t>(members_per_piece, members.size() - first)});
@@ -198,25 +202,37 @@ void ShapeBatch<k>::project_clusters(std::span<const Place> places) {
           best[c] = Wide3{};
           for (int j = 0; j < k; ++j) best[c] += m.inverse[j * k + c] * sum[j];
         }
-        // Its linear part goes back to its volume at rest (section 4.3), by as little as may be of what is
-        // weighed: goals are then the projections of places onto what the cluster may be, and a mean of such
-        // projections makes no way larger. By the same factor in all directions, as there, clusters of few
-        // points in a thin body asked for more than they had, and burst. What is flat or inside out has no
-        // say.
+        // Its linear part goes back to its volume at rest (section 4.3), along the volume's gradient and so
+        // by as little as may be of what is weighed: goals are then the projections of places onto what the
+        // cluster may be, and a mean of such projections makes no way larger. By the same factor in all
+        // directions, as there, clusters of few points in a thin body asked for more than they had, and
+        // burst; by a part of the map itself, bodies that were drawn out asked for what they had most of, and
+        // those of a flexibility of 0.999 burst. What is flat or inside out has no say.
         Wide3 linear[3];
         for (int c = 0; c < 3; ++c) {
           linear[c] = Wide3{};
           for (int j = 0; j < 3; ++j) linear[c] += (m.spread_scale * m.spread[3 * j + c]) * sum[j];
         }
-        const Wide rest = m.size * m.size * m.size, now = dot(linear[0], cross(linear[1], linear[2])) / rest;
+        const Wide none{}, one = detail::fill(1), per_rest = one / (m.size * m.size * m.size);
+        const Wide3 areas[3] = {cross(linear[1], linear[2]), cross(linear[2], linear[0]),
+                                cross(linear[0], linear[1])};
+        const Wide now = per_rest * dot(linear[0], areas[0]);
         const auto sound = now > detail::fill(Real(0.05));
-        const Wide half = detail::fill(Real(0.5)), one = detail::fill(1),
-                   by = one / (sound ? now : one) - one, change = detail::max(-half, detail::min(by, half));
-        const Wide by_map = sound ? m.flexibility : Wide{};
+        Wide3 gradient[3];
+        Wide response = none;
+        for (int c = 0; c < 3; ++c) {
+          gradient[c] = Wide3{};
+          for (int j = 0; j < 3; ++j) gradient[c] += m.spread[3 * j + c] * areas[j];
+          response += per_rest * dot(gradient[c], areas[c]);
+        }
+        // Of what is small, by half in each direction.
+        const Wide missing = detail::min(one - now, detail::fill(Real(1.5)) * now),
+                   change = sound ? missing / (response > none ? response : one) : none,
+                   by_map = sound ? m.flexibility : none;
         for (int c = 0; c < k; ++c) {
           if (c < 3) {
-            for (int j = 0; j < 3; ++j) best[c] += (change * m.spread[3 * j + c]) * linear[j];
-            map[c] = (detail::fill(1) - by_map) * map[c];
+            best[c] += change * gradient[c];
+            map[c] = (one - by_map) * map[c];
           }
           map[c] += by_map * best[c];
         }
