@@ -478,9 +478,11 @@ TEST(PbdContact, HowFastAllGoIsOfNoConcern) {
 // Sheets that meet flat part at e times the speed: all of it is within the contacts' normals, and four rounds
 // leave a few hundredths of it.
 TEST(PbdContact, RestitutionKeepsItsPartOfTheSpeed) {
+  // They meet within a substep: from 0.1 m away at 3 m/s it would be at the end of the 19th but for rounding,
+  // which struck some of their corners a substep before the others.
   for (const double e : {0.0, 0.5, 0.9}) {
     PbdPart a = sheet(6, Real(0.4), Vec3::Zero()),
-            b = sheet(7, Real(0.4), Vec3(Real(0.01), Real(0.1), Real(0.02)), Vec3(0, 10, 0));
+            b = sheet(7, Real(0.4), Vec3(Real(0.01), Real(0.102), Real(0.02)), Vec3(0, 10, 0));
     a.velocity = Vec3(0, 1, 0), b.velocity = Vec3(0, -2, 0), b.areal_density = Real(0.4);
     Touching bodies({a, b});
     bodies.params.gravity = Vec3::Zero();
