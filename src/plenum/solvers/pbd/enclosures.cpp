@@ -212,11 +212,12 @@ std::span<const Vec3> PbdEnclosures::weigh(std::span<const Vec3> gone, const Pbd
 }
 
 bool PbdEnclosures::project(std::span<detail::Place> places, Real inflation, const detail::Projection& how,
-                            bool solids, double held) {
+                            unsigned which, double held) {
   bool any = false, moved = false;
   for (Surface& s : surfaces_) {
     // Classic stiffness is by sweeps, over tetrahedra.
-    s.settled = s.is_solid && (!solids || how.part < 1);
+    const unsigned kind = s.is_solid ? solids : s.enclosure.has_gas ? gases : volumes;
+    s.settled = (which & kind) == 0 || (s.is_solid && how.part < 1);
     any |= !s.settled;
   }
   if (!any) return false;
@@ -232,7 +233,8 @@ bool PbdEnclosures::project(std::span<detail::Place> places, Real inflation, con
       }
       s.change = change_of(s.enclosure, s.volume, s.response, s.multiplier, s.is_solid ? 1 : inflation, how);
       const double by = std::abs(s.change * s.response), of = std::abs(s.volume);
-      if (k == 0 && of > 0) off_ = std::max(off_, by / of);
+      double& off = s.enclosure.has_gas ? off_.gases : off_.volumes;
+      if (k == 0 && of > 0) off = std::max(off, by / of);
       if (k == 0 && !(by > held * of)) {
         s.settled = true;
         continue;

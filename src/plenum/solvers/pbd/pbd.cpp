@@ -173,17 +173,55 @@ bool keep(Pbd::State& state, PbdWorkspace& w, Real h, int damping_sweeps) {
   return any;
 }
 
-/// What balloons enclose, and solids; in rounds with the walls of balloons that were dented by more than is
-/// held, as by the wind. By one of each in a substep walls are drawn out where they are not dented, farther
-/// than a sweep takes back: light balloons that fell through the air at 60 substeps a second were gone in
-/// one.
-void hold_volumes(PbdWorkspace& w, Real inflation, const detail::Projection& how, bool in_rounds) {
-  double off = w.enclosures.project(w.places, inflation, how);
-  for (int round = 0; round < most_volume_rounds && in_rounds && how.part == 1 && off > held_volume;
-       ++round) {
-    detail::hold_walls(w, how, round % 2 == 0);
+/// Rounds of what is enclosed, walls and others, after the first, in which these have pressed the part `off`
+/// of a volume out. One more for each time that it is twice as much: a round holds what contradicts itself
+/// somewhat tighter than the last one, so that a count which jumped with the pressure would press softly and
+/// spring back hard. Balloons whose walls did not give rolled off by themselves at 2 m/s.
+int rounds_for(double off) {
+  return off > held_volume ? 1 + int(std::ceil(std::log2(off / held_volume))) : 1;
+}
+
+/// What balloons enclose, and solids, and what others() then make of them, in rounds until the two agree:
+/// what a volume presses out, a heavy body presses in again, but for the ratio of their masses, and so gets
+/// to be borne. Classic stiffness is by sweeps, and has none.
+///
+/// Walls are held anew in these rounds. By one of each in a substep they are drawn out where they are not
+/// dented, farther than a sweep takes back: light balloons that fell through the air at 60 substeps a second
+/// were gone in one. Walls go last after a gas, which gives, and before a volume. `goes_on`: another sweep
+/// follows. Returns of which kinds walls do not contradict what they enclose, so that they may be held again.
+template <class Others>
+unsigned hold_enclosed(PbdWorkspace& w, Real inflation, const detail::Projection& how, bool has_others,
+                       bool goes_on, Others&& others) {
+  using Enclosures = PbdEnclosures;
+  const bool in_rounds = how.part == 1 && !w.enclosures.empty();
+  const auto meet_others = [&] {
+    w.spins.take(w.places);
+    if (!has_others) return;
+    if (in_rounds || goes_on) w.spins.pause(w.places);
+    others();
+    if (in_rounds || goes_on) w.spins.resume(w.places);
+  };
+  auto off = w.enclosures.project(w.places, inflation, how);
+  const bool is_gas_off = off.gases > held_volume;
+  for (int k = 0; k < most_volume_rounds && in_rounds && !has_others && off.volumes > held_volume; ++k) {
+    detail::hold_walls(w, how, k % 2 == 0);
     off = w.enclosures.project(w.places, inflation, how);
   }
+  meet_others();
+  if (!in_rounds) return Enclosures::all;
+  for (int k = 0, rounds = 1; k < rounds && is_gas_off; ++k) {
+    const double by = w.enclosures.project(w.places, inflation, how, Enclosures::gases).gases;
+    if (k == 0) rounds = std::min(most_volume_rounds, rounds_for(by));
+    detail::hold_walls(w, how, k % 2 == 0);
+    meet_others();
+  }
+  const unsigned which = is_gas_off ? Enclosures::volumes | Enclosures::solids : Enclosures::all;
+  for (int k = 0; k < most_volume_rounds && has_others; ++k) {
+    if (!w.enclosures.hold(w.places, inflation, how, held_volume, which)) break;
+    if (k < wall_rounds) detail::hold_walls(w, how, k % 2 == 0);
+    meet_others();
+  }
+  return which;
 }
 
 PbdContactSettings contact_settings(const Pbd::Model& model, const Pbd::Params& params, Real h) {
@@ -316,9 +354,10 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
                     Real(s + 1) / Real(params.substeps), h);
       detail::ChebyshevFactors chebyshev(params.spectral_radius, params.iterations);
+      unsigned again = PbdEnclosures::all;
       for (int k = 0; k < params.iterations; ++k) {
         how.is_first = k == 0, how.is_last = k + 1 == params.iterations && w.enclosures.empty();
-        w.spins.note(w.places);
+        if (k == 0) w.spins.note(w.places);
         // What they move is not accelerated in the sweep that follows.
         if (!w.coarse.empty() && (k == 0 || params.solver == Solver::gauss_seidel))
           w.coarse.project(w.places, how);
@@ -328,38 +367,32 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           if (params.solver == Solver::chebyshev) how.acceleration = chebyshev.factor();
           chebyshev.advance(detail::sweep_at_once(w, how));
         }
-        const bool has_others = bodies || !w.supports.empty();
-        hold_volumes(w, params.inflation, how, !has_others);
-        w.spins.take(w.places);
-        const auto hold_on_others = [&] {
-          // What lies on particles is to know what these lie on.
-          if (bodies) hold_on_solids(s), w.bodies.sweep(model, params, body_view(state, w), how);
-          hold_on_solids(s);
-        };
-        hold_on_others();
-        // What a volume presses out, a heavy body presses in again, but for the ratio of their masses; in
-        // rounds of the two the body gets to be borne. Classic stiffness is by sweeps, and has none.
-        if (how.part == 1 && has_others)
-          for (int round = 0;
-               round < most_volume_rounds && w.enclosures.hold(w.places, params.inflation, how, held_volume);
-               ++round) {
-            if (round < wall_rounds) detail::hold_walls(w, how, round % 2 == 0);
-            hold_on_others();
-          }
+        again = hold_enclosed(w, params.inflation, how, bodies || !w.supports.empty(),
+                              k + 1 < params.iterations, [&] {
+                                // What lies on particles is to know what these lie on.
+                                if (bodies)
+                                  hold_on_solids(s), w.bodies.sweep(model, params, body_view(state, w), how);
+                                hold_on_solids(s);
+                              });
       }
-      if (touches)
+      if (touches) {
+        const bool encloses = !w.enclosures.empty();
+        if (encloses) w.spins.pause(w.places);
         // What is pressed against solids would be pushed into them, and out again after the step, through
         // what is near.
         w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&](int round) {
+          if (encloses) w.spins.resume(w.places);
           const bool is_off = how.part == 1 && round < most_volume_rounds &&
-                              w.enclosures.hold(w.places, params.inflation, how, held_volume);
+                              w.enclosures.hold(w.places, params.inflation, how, held_volume, again);
           if (is_off && round <= wall_rounds) detail::hold_walls(w, how, round % 2 == 1);
           if (is_off || round < PbdContacts::least_rounds)
-            w.enclosures.project(w.places, params.inflation, how);
+            w.enclosures.project(w.places, params.inflation, how, again & PbdEnclosures::balloons);
+          if (encloses) w.spins.take(w.places), w.spins.pause(w.places);
           hold_on_solids(s);
           if (bodies) w.bodies.hold_on_led(body_view(state, w));
           return is_off;
         });
+      }
       is_held_back |= keep(state, w, h, w.is_damped && params.method == Method::xpbd ? params.iterations : 0);
       calm_solids(model, state, w, is_pressed);
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);

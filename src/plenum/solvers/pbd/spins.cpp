@@ -19,6 +19,7 @@ using detail::WidePlace;
 namespace {
 
 constexpr std::size_t packs_per_block = 64;
+constexpr std::size_t places_per_block = 4096;
 using D3 = Vector3<double>;
 using M3 = Matrix3<double>;
 
@@ -58,6 +59,14 @@ double sum_of(const T& of) {
 template <class T>
 void put_sums(const detail::V3<T>& of, double* to) {
   to[0] = sum_of(of.x), to[1] = sum_of(of.y), to[2] = sum_of(of.z);
+}
+
+void copy_places(std::span<const Place> places, AlignedVector<Place>& to) {
+  to.resize(places.size());
+  parallel_for(places.size(), places_per_block, [&](std::size_t begin, std::size_t end) {
+    std::copy(places.begin() + std::ptrdiff_t(begin), places.begin() + std::ptrdiff_t(end),
+              to.begin() + std::ptrdiff_t(begin));
+  });
 }
 
 /// The rotation R near to none by which sum m (R y) cross x vanishes, `moments` being the sum of m y_i x_j:
@@ -144,11 +153,18 @@ void PbdSpins::begin(std::span<const Vec3> x0, std::span<const Real> inverse_mas
 }
 
 void PbdSpins::note(std::span<const Place> places) {
+  if (!turning_.empty()) copy_places(places, before_);
+}
+
+void PbdSpins::pause(std::span<const Place> places) {
+  if (!turning_.empty()) copy_places(places, paused_);
+}
+
+void PbdSpins::resume(std::span<const Place> places) {
   if (turning_.empty()) return;
-  before_.resize(places.size());
-  parallel_for(places.size(), 4096, [&](std::size_t begin, std::size_t end) {
-    std::copy(places.begin() + std::ptrdiff_t(begin), places.begin() + std::ptrdiff_t(end),
-              before_.begin() + std::ptrdiff_t(begin));
+  parallel_for(places.size(), places_per_block, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      for (int c = 0; c < 3; ++c) before_[i].x[c] += places[i].x[c] - paused_[i].x[c];
   });
 }
 

@@ -42,18 +42,25 @@ class PbdEnclosures {
   /// Impulses [N] N s on particles in h [s] of the weight of what is outside and inside, beyond what
   /// particles bear of it; `gone` [N] m from there. Empty if there are none.
   std::span<const Vec3> weigh(std::span<const Vec3> gone, const Pbd::Params& params, Real h);
+  enum Which : unsigned { volumes = 1, gases = 2, solids = 4, balloons = volumes | gases, all = 7 };
+  /// By how much of a volume it was off, of any.
+  struct Off {
+    double volumes = 0, gases = 0;
+  };
   /// One projection of each, in time linear in its particles: gradients and their sums by blocks whose bounds
   /// do not depend on threads, then the particles. What the volume's curvature leaves is projected again.
-  /// But for solids, which have their tetrahedra. By how much of a volume it was off, of any.
-  double project(std::span<detail::Place> places, Real inflation, const detail::Projection& how) {
-    off_ = 0;
-    project(places, inflation, how, false, -1);
+  /// Solids have their tetrahedra besides.
+  Off project(std::span<detail::Place> places, Real inflation, const detail::Projection& how,
+              unsigned which = balloons) {
+    off_ = {};
+    project(places, inflation, how, which, -1);
     return off_;
   }
   /// The same once more, of those that something else has pressed off what they are to hold by more than the
-  /// part `held` of their volume, and of such solids. Whether there were any.
-  bool hold(std::span<detail::Place> places, Real inflation, const detail::Projection& how, double held) {
-    return project(places, inflation, how, true, held);
+  /// part `held` of their volume. Whether there were any.
+  bool hold(std::span<detail::Place> places, Real inflation, const detail::Projection& how, double held,
+            unsigned which) {
+    return project(places, inflation, how, which, held);
   }
 
  private:
@@ -69,13 +76,13 @@ class PbdEnclosures {
     std::size_t surface, first, last;  ///< vertices of all surfaces
     double volume, response;           ///< of these vertices
   };
-  bool project(std::span<detail::Place> places, Real inflation, const detail::Projection& how, bool solids,
+  bool project(std::span<detail::Place> places, Real inflation, const detail::Projection& how, unsigned which,
                double held);
   void append(const Pbd::Model::Enclosure& enclosure, bool is_solid, std::span<const Index> particles,
               std::span<const Index3> triangles);
   template <class P>
   void find_gradients(std::span<const P> places);
-  double off_ = 0;
+  Off off_;
   std::vector<Surface> surfaces_;
   std::vector<Block> blocks_;
   std::vector<Index> particle_;  ///< of each vertex

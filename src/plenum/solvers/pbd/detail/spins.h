@@ -30,6 +30,10 @@ class PbdSpins {
   void begin(std::span<const Vec3> x0, std::span<const Real> inverse_mass);
   /// Where particles are before internal constraints move them, and how heavy.
   void note(std::span<const detail::Place> places);
+  /// What moves them from pause() to resume() is not internal. For several sweeps in a substep, each of which
+  /// turns nothing about where its own points end, turn something about where the last one's do.
+  void pause(std::span<const detail::Place> places);
+  void resume(std::span<const detail::Place> places);
   /// Turns back what these have turned since.
   void take(std::span<detail::Place> places);
 
@@ -65,8 +69,9 @@ class PbdSpins {
   struct Turn {
     Real by[9], about[3];  ///< R - I by rows; m, from the first particle
   };
-  std::vector<Turn> turns_;  ///< [bodies]
-  AlignedVector<detail::Place> before_;
+  std::vector<Turn> turns_;              ///< [bodies]
+  AlignedVector<detail::Place> before_;  ///< [N] where they would be by what is not internal
+  AlignedVector<detail::Place> paused_;  ///< [N]
 };
 
 }  // namespace plenum::inline PLENUM_ABI
