@@ -158,6 +158,17 @@ class PbdBodies {
     bool slides = true;      ///< the bed, on what bears it
     bool is_on_way = false;  ///< where the bodies meet within the substep
   };
+  /// A patch that sticks, on bodies that stand. What it holds b by against a: up to four points along the
+  /// normal, their centre of pressure along two tangents, and the turn about the normal.
+  struct Grip {
+    using Vector7 = Eigen::Matrix<double, 7, 1>;
+    Index a, b;
+    bool yields_a = false, yields_b = false;  ///< which of them it moves
+    Eigen::Matrix<double, 6, 7> on_a, on_b;   ///< force and moment about the body's centre, by unit impulses
+    Eigen::Matrix<double, 7, 7> inverse;      ///< of the response to these [kg, kg m^2]
+    Vector7 crept = Vector7::Zero();          ///< [m, rad] in the substep
+    double scale = 0;                         ///< [m] that what presses it could move it by
+  };
   /// A particle on a body.
   struct Touch {
     Index particle, body;
@@ -308,6 +319,11 @@ class PbdBodies {
   void push_all(const Patch& patch, const PbdParticles& p, const Eigen::Vector4d& by);
   void rub(Patch& patch, const PbdParticles& p);
   void slow(const Patch& patch, const PbdParticles& p, Real h);
+  /// Takes back what has crept of bodies that stand by friction.
+  void stand_still(const PbdParticles& p);
+  void find_grips(const PbdParticles& p);
+  bool find_grip(const Patch& patch, const PbdParticles& p, Grip& grip) const;
+  double take_back(const Grip& grip);
   void begin_carriers(const Pbd::Model& model, Real dt);
   void find_leashes(const Pbd::Model& model);
   void find_bundles(const Pbd::Model& model);
@@ -350,7 +366,10 @@ class PbdBodies {
   std::vector<Index> laid_;                   ///< particles that patches lie on
   std::vector<Touch> touches_, led_touches_;  ///< of bodies that forces move, and of those that are led
   std::vector<FaceTouch> face_touches_;
-  std::vector<D3> multipliers_;  ///< [holds]
+  std::vector<Grip> grips_;           ///< from the ground up
+  std::vector<std::uint8_t> stands_;  ///< [bodies] whether grips bear it
+  std::vector<Vector6> taken_back_;   ///< [bodies] ways and turns
+  std::vector<D3> multipliers_;       ///< [holds]
   std::vector<Box> boxes_;
   std::vector<D3> given_impulse_, given_moment_;  ///< [guests] over the step, about the world's origin
   std::vector<BodyImpulse> pushes_, pulls_;

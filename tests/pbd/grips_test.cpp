@@ -1,0 +1,138 @@
+// Rigid bodies among position-based ones that stand on each other by friction alone: what Coulomb's law holds
+// stays where it is, and what it does not hold falls or slides.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "pbd/built.h"
+#include "plenum/base/parallel.h"
+#include "plenum/solvers/pbd/pbd.h"
+
+namespace plenum { namespace {
+
+constexpr Real half = Real(0.1);  ///< [m] of a box
+
+PbdBody box(const Vec3& position, Real friction = Real(0.5)) {
+  PbdBody body;
+  body.half_extents = Vec3::Constant(half), body.position = position, body.friction = friction;
+  return body;
+}
+PbdBody ground(Real friction = Real(0.5)) {
+  PbdBody body = box(Vec3(0, Real(-0.5), 0), friction);
+  body.half_extents = Vec3(5, Real(0.5), 5);
+  body.motion = PbdBody::Motion::led;
+  return body;
+}
+/// Lays all on a slope about z.
+PbdSpec tilted(PbdSpec spec, double degrees) {
+  const Vec3 rotation(0, 0, Real(degrees));
+  for (PbdBody& body : spec.bodies)
+    body.position = rotation_from_degrees(rotation) * body.position, body.rotation += rotation;
+  return spec;
+}
+/// [m] that any body goes in so many frames.
+double farthest_in(plenum_test::Built& scene, int frames) {
+  const std::vector<Vec3> from = scene.state.frames.x;
+  scene.run(frames);
+  double most = 0;
+  for (std::size_t i = 0; i < from.size(); ++i)
+    most = std::max(most, double((scene.state.frames.x[i] - from[i]).norm()));
+  return most;
+}
+
+/// [m/s] In each substep of h gravity would move by g h^2, and a sweep leaves some percent of it. A five
+/// hundredth is what may add up.
+double creeps(const plenum_test::Built& scene) {
+  return 0.002 * 9.81 / (60 * scene.params.substeps);
+}
+
+// Stacks of boxes beside each other's middles, each over what bears it. They crept by 0.5 to 2 mm/s at ten
+// substeps and fell.
+TEST(PbdGrips, StacksOfBoxesDoNotCreep) {
+  for (const double beside : {0.1, 0.25, 0.4})
+    for (const int substeps : {4, 10})
+      for (const Real top : {Real(1), Real(10)}) {
+        PbdSpec spec{.bodies = {ground()}};
+        for (int k = 0; k < 3; ++k)
+          spec.bodies.push_back(box(Vec3(Real(2 * half * beside * (k % 2)), half * Real(1 + 2 * k), 0)));
+        spec.bodies.back().density *= top;
+        plenum_test::Built stack(spec);
+        stack.params.substeps = substeps;
+        stack.run(60);
+        EXPECT_LT(farthest_in(stack, 180), 3 * creeps(stack)) << beside << ' ' << substeps << ' ' << top;
+      }
+}
+
+// Cards that lean on each other hold each other in a loop.
+TEST(PbdGrips, LeaningCardsDoNotCreep) {
+  const double lean = 20 * std::numbers::pi / 180, thick = 0.004, tall = 0.1;
+  PbdSpec spec{.bodies = {ground(Real(0.6))}};
+  for (const int side : {-1, 1}) {
+    PbdBody card = box(Vec3::Zero(), Real(0.6));
+    card.half_extents = Vec3(Real(thick), Real(tall), Real(0.06));
+    card.position = Vec3(Real(side * (tall * std::sin(lean) + thick * std::cos(lean))),
+                         Real(tall * std::cos(lean) + thick * std::sin(lean)), 0);
+    card.rotation = Vec3(0, 0, Real(20 * side));
+    spec.bodies.push_back(card);
+  }
+  plenum_test::Built cards(spec);
+  cards.run(60);
+  EXPECT_LT(farthest_in(cards, 180), 3 * creeps(cards));
+}
+
+// tan 26 degrees is less than 0.5, and tan 27.2 is more.
+TEST(PbdGrips, SlopesHoldUpToTheAngleOfFriction) {
+  for (const int boxes : {1, 2}) {
+    PbdSpec spec{.bodies = {ground()}};
+    for (int k = 0; k < boxes; ++k) {
+      PbdBody flat = box(Vec3(0, half * Real(1 + 2 * k), 0));
+      flat.half_extents = Vec3(2 * half, half, 2 * half);
+      spec.bodies.push_back(flat);
+    }
+    plenum_test::Built holds(tilted(spec, 26));
+    holds.run(30);
+    EXPECT_LT(farthest_in(holds, 120), 2 * creeps(holds)) << boxes;
+    if (boxes > 1) continue;
+    plenum_test::Built slides(tilted(spec, 27.2));
+    const double slope = 27.2 * std::numbers::pi / 180;
+    const double way = 9.81 * (std::sin(slope) - 0.5 * std::cos(slope)) / 2;
+    EXPECT_NEAR(farthest_in(slides, 60), way, 0.01 * way);
+  }
+}
+
+// What stands is not held where it could not stand: a box over the edge of another by a hundredth of its half
+// tips off, and one that is short of it by as much stays.
+TEST(PbdGrips, BoxesTipWhereTheirMiddlesAreNotBorne) {
+  for (const double over : {0.99, 1.01}) {
+    plenum_test::Built two(
+        PbdSpec{.bodies = {ground(), box(Vec3(0, half, 0)), box(Vec3(Real(over) * half, 3 * half, 0))}});
+    two.run(300);
+    const double height = double(two.state.frames.x[2].y());
+    if (over < 1)
+      EXPECT_NEAR(height, 0.3, 1e-3);
+    else
+      EXPECT_LT(height, 0.2);
+  }
+}
+
+TEST(PbdGrips, DoNotDependOnThreadsNorOnForgottenMemory) {
+  PbdSpec spec{.bodies = {ground()}};
+  for (int k = 0; k < 12; ++k)
+    spec.bodies.push_back(box(Vec3(Real(0.201) * Real(k % 4) + Real(0.07) * Real(k / 4 % 2),
+                                   half * Real(1 + 2 * (k / 4)), Real(0.03) * Real(k % 3))));
+  std::vector<Vec3> x;
+  for (const int threads : {1, 2, 5}) {
+    plenum_test::Built wall(spec);
+    with_threads(threads, [&] {
+      for (int k = 0; k < 30; ++k) {
+        if (threads == 5) wall.workspace = {};
+        wall.step();
+      }
+    });
+    if (threads == 1) x = wall.state.frames.x;
+    EXPECT_EQ(wall.state.frames.x, x) << threads;
+  }
+}
+
+}}  // namespace plenum::
