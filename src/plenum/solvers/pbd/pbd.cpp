@@ -27,6 +27,7 @@ constexpr std::size_t particles_per_block = 1024;
 /// to that end. A balloon under 85 times its mass lost 2 % in forty substeps and 40 % in ten by one round.
 constexpr double held_volume = 1e-3;
 constexpr int most_volume_rounds = 16;
+constexpr double dented = 5 * held_volume;  ///< of what nothing but the wind presses
 /// Of these, in which walls are held to their lengths too. What a body presses out goes where it is not, and
 /// draws out light walls there, which one sweep in a substep holds by their inertia alone: a slab of 60 times
 /// a balloon's mass fell through it, and threw it apart as it met the ground.
@@ -173,22 +174,24 @@ bool keep(Pbd::State& state, PbdWorkspace& w, Real h, int damping_sweeps) {
   return any;
 }
 
-/// Rounds of what is enclosed, walls and others, after the first, in which these have pressed the part `off`
-/// of a volume out. One more for each time that it is twice as much: a round holds what contradicts itself
-/// somewhat tighter than the last one, so that a count which jumped with the pressure would press softly and
-/// spring back hard. Balloons whose walls did not give rolled off by themselves at 2 m/s.
-int rounds_for(double off) {
-  return off > held_volume ? 1 + int(std::ceil(std::log2(off / held_volume))) : 1;
+/// Rounds of what is enclosed and walls, where a volume was off by a part `off` of it: one more for each time
+/// that this is twice `least`. A round holds what contradicts itself somewhat tighter than the last one, so
+/// that with counts which jumped with the pressure balloons would press softly and spring back hard: those
+/// whose walls did not give rolled off by themselves at 2 m/s.
+int rounds_for(double off, double least) {
+  if (!(off > least)) return 1;
+  return int(std::min(double(most_volume_rounds), 1 + std::ceil(std::log2(off / least))));
 }
 
 /// What balloons enclose, and solids, and what others() then make of them, in rounds until the two agree:
 /// what a volume presses out, a heavy body presses in again, but for the ratio of their masses, and so gets
 /// to be borne. Classic stiffness is by sweeps, and has none.
 ///
-/// Walls are held anew in these rounds. By one of each in a substep they are drawn out where they are not
-/// dented, farther than a sweep takes back: light balloons that fell through the air at 60 substeps a second
-/// were gone in one. Walls go last after a gas, which gives, and before a volume. `goes_on`: another sweep
-/// follows. Returns of which kinds walls do not contradict what they enclose, so that they may be held again.
+/// Walls that are dented, as by the wind, are held anew in rounds of their own. By one of each in a substep
+/// they are drawn out elsewhere, farther than a sweep takes back: light balloons that fell through the air at
+/// 60 substeps a second were gone in one. Walls go last after a gas, which gives, and before a volume.
+/// `goes_on`: another sweep follows. Returns of which kinds walls do not contradict what they enclose, so
+/// that they may be held again.
 template <class Others>
 unsigned hold_enclosed(PbdWorkspace& w, Real inflation, const detail::Projection& how, bool has_others,
                        bool goes_on, Others&& others) {
@@ -203,7 +206,8 @@ unsigned hold_enclosed(PbdWorkspace& w, Real inflation, const detail::Projection
   };
   auto off = w.enclosures.project(w.places, inflation, how);
   const bool is_gas_off = off.gases > held_volume;
-  for (int k = 0; k < most_volume_rounds && in_rounds && !has_others && off.volumes > held_volume; ++k) {
+  const int dents = rounds_for(std::max(off.gases, off.volumes), dented);
+  for (int k = 0; k < dents && in_rounds && !has_others && off.volumes > held_volume; ++k) {
     detail::hold_walls(w, how, k % 2 == 0);
     off = w.enclosures.project(w.places, inflation, how);
   }
@@ -211,7 +215,7 @@ unsigned hold_enclosed(PbdWorkspace& w, Real inflation, const detail::Projection
   if (!in_rounds) return Enclosures::all;
   for (int k = 0, rounds = 1; k < rounds && is_gas_off; ++k) {
     const double by = w.enclosures.project(w.places, inflation, how, Enclosures::gases).gases;
-    if (k == 0) rounds = std::min(most_volume_rounds, rounds_for(by));
+    if (k == 0) rounds = std::max(dents, rounds_for(by, held_volume));
     detail::hold_walls(w, how, k % 2 == 0);
     meet_others();
   }
@@ -366,6 +370,10 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         } else {
           if (params.solver == Solver::chebyshev) how.acceleration = chebyshev.factor();
           chebyshev.advance(detail::sweep_at_once(w, how));
+          // Means of all that asks leave more of what walls are drawn out by than what is enclosed draws them
+          // out anew: balloons of given volumes boiled at 20 m/s.
+          if (w.enclosures.has_balloons())
+            detail::hold_walls(w, how, true), detail::hold_walls(w, how, false);
         }
         again = hold_enclosed(w, params.inflation, how, bodies || !w.supports.empty(),
                               k + 1 < params.iterations, [&] {

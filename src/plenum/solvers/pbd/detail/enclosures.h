@@ -14,6 +14,7 @@
 // A gas presses with p(V): its multiplier goes to h^2 p, of the volume that is to be. Were that linear in the
 // multiplier, so as a step along the gradients makes it for small ones, it would be the root of a quadratic
 // equation, whose positive one is taken, from wherever: nothing overshoots.
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct PbdSolid {
 class PbdEnclosures {
  public:
   bool empty() const { return surfaces_.empty(); }
+  bool has_balloons() const {
+    return std::any_of(surfaces_.begin(), surfaces_.end(), [](const Surface& s) { return !s.is_solid; });
+  }
   /// Enclosures of the model, and solids but for those whose outside is no manifold.
   void lay_out(const Pbd::Model& model, std::span<const PbdSolid> solids = {});
   /// Ways are counted from x0 [N] m.
