@@ -383,24 +383,19 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
                                 hold_on_solids(s);
                               });
       }
-      if (touches) {
-        const bool encloses = !w.enclosures.empty();
-        if (encloses) w.spins.pause(w.places);
+      if (touches)
         // What is pressed against solids would be pushed into them, and out again after the step, through
         // what is near.
         w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&](int round) {
-          if (encloses) w.spins.resume(w.places);
           const bool is_off = how.part == 1 && round < most_volume_rounds &&
                               w.enclosures.hold(w.places, params.inflation, how, held_volume, again);
           if (is_off && round <= wall_rounds) detail::hold_walls(w, how, round % 2 == 1);
           if (is_off || round < PbdContacts::least_rounds)
             w.enclosures.project(w.places, params.inflation, how, again & PbdEnclosures::balloons);
-          if (encloses) w.spins.take(w.places), w.spins.pause(w.places);
           hold_on_solids(s);
           if (bodies) w.bodies.hold_on_led(body_view(state, w));
           return is_off;
         });
-      }
       is_held_back |= keep(state, w, h, w.is_damped && params.method == Method::xpbd ? params.iterations : 0);
       calm_solids(model, state, w, is_pressed);
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);
