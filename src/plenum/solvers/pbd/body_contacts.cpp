@@ -124,9 +124,17 @@ double PbdBodies::overlap_along(const Pbd::Model& model, const Pair& pair, const
   return double(extent(pair.a).high.x() - extent(pair.b).low.x());
 }
 
+/// As seen from where the first one is: far from the origin what coordinates are rounded by is as much as
+/// bodies fall by in a substep, and pushes that only took that back were borne as a weight by friction.
 auto PbdBodies::here(const Pbd::Model& model, const Pair& pair) const -> Meeting {
   const Body &a = bodies_[std::size_t(pair.a)], &b = bodies_[std::size_t(pair.b)];
-  return {{a.x, a.q}, {b.x, b.q}, pose_of(model, pair.a), pose_of(model, pair.b)};
+  const auto seen = [&](Index body) {
+    const Body& of = bodies_[std::size_t(body)];
+    const Pose in = std::size_t(body) < own_ ? model.bodies[std::size_t(body)].shape_in : Pose{};
+    return Pose{(of.x - a.x + of.q * in.position.cast<double>()).cast<Real>(),
+                of.q.cast<Real>() * in.rotation};
+  };
+  return {{D3::Zero(), a.q}, {b.x - a.x, b.q}, seen(pair.a), seen(pair.b)};
 }
 
 /// Where two that go far in the substep meet on their way, apart as it began: they are held by what touches
@@ -137,7 +145,7 @@ auto PbdBodies::meeting_on_way(const Pbd::Model& model, const Pair& pair, Real m
   const auto turning = [&](const Body& body) { return body.q.angularDistance(body.q0) * body.reach; };
   const double way = (a.x - a.x0 - b.x + b.x0).norm() + turning(a) + turning(b);
   if (!(way > double(std::max(pair.far, margin)))) return std::nullopt;
-  const Meeting end = here(model, pair);
+  const Meeting end = {{a.x, a.q}, {b.x, b.q}, pose_of(model, pair.a), pose_of(model, pair.b)};
   const auto began = [](const Body& body, const Pose& shape) {
     const Qd turn = body.q0 * body.q.conjugate();
     const D3 arm = shape.position.cast<double>() - body.x;
@@ -168,12 +176,15 @@ void PbdBodies::touch_pair(const Pair& pair, const Manifold& manifold, const Mee
   patch.count = manifold.count, patch.is_on_way = at.is_on_way;
   patch.friction = pair.friction, patch.restitution = pair.restitution;
   patch.rubbed.setZero();
-  const auto anchor = [](Index body, const Meeting::Frame& frame, const Vec3& x) {
-    return Anchor{-1, body, Vec3((frame.q.conjugate() * (x.cast<double>() - frame.x)).cast<Real>())};
+  const auto anchor = [](Index body, const Meeting::Frame& frame, const D3& x) {
+    return Anchor{-1, body, Vec3((frame.q.conjugate() * (x - frame.x)).cast<Real>())};
   };
+  const D3 from = of.position.cast<double>();
+  const Qd turned = of.rotation.cast<double>();
   for (int k = 0; k < manifold.count; ++k) {
-    const Vec3 half = (manifold.points[k].separation / 2) * manifold.normal;
-    Vec3 on_a = of * Vec3(manifold.points[k].x - half), on_b = of * Vec3(manifold.points[k].x + half);
+    const D3 half = ((manifold.points[k].separation / 2) * manifold.normal).cast<double>(),
+             x = manifold.points[k].x.cast<double>();
+    D3 on_a = from + turned * (x - half), on_b = from + turned * (x + half);
     if (swapped) std::swap(on_a, on_b);
     Point& point = patch.points[k];
     point.a = anchor(pair.a, at.a, on_a), point.b = anchor(pair.b, at.b, on_b);
@@ -189,7 +200,9 @@ void PbdBodies::touch_bodies(const Pbd::Model& model) {
     const Body& body = bodies_[std::size_t(pair.a)];
     const Real margin = pbd_looked_ahead * Real(std::max(body.reach, bodies_[std::size_t(pair.b)].reach));
     const auto seen_from = [](const Pose& from, const Pose& pose) {
-      return Pose{from.to_local(pose.position), from.rotation.conjugate() * pose.rotation};
+      const Qd back = from.rotation.cast<double>().conjugate();
+      return Pose{(back * (pose.position - from.position).cast<double>()).cast<Real>(),
+                  (back * pose.rotation.cast<double>()).cast<Real>()};
     };
     const bool at_surface = can_collide_surface(b, a);
     if (!at_surface && !can_collide(a, b)) continue;
