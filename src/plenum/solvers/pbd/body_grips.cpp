@@ -29,7 +29,7 @@ constexpr int most_grip_rounds = 16;
 /// Of what a grip's pressing could move it by: creeping by less is let be, 0.2 micrometres a second at ten
 /// substeps.
 constexpr double least_crept = 1e-5;
-constexpr double most_crept = 0.5;  ///< of the same, for the body that yields alone
+constexpr double most_crept = 0.5;  ///< of where it could move the body that yields more, by itself
 /// Part of the diagonal that is added to it: four points of a face hold three directions.
 constexpr double grip_regularization = 1e-6;
 constexpr int tangent = 4, twist = 6;  ///< first rows of a grip, after those of its points
