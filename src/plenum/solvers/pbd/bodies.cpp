@@ -300,6 +300,29 @@ void PbdBodies::push_all(const Patch& patch, const PbdParticles& p, const Eigen:
   }
 }
 
+/// The part of what is pushed at the points that stops what comes together in the substep, with what slow()
+/// is to add to it: the rest has only pushed overlap apart, and is no speed. Friction is bounded by this
+/// part. Where a body falls by no more in a substep than its places are rounded by, most of what pushes is
+/// such overlap, and boxes slid at half their speed.
+double PbdBodies::part_borne(const Patch& patch, const PbdParticles& p) const {
+  if (patch.laid > 0) return 1;
+  Eigen::Vector4d parted = Eigen::Vector4d::Zero();
+  double pressed = 0;
+  for (int i = 0; i < patch.count; ++i) {
+    const Point& point = patch.points[i];
+    if (!(point.pushed > 0)) continue;
+    pressed += point.pushed;
+    parted[i] = patch.n.dot(place_of(point.b, p) - start_of(point.b, p) - place_of(point.a, p) +
+                            start_of(point.a, p));
+  }
+  if (!(pressed > 0) || parted.isZero(0)) return 1;
+  Eigen::Matrix4d k = response_of(patch, p);
+  for (int i = 0; i < patch.count; ++i)
+    if (!(patch.points[i].pushed > 0)) k.row(i).setZero(), k.col(i).setZero(), k(i, i) = 1;
+  const double only_parts = k.ldlt().solve(parted).sum();
+  return std::isfinite(only_parts) ? std::max(0.0, 1 - only_parts / pressed) : 1;
+}
+
 /// Takes what friction can of what has slid in the substep: within Coulomb's bound on all that it takes back
 /// in it (Macklin, Mueller, Chentanez & Kim 2014, eq. 24); of what has turned about the normal, by the
 /// points' levers about their centre.
@@ -320,7 +343,7 @@ void PbdBodies::rub(Patch& patch, const PbdParticles& p) {
   const M3 k3 = response_of(a, p) + response_of(b, p);
   Eigen::Matrix<double, 3, 2> t;
   t.col(0) = patch.n.unitOrthogonal(), t.col(1) = patch.n.cross(t.col(0));
-  const double bound = patch.friction * pressed;
+  const double friction = patch.friction * part_borne(patch, p), bound = friction * pressed;
   D3 rubbed = patch.rubbed;
   if (patch.laid > 0) {
     rubbed = rub_on_bed(patch.bed, pressed - patch.pressed, rubbed, t, k3, slid, bound, patch.slides);
@@ -344,7 +367,7 @@ void PbdBodies::rub(Patch& patch, const PbdParticles& p) {
   const double turned_by = patch.n.dot(rotation_vector(on_b.q * on_b.q0.conjugate()) -
                                        rotation_vector(on_a.q * on_a.q0.conjugate())) -
                            patch.bed.turn;
-  const double most = patch.friction * lever;
+  const double most = friction * lever;
   const double twisted = std::clamp(patch.twisted - turned_by / yields, -most, most);
   const D3 change = (twisted - patch.twisted) * patch.n;
   patch.twisted = twisted;
@@ -482,55 +505,62 @@ void PbdBodies::slow(const Patch& patch, const PbdParticles& p, Real h) {
     const bool bounced = bounces(Real(point.approach), Real(patch.restitution), h);
     change[i] = (bounced ? patch.restitution * point.approach : 0) - now;
   }
-  if (!any) return;
+  const bool rubs = patch.friction > 0 && (any || patch.twisted != 0 || !patch.rubbed.isZero(0));
+  if (!(any || rubs)) return;
   change = k.ldlt().solve(change);
   if (!change.allFinite()) return;
   double pressed = 0, lever = 0;
+  for (int i = 0; i < patch.count; ++i) pressed += patch.points[i].pushed;
   Anchor a = patch.points[0].a, b = patch.points[0].b;
   Vec3 at_a = Vec3::Zero(), at_b = Vec3::Zero();
   for (int i = 0; i < patch.count; ++i) {
     const Point& point = patch.points[i];
+    const double part = any ? point.pushed / pressed : 1.0 / patch.count;
+    at_a += Real(part) * point.a.at, at_b += Real(part) * point.b.at;
     if (!(point.pushed > 0)) continue;
-    pressed += point.pushed;
-    at_a += Real(point.pushed) * point.a.at, at_b += Real(point.pushed) * point.b.at;
     const D3 impulse = change[i] * patch.n;
     change_velocity(point.b, p, impulse);
     change_velocity(point.a, p, D3(-impulse));
     given_to_guest(point.b, p, D3(impulse + (point.pushed / double(h)) * patch.n));
   }
-  if (a.body >= 0) a.at = at_a / Real(pressed);
-  if (b.body >= 0) b.at = at_b / Real(pressed);
+  if (!rubs) return;
+  if (a.body >= 0) a.at = at_a;
+  if (b.body >= 0) b.at = at_b;
   for (int i = 0; i < patch.count; ++i)
     lever += patch.points[i].pushed * double((patch.points[i].b.at - b.at).norm());
+  // As part_borne() has it.
+  const double part = any ? std::max(0.0, 1 + double(h) * change.sum() / pressed) : 0;
   // Friction that has answered to pushes out of an overlap, whose speed is taken back above, is no speed
-  // either: boxes on each other rocked by it until they fell. What slides has had all of its friction.
+  // either: boxes on each other rocked by it until they fell. Nor is what is beyond its bound, as pushes had
+  // the last word.
   D3 rubbed = patch.rubbed / double(h);
-  const double left = (patch.friction * pressed - patch.rubbed.norm()) / double(h);
-  if (left > 0) {
-    const D3 slip = velocity_of(b, p) - velocity_of(a, p) - carried.at(place_of(b, p));
-    Eigen::Matrix<double, 3, 2> t;
-    t.col(0) = patch.n.unitOrthogonal(), t.col(1) = patch.n.cross(t.col(0));
-    const double bed_yields = patch.slides ? patch.bed.yields : 0;
-    const Eigen::Matrix2d yields =
-        t.transpose() * (response_of(a, p) + response_of(b, p) + bed_yields * M3::Identity()) * t;
-    D3 impulse = D3::Zero();
-    if (yields.determinant() > 0) impulse = rub_within(yields, t, D3::Zero(), slip, left);
+  const D3 slip = velocity_of(b, p) - velocity_of(a, p) - carried.at(place_of(b, p));
+  Eigen::Matrix<double, 3, 2> t;
+  t.col(0) = patch.n.unitOrthogonal(), t.col(1) = patch.n.cross(t.col(0));
+  const double bed_yields = patch.slides ? patch.bed.yields : 0;
+  const Eigen::Matrix2d yields =
+      t.transpose() * (response_of(a, p) + response_of(b, p) + bed_yields * M3::Identity()) * t;
+  if (yields.determinant() > 0) {
+    const D3 in_all = rub_within(yields, t, rubbed, slip, patch.friction * part * pressed / double(h)),
+             impulse = in_all - rubbed;
     change_velocity(b, p, impulse);
     change_velocity(a, p, D3(-impulse));
     for (std::size_t k = 0; k < patch.laid; ++k)
       p.v[std::size_t(laid_[patch.first + k])] -= (bed_yields * impulse).cast<Real>();
-    rubbed += impulse;
+    rubbed = in_all;
   }
   given_to_guest(b, p, rubbed);
   if (patch.count < 2) return;
   Body still, &on_a = a.body < 0 ? still : bodies_[std::size_t(a.body)], &on_b = bodies_[std::size_t(b.body)];
-  const double most = (patch.friction * lever - std::abs(patch.twisted)) / double(h);
-  const double yields = patch.n.dot((on_a.inverse_inertia + on_b.inverse_inertia) * patch.n);
+  const double most = patch.friction * part * lever / double(h);
+  const double turns = patch.n.dot((on_a.inverse_inertia + on_b.inverse_inertia) * patch.n);
   double twisted = patch.twisted / double(h);
-  if (most > 0 && yields > 0) {
-    const double twist = std::clamp(-patch.n.dot(on_b.w - on_a.w - carried.spin) / yields, -most, most);
+  if (turns > 0) {
+    const double in_all =
+                     std::clamp(twisted - patch.n.dot(on_b.w - on_a.w - carried.spin) / turns, -most, most),
+                 twist = in_all - twisted;
     on_b.w += on_b.inverse_inertia * (twist * patch.n), on_a.w -= on_a.inverse_inertia * (twist * patch.n);
-    twisted += twist;
+    twisted = in_all;
   }
   if (b.body >= Index(first_guest_)) given_moment_[std::size_t(b.body) - first_guest_] += twisted * patch.n;
 }

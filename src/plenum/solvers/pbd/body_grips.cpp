@@ -62,6 +62,7 @@ bool PbdBodies::find_grip(const Patch& patch, const PbdParticles& p, Grip& grip)
   }
   for (int i = 0; i < patch.count; ++i)
     lever += patch.points[i].pushed * double((patch.points[i].b.at - b.at).norm());
+  const double friction = patch.friction * part_borne(patch, p);
   Eigen::Matrix<double, 3, 2> t;
   t.col(0) = patch.n.unitOrthogonal(), t.col(1) = patch.n.cross(t.col(0));
   const auto wrenches_on = [&](bool second) {
@@ -82,7 +83,7 @@ bool PbdBodies::find_grip(const Patch& patch, const PbdParticles& p, Grip& grip)
   const Eigen::Vector2d slip = t.transpose() * slid;
   const Eigen::Matrix2d yields = (of_a + of_b).block<2, 2>(tangent, tangent);
   const Eigen::Vector2d sticks = t.transpose() * patch.rubbed - yields.inverse() * slip;
-  if (!(yields.determinant() > 0) || !(sticks.norm() <= patch.friction * pressed)) return false;
+  if (!(yields.determinant() > 0) || !(sticks.norm() <= friction * pressed)) return false;
   // What slips by a good part of where what presses would have led is on its way, not creeping. Taken back,
   // boxes that tipped with 300 times the mass of what bore them were lifted, with joules from nowhere.
   const double led =
@@ -98,7 +99,7 @@ bool PbdBodies::find_grip(const Patch& patch, const PbdParticles& p, Grip& grip)
   const double turns = of_a(twist, twist) + of_b(twist, twist);
   const double turned = patch.n.dot(rotation_vector(on_b.q * on_b.q0.conjugate()) -
                                     rotation_vector(on_a.q * on_a.q0.conjugate()));
-  if (turns > 0 && std::abs(patch.twisted - turned / turns) <= patch.friction * lever) {
+  if (turns > 0 && std::abs(patch.twisted - turned / turns) <= friction * lever) {
     grip.crept[twist] = turned;
   } else {
     grip.on_a.col(twist).setZero(), grip.on_b.col(twist).setZero();

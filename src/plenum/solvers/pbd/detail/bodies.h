@@ -317,6 +317,7 @@ class PbdBodies {
   Eigen::Matrix4d response_of(const Patch& patch, const PbdParticles& p) const;
   void hold_apart(Patch& patch, const PbdParticles& p);
   void push_all(const Patch& patch, const PbdParticles& p, const Eigen::Vector4d& by);
+  double part_borne(const Patch& patch, const PbdParticles& p) const;
   void rub(Patch& patch, const PbdParticles& p);
   void slow(const Patch& patch, const PbdParticles& p, Real h);
   /// Takes back what has crept of bodies that stand by friction.
