@@ -349,6 +349,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       predict(model, state, params, w, h);
       const bool is_pressed = bodies || touches || !w.supports.empty();
       note_energies(model, state, w, is_pressed);
+      if (touches) note_skins(model, state, w);
       w.enclosures.reset(), w.shapes.reset();
       if (bodies) std::fill(w.rests.begin(), w.rests.end(), PbdRest{});
       if (bodies) w.bodies.predict(model, params, h);
@@ -383,21 +384,33 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
                                 hold_on_solids(s);
                               });
       }
-      if (touches)
+      if (touches) {
+        w.spins.note(w.places);
         // What is pressed against solids would be pushed into them, and out again after the step, through
         // what is near.
-        w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&](int round) {
-          const bool is_off = how.part == 1 && round < most_volume_rounds &&
-                              w.enclosures.hold(w.places, params.inflation, how, held_volume, again);
-          if (is_off && round <= wall_rounds) detail::hold_walls(w, how, round % 2 == 1);
-          if (is_off || round < PbdContacts::least_rounds)
-            w.enclosures.project(w.places, params.inflation, how, again & PbdEnclosures::balloons);
-          hold_on_solids(s);
-          if (bodies) w.bodies.hold_on_led(body_view(state, w));
-          return is_off;
-        });
+        w.contacts.hold(
+            w.places, w.gone, state.particles.v, params.substeps - s, touch,
+            [&](int round) {
+              const bool is_off = how.part == 1 && round < most_volume_rounds &&
+                                  w.enclosures.hold(w.places, params.inflation, how, held_volume, again);
+              if (is_off && round <= wall_rounds) detail::hold_walls(w, how, round % 2 == 1);
+              if (is_off || round < PbdContacts::least_rounds)
+                w.enclosures.project(w.places, params.inflation, how, again & PbdEnclosures::balloons);
+              w.spins.pause(w.places);
+              hold_on_solids(s);
+              if (bodies) w.bodies.hold_on_led(body_view(state, w));
+              w.spins.resume(w.places);
+              return is_off;
+            },
+            [&] {
+              w.spins.begin_touches();
+              w.contacts.each_pressed([&](Index a, Index b) { w.spins.touch(a, b); });
+              w.spins.take_of_crumpled(w.places);
+            });
+      }
       is_held_back |= keep(state, w, h, w.is_damped && params.method == Method::xpbd ? params.iterations : 0);
       calm_solids(model, state, w, is_pressed);
+      if (touches) calm_crumpled(model, state, w, h);
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
       if (bodies) is_held_back |= w.bodies.keep(body_view(state, w), h);

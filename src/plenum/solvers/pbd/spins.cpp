@@ -96,7 +96,8 @@ void PbdSpins::lay_out(const Pbd::Model& model) {
   const std::size_t n = model.mass.size();
   const std::vector<Index3> ties = ties_of(model);
   const std::vector<Index> body_of_tie = triangle_components(n, ties);
-  std::vector<Index> body_of(n, -1);
+  std::vector<Index>& body_of = body_of_;
+  body_of.assign(n, -1);
   Index count = 0;
   for (std::size_t t = 0; t < ties.size(); ++t)
     for (const Index i : ties[t])
@@ -109,7 +110,11 @@ void PbdSpins::lay_out(const Pbd::Model& model) {
   for (std::size_t i = 0; i < n; ++i)
     if (body_of[i] >= 0) members[std::size_t(body_of[i])].push_back(Index(i));
   for (const std::vector<Index>& of : members) {
-    if (of.size() < 3) continue;  // a pair is projected once
+    if (of.size() < 3) {  // a pair is projected once
+      for (const Index i : of) body_of[std::size_t(i)] = -1;
+      continue;
+    }
+    for (const Index i : of) body_of[std::size_t(i)] = Index(bodies_.size());
     Body& body = bodies_.emplace_back();
     body = {.first_block = blocks_.size(),
             .last_block = 0,
@@ -168,7 +173,37 @@ void PbdSpins::resume(std::span<const Place> places) {
   });
 }
 
+void PbdSpins::begin_touches() {
+  for (Body& body : bodies_) body.presses_itself = body.presses_others = false;
+}
+
+void PbdSpins::touch(Index a, Index b) {
+  const Index of_a = body_of_[std::size_t(a)], of_b = body_of_[std::size_t(b)];
+  if (of_a == of_b) {
+    if (of_a >= 0) bodies_[std::size_t(of_a)].presses_itself = true;
+    return;
+  }
+  for (const Index of : {of_a, of_b})
+    if (of >= 0) bodies_[std::size_t(of)].presses_others = true;
+}
+
+bool PbdSpins::is_crumpled(Index particle) const {
+  const Index of = body_of_[std::size_t(particle)];
+  return of >= 0 && bodies_[std::size_t(of)].presses_itself;
+}
+
 void PbdSpins::take(std::span<Place> places) {
+  take(places, false);
+}
+
+void PbdSpins::take_of_crumpled(std::span<Place> places) {
+  const auto alone = [](const Body& body) {
+    return body.turns && body.presses_itself && !body.presses_others;
+  };
+  if (std::any_of(bodies_.begin(), bodies_.end(), alone)) take(places, true);
+}
+
+void PbdSpins::take(std::span<Place> places, bool of_crumpled) {
   if (turning_.empty()) return;
   parallel_blocks(turning_.size(), [&](std::size_t number) {
     const std::size_t b = turning_[number];
@@ -201,6 +236,10 @@ void PbdSpins::take(std::span<Place> places) {
   for (std::size_t n = 0; n < bodies_.size(); ++n) {
     const Body& body = bodies_[n];
     if (!body.turns) continue;
+    if (of_crumpled && (!body.presses_itself || body.presses_others)) {
+      turns_[n] = Turn{};
+      continue;
+    }
     double mass = 0;
     D3 way = D3::Zero(), at = D3::Zero();
     M3 moved = M3::Zero(), moments = M3::Zero();

@@ -80,9 +80,17 @@ class PbdContacts {
   static constexpr int least_rounds = 3;  ///< of pushes
   /// After a substep's sweeps: places [N], which began it at gone [N] m from where ways are counted; `left`:
   /// substeps to the end of the step, this one included; between(k) after the k-th round of pushes, counted
-  /// from one. There are more of them than the least as long as it says that it has moved something.
+  /// from one. There are more of them than the least as long as it says that it has moved something. pushed()
+  /// after the last one, before what would cross is held.
   void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
-            const PbdContactSettings& settings, FunctionRef<bool(int)> between);
+            const PbdContactSettings& settings, FunctionRef<bool(int)> between, FunctionRef<void()> pushed);
+  /// f(a, b) of particles of each two features that press each other in the substep.
+  template <class F>
+  void each_pressed(F&& f) const {
+    for (const std::vector<Touch>& list : touches_)
+      for (const Touch& touch : list)
+        if (touch.pressed > 0) f(touch.particle[0], touch.particle[3]);
+  }
   /// The same of what moves particles besides, from where they have gone to places: only that nothing
   /// crosses.
   void settle(std::span<detail::Place> places, std::span<const Vec3> gone,

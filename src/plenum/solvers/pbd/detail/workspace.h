@@ -40,6 +40,9 @@ void note_energies(const Pbd::Model& model, const Pbd::State& state, PbdWorkspac
 /// Takes what a solid some of whose tetrahedra are inside out has gained of motion in itself: of neo-Hookean
 /// ones, if something presses them; what nothing presses comes back from inside out as fast as it may.
 void calm_solids(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, bool is_pressed);
+/// The same for balloons that are crumpled: takes what they have gained of motion in themselves.
+void note_skins(const Pbd::Model& model, const Pbd::State& state, PbdWorkspace& w);
+void calm_crumpled(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, Real h);
 /// Those of more than one tetrahedron that are hard.
 std::vector<PbdSolid> hard_solids_of(const Pbd::Model& model, std::span<const TetBody> bodies);
 
@@ -102,6 +105,7 @@ struct PbdWorkspace {
   std::optional<Gust> gust;  ///< in the next step
   PbdEnclosures enclosures;
   std::vector<TetBody> tet_bodies;
+  std::vector<double> skin_energies;  ///< [enclosures] J, as TetBody::energy
   PbdBodies bodies;
   std::vector<SolidBody> body_solids;  ///< of the bodies, for others
   std::vector<PbdRest> rests;          ///< [N], if there are bodies

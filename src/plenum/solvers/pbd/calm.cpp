@@ -1,10 +1,17 @@
-// Solids that are crushed. A tetrahedron turned inside out is asked back by its linearized constraints, which
+// What contradicts itself may not gain by it.
+//
+// Solids that are crushed: a tetrahedron turned inside out is asked back by its linearized constraints, which
 // there know neither how far nor what it may cost: cells between heavy bodies that meet at 5 m/s were shot
 // out at 600 m/s, and the body had 22 times the energy of what had crushed it. Elasticity gives back what it
 // has been given; what a sweep gives beyond that is error.
+//
+// Balloons that are emptied: triangles of given edges that close hold their volume, however they are folded
+// (Connelly, Sabitov & Walz 1997, "The bellows conjecture"). Asked for less, and held apart from themselves,
+// they end each substep elsewhere, and trembled at 2 m/s for ever. What folds gives its energy to its folds.
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "plenum/solvers/pbd/detail/workspace.h"
 
@@ -13,6 +20,8 @@ namespace {
 
 using D3 = Vector3<double>;
 
+/// [s] in which what has crumpled gives up what it moves with in itself, if it gains.
+constexpr double folding_time = 0.1;
 /// Of what a body moves with in itself on the mean, the most that any of its particles may if it is broken.
 constexpr double most_of_mean = 3;
 
@@ -25,10 +34,11 @@ struct Motion {
   double energy = 0;  ///< [J]; no less, where it is no more than `enough`
 };
 
-Motion motion_of(const TetBody& body, const Pbd::Model& model, const Particles& p, double enough) {
+template <class Members>
+Motion motion_of(const Members& members, const Pbd::Model& model, const Particles& p, double enough) {
   Motion out;
   double &mass = out.mass, all = 0;
-  for (const Index k : body.particles) {
+  for (const Index k : members) {
     const auto i = std::size_t(k);
     if (p.inverse_mass[i] == 0) continue;
     const double m = double(model.mass[i]);
@@ -40,7 +50,7 @@ Motion motion_of(const TetBody& body, const Pbd::Model& model, const Particles& 
   out.centre /= mass, out.velocity /= mass;
   D3 momentum = D3::Zero();
   Matrix3<double> inertia = Matrix3<double>::Zero();
-  for (const Index k : body.particles) {
+  for (const Index k : members) {
     const auto i = std::size_t(k);
     if (p.inverse_mass[i] == 0) continue;
     const double m = double(model.mass[i]);
@@ -53,6 +63,12 @@ Motion motion_of(const TetBody& body, const Pbd::Model& model, const Particles& 
   if (out.turns) out.spin = out.inertia.solve(momentum);
   out.energy = all - mass * out.velocity.squaredNorm() / 2 - out.spin.dot(momentum) / 2;
   return out;
+}
+
+/// Particles of what encloses a volume.
+auto skin_of(const Pbd::Model& model, std::size_t enclosure) {
+  const Pbd::Part& part = model.parts[std::size_t(model.enclosures[enclosure].part)];
+  return std::views::iota(part.first_particle, part.first_particle + part.num_particles);
 }
 
 bool any_inside_out(const TetBody& body, const Pbd::Model& model, const std::vector<Vec3>& x) {
@@ -73,7 +89,31 @@ bool is_calmed(const TetBody& body, bool is_pressed) {
 void note_energies(const Pbd::Model& model, const Pbd::State& state, PbdWorkspace& w, bool is_pressed) {
   for (TetBody& body : w.tet_bodies)
     if (is_calmed(body, is_pressed))
-      body.energy = motion_of(body, model, state.particles, body.shear_energy).energy;
+      body.energy = motion_of(body.particles, model, state.particles, body.shear_energy).energy;
+}
+
+void note_skins(const Pbd::Model& model, const Pbd::State& state, PbdWorkspace& w) {
+  w.skin_energies.resize(model.enclosures.size());
+  for (std::size_t e = 0; e < model.enclosures.size(); ++e)
+    w.skin_energies[e] = motion_of(skin_of(model, e), model, state.particles, 0).energy;
+}
+
+void calm_crumpled(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, Real h) {
+  Particles& p = state.particles;
+  const double kept = std::exp(-double(h) / folding_time);
+  for (std::size_t e = 0; e < model.enclosures.size(); ++e) {
+    const auto skin = skin_of(model, e);
+    if (!w.spins.is_crumpled(skin.front())) continue;
+    const Motion now = motion_of(skin, model, p, 0);
+    if (!(now.energy > w.skin_energies[e])) continue;
+    const double part = std::sqrt(kept * std::max(0.0, w.skin_energies[e]) / now.energy);
+    for (const Index k : skin) {
+      const auto i = std::size_t(k);
+      if (p.inverse_mass[i] == 0) continue;
+      const D3 whole = now.velocity + now.spin.cross(D3(p.x[i].cast<double>() - now.centre));
+      p.v[i] = (whole + part * (p.v[i].cast<double>() - whole)).cast<Real>();
+    }
+  }
 }
 
 /// To no more than it had or, if that is more, mu V, what a shear by its own length is worth; and of each
@@ -82,7 +122,7 @@ void calm_solids(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, bo
   Particles& p = state.particles;
   for (const TetBody& body : w.tet_bodies) {
     if (!is_calmed(body, is_pressed)) continue;
-    const Motion now = motion_of(body, model, p, body.shear_energy);
+    const Motion now = motion_of(body.particles, model, p, body.shear_energy);
     if (!(now.energy > body.shear_energy) || !any_inside_out(body, model, p.x)) continue;
     const double most = std::max(body.energy, body.shear_energy),
                  part = std::min(1.0, std::sqrt(most / now.energy)),
