@@ -5,6 +5,8 @@
 #include <numbers>
 
 #include "plenum/base/parallel.h"
+#include "plenum/geometry/crossings.h"
+#include "plenum/solvers/obstacle/obstacle.h"
 #include "plenum/solvers/pbd/pbd.h"
 #include "plenum/world/world.h"
 
@@ -49,6 +51,39 @@ TEST(PbdGrasp, AFreeParticleTakesImplicitEulersSteps) {
         Pbd::step(model, state, params, workspace, dt);
         EXPECT_LT((state.particles.v[0] - before - dt * params.gravity).norm(), 1e-3);
       }
+}
+
+// A hand that leads a corner of a cloth round and round, beyond its reach, wrings it about itself. Let go, it
+// comes back: where all that is tangled moved as one with the row that holds it, it stood still in the air
+// for ever, drawn out to six times its length.
+TEST(PbdGrasp, WrungClothComesBackInTheConservativeMode) {
+  World world({.fps = 60});
+  world.add<Obstacle>("ground", {.parts = {{.shape = Obstacle::Kind::plane}}});
+  PbdPart part;
+  part.cells_x = part.cells_z = 12, part.bending_stiffness = Real(1e-5);
+  part.position = Vec3(0, Real(1.2), 0), part.rotation = Vec3(90, 0, 0);
+  part.pins.resize(1);
+  part.pins[0].where = ParticlePin::Where::back;
+  Pbd::Params params;
+  params.contact = Pbd::Contact::conservative, params.thickness = Real(0.006);
+  SystemOf<Pbd>& cloth = world.add<Pbd>("cloth", PbdSpec{.parts = {part}}, params);
+  constexpr Index held = 110;
+  const Vec3 from = cloth.state.particles.x[std::size_t(held)];
+  for (int frame = 10; frame < 130; ++frame) {
+    const double a = 5.0 * (frame - 10) / 60;
+    const Vec3 round(Real(0.8 * std::sin(a)), Real(0.4 * std::sin(1.7 * a) + 0.3),
+                     Real(0.8 * std::sin(0.7 * a)));
+    world.drag(1, held, from + round, Real(25));
+    ASSERT_TRUE(world.step_frame().ok) << frame;
+  }
+  world.release();
+  for (int frame = 0; frame < 180; ++frame) ASSERT_TRUE(world.step_frame().ok) << frame;
+  const Pbd::Model& model = cloth.model;
+  int drawn = 0;
+  for (std::size_t e = 0; e < model.edges.size(); ++e)
+    drawn += Pbd::strain(model, cloth.state, e) > Real(0.35);
+  EXPECT_LT(drawn, int(model.edges.size()) / 10);
+  EXPECT_TRUE(crossings(cloth.state.particles.x, model.surface_edges, model.surface).empty());
 }
 
 // What is pulled against what is held stretches it by compliance, and does not go off.

@@ -41,7 +41,8 @@ void PbdContacts::lay_out(std::size_t num_particles, std::span<const Index3> sur
   tube_radius_.resize(num_particles), tube_from_.resize(num_particles), tube_by_.resize(num_particles);
   tube_at_.resize(num_particles), tube_way_.resize(num_particles), strays_.resize(num_particles);
   zone_.resize(num_particles);
-  zone_way_.resize(num_particles), zone_mass_.resize(num_particles);
+  zone_way_.resize(num_particles), zone_mass_.resize(num_particles), part_.resize(num_particles);
+  zone_lost_.assign(num_particles, Vec3::Zero());
   age_ = -1;
 }
 

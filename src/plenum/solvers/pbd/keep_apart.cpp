@@ -16,10 +16,11 @@ using detail::wide;
 using detail::Wide3;
 
 constexpr std::size_t particles_in_block = 1024, packs_in_block = 16;
-constexpr int drawing_rounds = 6;     ///< before what would cross moves as one
-constexpr int most_joins = 40;        ///< of zones
-constexpr Real nothing = Real(1e-4);  ///< of a gap, that counts as no change
-constexpr Real changed = Real(0.9);   ///< of a gap, at most, in a substep
+constexpr int drawing_rounds = 6;      ///< before what would cross moves as one
+constexpr int shortening_rounds = 12;  ///< of what drawing leaves too fast
+constexpr int most_joins = 40;         ///< of zones
+constexpr Real nothing = Real(1e-4);   ///< of a gap, that counts as no change
+constexpr Real changed = Real(0.9);    ///< of a gap, at most, in a substep
 
 }  // namespace
 
@@ -122,47 +123,99 @@ void PbdContacts::draw_together(std::span<Place> places) {
   }
 }
 
-/// Particles of pairs that are too fast from now on move as one. If they do already, they are led by held
-/// particles that part, or are as near as rounding, and nothing can be done.
-void PbdContacts::join_zones(std::span<Place> places) {
-  const auto root = [&](Index i) {
-    while (zone_[std::size_t(i)] != i) i = zone_[std::size_t(i)] = zone_[std::size_t(zone_[std::size_t(i)])];
-    return i;
-  };
-  const auto each_fast = [&](auto&& visit) {
-    for (std::size_t k = 0; k < packs_.size(); ++k)
-      for (int l = 0; fast_[k] >> l != 0; ++l)
-        if (fast_[k] >> l & 1) visit(packs_[k], l);
-  };
-  // Those that are of one zone before any more are joined have moved as one.
-  each_fast([&](Pack& pack, int l) {
-    const Index zone = root(pack.particle[0][l]);
-    for (int i = 1; i < 4; ++i)
-      if (root(pack.particle[i][l]) != zone) return;
-    pack.lanes &= ~(1U << l);
-    ++(zone_mass_[std::size_t(zone)] < 0 ? counts_.forced : counts_.let_go);
-  });
+template <class Visit>
+void PbdContacts::each_fast(Visit&& visit) {
+  for (std::size_t k = 0; k < packs_.size(); ++k)
+    for (int l = 0; fast_[k] >> l != 0; ++l)
+      if (fast_[k] >> l & 1) visit(packs_[k], l);
+}
+
+/// The zone of a particle.
+Index PbdContacts::zone_of(Index i) {
+  while (zone_[std::size_t(i)] != i) i = zone_[std::size_t(i)] = zone_[std::size_t(zone_[std::size_t(i)])];
+  return i;
+}
+
+/// Particles of pairs that are too fast are of one zone from now on.
+void PbdContacts::join_fast() {
   each_fast([&](Pack& pack, int l) {
     for (int i = 1; i < 4; ++i) {
-      const Index a = root(pack.particle[0][l]), b = root(pack.particle[i][l]);
+      const Index a = zone_of(pack.particle[0][l]), b = zone_of(pack.particle[i][l]);
       zone_[std::size_t(std::max(a, b))] = std::min(a, b);
     }
   });
-  // Held particles lead their zone.
+}
+
+/// Momenta and masses of zones. Held particles lead theirs, whose masses are less than 0.
+void PbdContacts::sum_zones(std::span<const Place> places) {
   std::fill(zone_way_.begin(), zone_way_.end(), Vec3::Zero());
   std::fill(zone_mass_.begin(), zone_mass_.end(), Real(0));
   const auto add = [&](bool held) {
     for (std::size_t i = 0; i < places.size(); ++i) {
       if ((places[i].inverse_mass == 0) != held) continue;
-      const auto z = std::size_t(root(Index(i)));
+      const auto z = std::size_t(zone_of(Index(i)));
       if (!held && zone_mass_[z] < 0) continue;
       const Real mass = held ? Real(-1) : 1 / places[i].inverse_mass;
       zone_way_[z] += std::abs(mass) * way_of(places, Index(i)), zone_mass_[z] += mass;
     }
   };
   add(true), add(false);
+}
+
+/// Of each particle of pairs that are too fast, shortens the way beside the common one of its zone so that
+/// neither side of a pair uses up more than half of what its gap may shrink by. That makes no other pair of
+/// the zone faster than it may be, but where both sides went one way; those follow in the next round. All
+/// that is tangled so goes on by as much as it can: moved as one with a held row, a wrung cloth stood still
+/// in the air for ever, drawn out to twenty times its length.
+void PbdContacts::shorten(std::span<Place> places) {
+  join_fast(), sum_zones(places);
+  std::fill(part_.begin(), part_.end(), Real(1));
+  const auto common_of = [&](Index i) {
+    const auto z = std::size_t(zone_of(i));
+    return Vec3(zone_way_[z] / std::abs(zone_mass_[z]));
+  };
+  each_fast([&](Pack& pack, int l) {
+    const Vec3 n(pack.normal.x[l], pack.normal.y[l], pack.normal.z[l]),
+        common = common_of(pack.particle[0][l]);
+    const Real most = Real(0.495) * most_change(pack.gap[l]);
+    for (int i = 0; i < 4; ++i) {
+      const Index particle = pack.particle[i][l];
+      const bool is_first = i < (pack.edges ? 2 : 1);
+      const Real closing = (is_first ? -1 : 1) * n.dot(way_of(places, particle) - common);
+      if (!(closing > most)) continue;
+      Real& part = part_[std::size_t(particle)];
+      part = std::min(part, most / closing);
+    }
+  });
+  // What is shortened gives its momentum to its zone.
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto z = std::size_t(root(Index(i)));
+    if (!(part_[i] < 1) || places[i].inverse_mass == 0) continue;
+    const Vec3 common = common_of(Index(i)), way = way_of(places, Index(i));
+    zone_lost_[std::size_t(zone_of(Index(i)))] += (1 - part_[i]) / places[i].inverse_mass * (way - common);
+    detail::set(places[i], to_vec(start_[i]) + common + part_[i] * (way - common));
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto z = std::size_t(zone_of(Index(i)));
+    if (places[i].inverse_mass == 0 || !(zone_mass_[z] > 0) || zone_lost_[z].isZero(0)) continue;
+    detail::set(places[i], to_vec(places[i]) + zone_lost_[z] / zone_mass_[z]);
+  }
+  std::fill(zone_lost_.begin(), zone_lost_.end(), Vec3::Zero());
+}
+
+/// Particles of pairs that are too fast from now on move as one. If they do already, they are led by held
+/// particles that part, or are as near as rounding, and nothing can be done.
+void PbdContacts::join_zones(std::span<Place> places) {
+  // Those that are of one zone before any more are joined have moved as one.
+  each_fast([&](Pack& pack, int l) {
+    const Index zone = zone_of(pack.particle[0][l]);
+    for (int i = 1; i < 4; ++i)
+      if (zone_of(pack.particle[i][l]) != zone) return;
+    pack.lanes &= ~(1U << l);
+    ++(zone_mass_[std::size_t(zone)] < 0 ? counts_.forced : counts_.let_go);
+  });
+  join_fast(), sum_zones(places);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto z = std::size_t(zone_of(Index(i)));
     const bool is_alone = zone_[i] == Index(i) && zone_mass_[z] * places[i].inverse_mass == 1;
     if (places[i].inverse_mass == 0 || is_alone) continue;
     detail::set(places[i], to_vec(start_[i]) + zone_way_[z] / std::abs(zone_mass_[z]));
@@ -182,9 +235,17 @@ void PbdContacts::keep_apart(std::span<Place> places) {
     draw_together(places);
   }
   if (find_fast(places) == 0) return;
+  const auto begin_zones = [&] {
+    std::fill(zone_mass_.begin(), zone_mass_.end(), Real(0));
+    for (std::size_t i = 0; i < zone_.size(); ++i) zone_[i] = Index(i);
+  };
+  begin_zones();
+  for (int round = 0; round < shortening_rounds; ++round) {
+    shorten(places);
+    if (find_fast(places) == 0) return;
+  }
   ++counts_.zones;
-  std::fill(zone_mass_.begin(), zone_mass_.end(), Real(0));
-  for (std::size_t i = 0; i < zone_.size(); ++i) zone_[i] = Index(i);
+  begin_zones();
   for (int join = 0; join < most_joins; ++join) {
     join_zones(places);
     if (find_fast(places) == 0) return;

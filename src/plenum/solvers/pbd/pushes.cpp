@@ -18,6 +18,9 @@ using detail::Wide3;
 
 /// Part of the contact's distance by which what is too near is moved apart in a substep at most.
 constexpr Real apart_part = Real(0.25);
+/// Times as far as features are pushed apart by that one of their particles goes at most: of an edge or a
+/// face that is held at all but a corner, a push near to those led the corner by metres.
+constexpr Real most_leverage = 4;
 constexpr int bouncing_rounds = 4;
 
 }  // namespace
@@ -63,13 +66,15 @@ void PbdContacts::begin_pairs(std::span<const Place> places, const PbdContactSet
       normal.x = passes ? planes.normal.x : ends.normal.x;
       normal.y = passes ? planes.normal.y : ends.normal.y;
       normal.z = passes ? planes.normal.z : ends.normal.z;
-      Wide response{}, weight[4];
+      Wide response{}, largest{}, weight[4];
       Wide3 apart{};
       for (int i = 0; i < 4; ++i) {
         weight[i] = passes ? planes.nearest.weight[i] : ends.nearest.weight[i];
         response += inverse_mass[i] * weight[i] * weight[i];
+        largest = detail::max(largest, inverse_mass[i] * detail::max(weight[i], -weight[i]));
         apart += weight[i] * x[i];
       }
+      response = detail::max(response, largest / detail::fill(most_leverage));
       const Wide gap = dot(normal, apart);
       std::vector<Touch>& list = touches_[k / block_of_touches];
       detail::each_lane(meets, [&](int l) {

@@ -144,6 +144,12 @@ class PbdContacts {
   Real longest_gone() const;
   std::size_t find_fast(std::span<const detail::Place> places);
   void draw_together(std::span<detail::Place> places);
+  template <class Visit>
+  void each_fast(Visit&& visit);
+  Index zone_of(Index i);
+  void join_fast();
+  void sum_zones(std::span<const detail::Place> places);
+  void shorten(std::span<detail::Place> places);
   void join_zones(std::span<detail::Place> places);
   void freeze(std::span<detail::Place> places) const;
   void go_part(std::span<detail::Place> places, Real part) const;
@@ -176,6 +182,8 @@ class PbdContacts {
   std::vector<std::size_t> meeting_;         ///< pairs of these without any way between them
   std::vector<unsigned> fast_;               ///< [packs] bits of pairs whose gaps would change too much
   std::vector<Index> zone_;                  ///< [N] the least particle of those that move as one with it
+  std::vector<Real> part_;                   ///< [N] of its way that each may go
+  std::vector<Vec3> zone_lost_;              ///< [N] kg m, of zones
   std::vector<Vec3> zone_way_;               ///< [N] kg m, and
   std::vector<Real> zone_mass_;              ///< kg, of zones
   Counts counts_;
