@@ -1,4 +1,5 @@
-// Position-based dynamics: gradients of internal constraints against differences of their values, in double.
+// Position-based dynamics: gradients of internal constraints against differences of their values, in double;
+// those of all others: pbd_gradients_solver.cpp.
 //
 // Of central differences with a step d, of a constraint on points about s apart, the error is d^2 / 6 |C'''|
 // + n eps |C| / d, n being the roundings in a value (Press et al. 2007, "Numerical recipes", section 5.7).
@@ -15,11 +16,11 @@
 #include <string>
 #include <vector>
 
+#include "pbd_gradients.h"
 #include "plenum/elements/closed_surface.h"
 #include "plenum/elements/linear_constraints.h"
 #include "plenum/elements/strain_constraints.h"
 #include "plenum/geometry/shapes.h"
-#include "validation.h"
 
 namespace plenum::validation { namespace {
 
@@ -32,14 +33,6 @@ constexpr int configurations = 50;
 /// each coordinate, and of a surface, whose sum of 80 terms is rounded 80 times and is 14 |g| s.
 const double fine = std::cbrt(eps), fine_bound = 1e-8;
 constexpr double coarse = 1, coarse_bound = 128 * eps, surface_bound = 80 * 14 * eps;
-
-double between(std::mt19937& random, double low, double high) {
-  return std::uniform_real_distribution<double>(low, high)(random);
-}
-D3 anywhere(std::mt19937& random, double range) {
-  const double x = between(random, -range, range), y = between(random, -range, range);
-  return {x, y, between(random, -range, range)};
-}
 
 /// Points about corners of a tetrahedron or, every other time, of its mirror image, turned and moved. Those
 /// of a hinge are folded by up to 2.2 rad instead: it jumps at pi, near which its angle has the fewest
@@ -59,10 +52,6 @@ Corners spread(int count, bool is_hinge, int trial, std::mt19937& random) {
   return x;
 }
 
-/// The larger, and what is no number if either is none.
-void take(double& worst, double error) {
-  if (!(error <= worst)) worst = error;
-}
 /// The largest difference between `gradient` [points] at x and central differences of value(x), as a part of
 /// the largest of the gradient; no number, which fails, where there is none.
 template <class Value>
@@ -212,6 +201,7 @@ void run_gradients(Rows& rows) {
   check<TetrahedronShearConstraint<0, 1>>(rows, "shear of a tetrahedron, xy");
   check_weighted_sums(rows);
   check_enclosed_volume(rows);
+  check_gradients_of_solver(rows);
 }
 const Register register_gradients("pbd/gradients", Effort::quick, run_gradients);
 
