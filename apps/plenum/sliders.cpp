@@ -12,18 +12,24 @@ namespace plenum::app {
 namespace {
 
 /// The size of a parameter's values: that of the largest it had while nobody was dragging, so that the ends
-/// of its slider stand still under the mouse.
+/// of its slider stand still under the mouse; with a usual size, that which it had last.
 double scale_of(const char* label, const Leaf& leaf, int component) {
   const double value = std::abs(leaf.get(component));
   float& known = *ImGui::GetStateStorage()->GetFloatRef(ImGui::GetID(label), 0);
-  if (value > double(known) && !ImGui::IsAnyItemActive()) known = static_cast<float>(value);
-  return known > 0 ? double(known) : 1;
+  const bool is_other = leaf.info.usual > 0 || value > double(known);
+  if (is_other && !ImGui::IsAnyItemActive()) known = static_cast<float>(value);
+  return known > 0 || leaf.info.usual > 0 ? double(known) : 1;
 }
 
-/// A slider needs an end on both sides; a value without one gets a range about itself.
+/// A slider needs an end on both sides; a value without one gets a range about itself. What may be much
+/// larger than it usually is goes as far as that, or as the value: else a pixel of it would be too much.
 std::pair<double, double> slider_range(const char* label, const Leaf& leaf, int component) {
   double low = leaf.info.min, high = leaf.info.max;
   const double scale = scale_of(label, leaf, component);
+  if (leaf.info.usual > 0) {
+    const double most = std::max(leaf.info.usual, scale);
+    return {std::max(low, -most), std::min(high, most)};
+  }
   const double far = 1e4 * std::max(scale, 1.0);
   if (!(low > -far)) low = -10 * scale;
   if (!(high < far) && !leaf.info.logarithmic) high = 10 * scale;
@@ -47,6 +53,8 @@ bool number_slider(const char* label, const Leaf& leaf, int component) {
   leaf.set(static_cast<double>(value), component);
   return true;
 }
+
+}  // namespace
 
 void leaf_widget(const Leaf& leaf) {
   const std::string label = *leaf.info.unit ? fmt::format("{} [{}]", leaf.path, leaf.info.unit) : leaf.path;
@@ -77,8 +85,6 @@ void leaf_widget(const Leaf& leaf) {
   }
   if (*leaf.info.doc && ImGui::IsItemHovered()) ImGui::SetTooltip("%s", leaf.info.doc);
 }
-
-}  // namespace
 
 PanelActions panel(Scene& scene, PointerSettings& pointer, const PanelState& state) {
   PanelActions actions;

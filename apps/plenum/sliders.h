@@ -19,6 +19,9 @@ struct PanelActions {
   float covered = 0;  ///< share of the picture's width that the panel hides at its left
 };
 
+/// The slider, or switch or list, of one parameter, which changes it in place.
+void leaf_widget(const Leaf& leaf);
+
 /// Lays out the panel for this frame; sliders change the parameters of the world's systems, and what the
 /// mouse does, in place.
 PanelActions panel(Scene& scene, PointerSettings& pointer, const PanelState& state);

@@ -33,6 +33,7 @@ struct Info {
   bool required = false;             ///< must be given
   bool logarithmic = false;          ///< sliders move in decades
   std::size_t max_count = 1u << 24;  ///< longest list
+  double usual = 0;  ///< sliders go no farther from 0 than this, unless values do; 0: to the ends
 };
 
 class Describer;

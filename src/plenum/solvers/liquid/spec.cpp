@@ -77,27 +77,32 @@ void Liquid::Params::describe(Describer& d) {
   d("advection", advection, {.doc = "how the flow carries itself beside a level set"});
   d("trace", trace, {.doc = "how ways are traced back for that"});
   d("flip", flip, {.min = 0, .max = 1, .doc = "part of flip in its blend with pic: lively, but noisy"});
-  d("density", density, {.unit = "kg/m^3", .min = 1e-6, .max = 1e6, .doc = "of the liquid"});
+  d("density", density, {.unit = "kg/m^3", .min = 1e-6, .max = 1e6, .doc = "of the liquid", .usual = 5000});
   d("viscosity", viscosity, {.unit = "m^2/s", .min = 0, .max = 1e4, .doc = "kinematic; of water 1e-6"});
   d("reseed", reseed, {.doc = "particles from where they crowd to where the liquid has too few"});
   d("volume_rate", volume_rate,
     {.unit = "1/s",
      .min = 0,
      .max = 1e4,
-     .doc = "at which crowded particles are spread, or a level set wins back volume; 0: not"});
+     .doc = "at which crowded particles are spread, or a level set wins back volume; 0: not",
+     .usual = 50});
   d("cfl", cfl,
-    {.min = 0.1, .max = 100, .doc = "cells that the fastest particle crosses in a part of a step"});
+    {.min = 0.1,
+     .max = 100,
+     .doc = "cells that the fastest particle crosses in a part of a step",
+     .usual = 10});
   d("most_parts", most_parts, {.min = 1, .max = 1000, .doc = "of a step, however fast the liquid is"});
   d("pressure_solver", pressure_solver, {.doc = "of the projection; automatic: multigrid"});
   d("pressure_tolerance", pressure_tolerance,
     {.min = 1e-12, .max = 1, .doc = "residual of the projection, relative", .logarithmic = true});
   d("pressure_iterations", pressure_iterations, {.min = 1, .max = 100000, .doc = "of it at most"});
   d("sphere_drag", sphere_drag,
-    {.min = 0, .max = 100, .doc = "coefficient of particles, over their section"});
+    {.min = 0, .max = 100, .doc = "coefficient of particles, over their section", .usual = 2});
   d("plate_drag", plate_drag,
-    {.min = 0, .max = 100, .doc = "coefficient of cloth across the flow, over its area"});
+    {.min = 0, .max = 100, .doc = "coefficient of cloth across the flow, over its area", .usual = 2});
   d("measure", measure, {.doc = "energy and volume in reports"});
-  d("inflow", inflow, {.min = 0, .max = 100, .doc = "what inlets' velocities are multiplied by; 0: shut"});
+  d("inflow", inflow,
+    {.min = 0, .max = 100, .doc = "what inlets' velocities are multiplied by; 0: shut", .usual = 5});
   d("sources", sources, {.doc = "where liquid comes from", .max_count = 1000});
 }
 

@@ -119,7 +119,7 @@ void Obstacle::Params::describe(Describer& d) {
   d("rotation", rotation,
     {.unit = "deg", .min = -1e6, .max = 1e6, .doc = "intrinsic angles about x, then y, then z"});
   d("friction", friction,
-    {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two"});
+    {.min = 0, .max = 10, .doc = "Coulomb coefficient; contacts take the geometric mean of two", .usual = 2});
   d("restitution", restitution,
     {.min = 0, .max = 1, .doc = "part of the speed kept in a bounce; contacts take the larger"});
 }

@@ -239,7 +239,7 @@ void ParticleSystem::Params::describe(Describer& d) {
   d("wind", wind, {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "velocity of the air, felt through drag"});
   d("turbulence", turbulence, {.doc = "eddies in the air, felt through drag"});
   d("restitution", restitution, {.min = 0, .max = 1, .doc = "of contacts: rebound over approach speed"});
-  d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient of contacts"});
+  d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient of contacts", .usual = 2});
   d("emitters", emitters, {.doc = "where particles come from", .max_count = 1000});
   d("attractors", attractors, {.doc = "points that pull", .max_count = 1000});
   d("pair", pair, {.doc = "forces between particles: Lennard-Jones, or Mie with other exponents"});

@@ -246,12 +246,16 @@ void Pbd::Params::describe(Describer& d) {
   d("stiffness", stiffness,
     {.min = 0, .max = 1, .doc = "of method pbd: part of each error that a sweep takes away"});
   d("inflation", inflation,
-    {.min = 0, .max = 1000, .doc = "times the volume or the amount of gas that balloons are given"});
+    {.min = 0,
+     .max = 1000,
+     .doc = "times the volume or the amount of gas that balloons are given",
+     .usual = 3});
   d("damping", damping, {.unit = "1/s", .min = 0, .max = 1e4, .doc = "rate at which all motion decays"});
   d("wind", wind,
     {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "velocity of the air, which pushes on triangles"});
   d("turbulence", turbulence, {.doc = "eddies in the air, which make cloth flutter"});
-  d("air_density", air_density, {.unit = "kg/m^3", .min = 0, .max = 2000, .doc = "of the air; 0: no air"});
+  d("air_density", air_density,
+    {.unit = "kg/m^3", .min = 0, .max = 2000, .doc = "of the air; 0: no air", .usual = 5});
   d("drag", drag, {.min = 0, .max = 10, .doc = "drag coefficient of triangles"});
   d("lift", lift, {.min = 0, .max = 10, .doc = "lift coefficient of triangles"});
   d("contact", contact,
@@ -261,23 +265,27 @@ void Pbd::Params::describe(Describer& d) {
     {.unit = "m",
      .min = 0,
      .max = 10,
-     .doc = "kept between particles and obstacles; between bodies twice that, at most half an edge"});
-  d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient of contacts"});
+     .doc = "kept between particles and obstacles; between bodies twice that, at most half an edge",
+     .usual = 0.1});
+  d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient of contacts", .usual = 2});
   d("static_friction", static_friction,
     {.min = -1,
      .max = 10,
-     .doc = "of what does not slide yet, between bodies; no less than `friction`; -1: as that"});
+     .doc = "of what does not slide yet, between bodies; no less than `friction`; -1: as that",
+     .usual = 2});
   d("restitution", restitution,
     {.min = 0, .max = 1, .doc = "part of the speed kept in impacts on obstacles and each other"});
   d("strain_limit", strain_limit,
     {.min = 0,
      .max = 1000,
      .doc = "relative elongation that sweeps take distances, and threads of strains, back to, however soft "
-            "they are; what falls into it goes beyond by what they leave; 0: no limit"});
+            "they are; what falls into it goes beyond by what they leave; 0: no limit",
+     .usual = 0.5});
   d("tear_strain", tear_strain,
     {.min = 0,
      .max = 1000,
-     .doc = "relative elongation at which cloth, but for balloons, and ropes tear; 0: never"});
+     .doc = "relative elongation at which cloth, but for balloons, and ropes tear; 0: never",
+     .usual = 2});
   d("pins", pins, {.doc = "motions of pin groups 0, 1, ...", .max_count = 256});
 }
 

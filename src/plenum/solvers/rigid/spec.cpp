@@ -235,18 +235,31 @@ void Rigid::Params::describe(Describer& d) {
          "to which their number is raised where small bodies bear each other, which gravity drives faster "
          "through their own size, and where what touches spins fast; substeps, or less, keeps it as it is"});
   d("linear_damping", linear_damping,
-    {.unit = "1/s", .min = 0, .max = 1e3, .doc = "rate at which speed decays, of bodies that give none"});
+    {.unit = "1/s",
+     .min = 0,
+     .max = 1e3,
+     .doc = "rate at which speed decays, of bodies that give none",
+     .usual = 10});
   d("angular_damping", angular_damping,
-    {.unit = "1/s", .min = 0, .max = 1e3, .doc = "rate at which turning decays, of bodies that give none"});
+    {.unit = "1/s",
+     .min = 0,
+     .max = 1e3,
+     .doc = "rate at which turning decays, of bodies that give none",
+     .usual = 10});
   d("contact_frequency", contact_frequency,
     {.unit = "Hz",
      .min = 1,
      .max = 1e4,
      .doc = "of the springs that push overlap apart, at most 0.19 of the sub-steps' rate",
      .logarithmic = true});
-  d("contact_damping", contact_damping, {.min = 0.1, .max = 100, .doc = "damping ratio of these springs"});
+  d("contact_damping", contact_damping,
+    {.min = 0.1, .max = 100, .doc = "damping ratio of these springs", .usual = 20});
   d("restitution_threshold", restitution_threshold,
-    {.unit = "m/s", .min = 0, .max = 100, .doc = "speed of approach below which nothing bounces"});
+    {.unit = "m/s",
+     .min = 0,
+     .max = 100,
+     .doc = "speed of approach below which nothing bounces",
+     .usual = 5});
   d("broad_phase", broad_phase,
     {.doc =
          "how pairs that may touch are found: tree, a hierarchy of fat boxes; sweep, along an axis; grid, by "
@@ -258,12 +271,14 @@ void Rigid::Params::describe(Describer& d) {
      .min = 0,
      .max = 10,
      .doc = "mean speed below which a body that reaches 1 m from its centre counts as at rest; of others it "
-            "goes with the root of their reach"});
+            "goes with the root of their reach",
+     .usual = 0.2});
   d("sleep_time", sleep_time,
     {.unit = "s",
      .min = 0.02,
      .max = 100,
-     .doc = "over which that mean is taken, and after which a body and all it touches may sleep"});
+     .doc = "over which that mean is taken, and after which a body and all it touches may sleep",
+     .usual = 5});
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -28,11 +28,12 @@ std::array<Smoke::Side, 6> sides_of(const Smoke::Spec& s) {
 
 void SmokeSource::describe(Describer& d) {
   GridSolid::describe(d);
-  d("density", density, {.unit = "kg/m^3", .min = 0, .max = 1e3, .doc = "of soot in it"});
+  d("density", density, {.unit = "kg/m^3", .min = 0, .max = 1e3, .doc = "of soot in it", .usual = 5});
   d("temperature", temperature, {.unit = "K", .min = -300, .max = 1e4, .doc = "above the surroundings"});
   d("moves", moves, {.doc = "whether it gives the gas its velocity too"});
   d("velocity", velocity, {.unit = "m/s", .min = -1e3, .max = 1e3, .doc = "of the gas in it, if it moves"});
-  d("rate", rate, {.unit = "1/s", .min = 0, .max = 1e6, .doc = "at which its values are approached"});
+  d("rate", rate,
+    {.unit = "1/s", .min = 0, .max = 1e6, .doc = "at which its values are approached", .usual = 200});
   d("start", start, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it begins"});
   d("stop", stop, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it ends"});
   d("colour", colour, albedo());
@@ -42,11 +43,12 @@ void SmokeBrush::describe(Describer& d) {
   d("position", position, {.unit = "m", .min = -far, .max = far, .doc = "of its middle"});
   d("radius", radius, {.unit = "m", .min = 1e-6, .max = 1e4, .doc = "at which it ends, smoothly"});
   d("density", density,
-    {.unit = "kg/m^3", .min = 0, .max = 1e3, .doc = "of soot that it leaves; 0: it stirs alone"});
+    {.unit = "kg/m^3", .min = 0, .max = 1e3, .doc = "of soot that it leaves; 0: it stirs alone", .usual = 5});
   d("temperature", temperature,
     {.unit = "K", .min = -300, .max = 1e4, .doc = "of that, above the surroundings"});
   d("colour", colour, albedo());
-  d("rate", rate, {.unit = "1/s", .min = 0, .max = 1e6, .doc = "at which its values are approached"});
+  d("rate", rate,
+    {.unit = "1/s", .min = 0, .max = 1e6, .doc = "at which its values are approached", .usual = 200});
   d("start", start, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it begins"});
   d("stop", stop, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it ends"});
 }
@@ -90,23 +92,32 @@ void Smoke::Spec::describe(Describer& d) {
 void Smoke::Params::describe(Describer& d) {
   d("gravity", gravity, {.unit = "m/s^2", .min = -1e3, .max = 1e3, .doc = "of the surroundings"});
   d("thermal_expansion", thermal_expansion,
-    {.unit = "1/K", .min = 0, .max = 10, .doc = "warm gas rises by this part of gravity for each degree"});
+    {.unit = "1/K",
+     .min = 0,
+     .max = 10,
+     .doc = "warm gas rises by this part of gravity for each degree",
+     .usual = 0.02});
   d("soot_weight", soot_weight,
-    {.unit = "m^3/kg", .min = -1e3, .max = 1e3, .doc = "soot sinks by this part of gravity for its density"});
+    {.unit = "m^3/kg",
+     .min = -1e3,
+     .max = 1e3,
+     .doc = "soot sinks by this part of gravity for its density",
+     .usual = 2});
   d("acceleration", acceleration, {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "of all of the gas"});
   d("vorticity_confinement", vorticity_confinement,
-    {.min = 0, .max = 100, .doc = "gives back swirls that the grid blurs"});
+    {.min = 0, .max = 100, .doc = "gives back swirls that the grid blurs", .usual = 2});
   d("viscosity", viscosity, {.unit = "m^2/s", .min = 0, .max = 1e4, .doc = "kinematic; of air 1.5e-5"});
   d("diffusion", diffusion, {.doc = "how viscosity is integrated"});
   d("air_density", air_density, {.unit = "kg/m^3", .min = 1e-6, .max = 1e5, .doc = "of the gas"});
   d("sphere_drag", sphere_drag,
-    {.min = 0, .max = 100, .doc = "coefficient of particles, over their section"});
+    {.min = 0, .max = 100, .doc = "coefficient of particles, over their section", .usual = 2});
   d("plate_drag", plate_drag,
     {.min = 0,
      .max = 100,
-     .doc = "coefficient of cloth across the flow; give cloth an air_density of 0 here"});
-  d("cooling", cooling, {.unit = "1/s", .min = 0, .max = 1e3, .doc = "decay of its temperature"});
-  d("settling", settling, {.unit = "1/s", .min = 0, .max = 1e3, .doc = "decay of the soot"});
+     .doc = "coefficient of cloth across the flow; give cloth an air_density of 0 here",
+     .usual = 2});
+  d("cooling", cooling, {.unit = "1/s", .min = 0, .max = 1e3, .doc = "decay of its temperature", .usual = 5});
+  d("settling", settling, {.unit = "1/s", .min = 0, .max = 1e3, .doc = "decay of the soot", .usual = 5});
   d("advection", advection, {.doc = "how the flow carries what is in it"});
   d("trace", trace, {.doc = "how ways are traced back"});
   d("pressure_solver", pressure_solver,
@@ -118,7 +129,11 @@ void Smoke::Params::describe(Describer& d) {
   d("sources", sources, {.doc = "where smoke comes from", .max_count = 1000});
   d("brushes", brushes, {.doc = "hands that stir the gas where keyframes move them", .max_count = 1000});
   d("stroke_density", stroke_density,
-    {.unit = "kg/m^3", .min = 0, .max = 1e3, .doc = "of ink that strokes of the mouse leave; 0: none"});
+    {.unit = "kg/m^3",
+     .min = 0,
+     .max = 1e3,
+     .doc = "of ink that strokes of the mouse leave; 0: none",
+     .usual = 5});
 }
 
 std::size_t Smoke::memory(const Spec& spec) {

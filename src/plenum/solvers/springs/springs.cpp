@@ -34,17 +34,22 @@ void Springs::Params::describe(Describer& d) {
   d("wind", wind,
     {.unit = "m/s", .min = -1e4, .max = 1e4, .doc = "velocity of the air, which pushes on triangles"});
   d("turbulence", turbulence, {.doc = "eddies in the air, which make cloth flutter"});
-  d("air_density", air_density, {.unit = "kg/m^3", .min = 0, .max = 2000, .doc = "of the air; 0: no air"});
+  d("air_density", air_density,
+    {.unit = "kg/m^3", .min = 0, .max = 2000, .doc = "of the air; 0: no air", .usual = 5});
   d("drag", drag, {.min = 0, .max = 10, .doc = "drag coefficient of triangles"});
   d("lift", lift, {.min = 0, .max = 10, .doc = "lift coefficient of triangles"});
   d("tear_strain", tear_strain,
-    {.min = 0, .max = 1000, .doc = "relative elongation at which springs tear; 0: never"});
+    {.min = 0, .max = 1000, .doc = "relative elongation at which springs tear; 0: never", .usual = 2});
   d("constraints", constraints, {.doc = "how fixed distances and wires are kept"});
   d("penalty_stiffness", penalty_stiffness,
     {.unit = "N/m", .min = 0, .max = 1e9, .doc = "of constraints kept by penalty", .logarithmic = true});
   d("stabilization", stabilization, {.doc = "what keeps multipliers from drifting, in explicit methods"});
   d("baumgarte_rate", baumgarte_rate,
-    {.unit = "1/s", .min = 0, .max = 1e4, .doc = "at which Baumgarte stabilization pulls back"});
+    {.unit = "1/s",
+     .min = 0,
+     .max = 1e4,
+     .doc = "at which Baumgarte stabilization pulls back",
+     .usual = 100});
   d("preconditioner", preconditioner,
     {.doc = "of linear solves; ropes by themselves have incomplete_cholesky, exact for them"});
   d("tolerance", tolerance,
@@ -57,8 +62,9 @@ void Springs::Params::describe(Describer& d) {
      .logarithmic = true});
   d("nonlinear_iterations", nonlinear_iterations,
     {.min = 1, .max = 10000, .doc = "of backward Euler: Newton steps or rounds of local_global"});
-  d("thickness", thickness, {.unit = "m", .min = 0, .max = 10, .doc = "kept between the net and obstacles"});
-  d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient against obstacles"});
+  d("thickness", thickness,
+    {.unit = "m", .min = 0, .max = 10, .doc = "kept between the net and obstacles", .usual = 0.1});
+  d("friction", friction, {.min = 0, .max = 10, .doc = "Coulomb coefficient against obstacles", .usual = 2});
   d("restitution", restitution,
     {.min = 0, .max = 1, .doc = "of impacts on obstacles, at most: implicit methods damp what bounces"});
   d("pins", pins, {.doc = "motions of pin groups 0, 1, ...", .max_count = 256});

@@ -197,7 +197,7 @@ void StableFluids::Jet::describe(Describer& d) {
     {.unit = "m", .min = -1e4, .max = 1e4, .doc = "of its middle, from the lower left corner"});
   d("radius", radius, {.unit = "m", .min = 0, .max = 1e4, .doc = "of the jet"});
   d("push", push, {.unit = "m/s^2", .min = -1e4, .max = 1e4, .doc = "acceleration of what is in it"});
-  d("ink", ink, {.unit = "1/s", .min = 0, .max = 1e4, .doc = "that comes"});
+  d("ink", ink, {.unit = "1/s", .min = 0, .max = 1e4, .doc = "that comes", .usual = 50});
   d("start", start, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it begins"});
   d("stop", stop, {.unit = "s", .min = -1e9, .max = 1e9, .doc = "when it ends"});
 }
