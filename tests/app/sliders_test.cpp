@@ -91,9 +91,10 @@ TEST(Sliders, InflateByFineSteps) {
 TEST(Sliders, GoAsFarAsIsUsual) {
   Pbd::Params params;
   Springs::Params net;
-  for (const auto& [leaf, least, most] :
-       {std::tuple(leaf_of(params, "tear_strain"), 0.0, 2.0), {leaf_of(params, "strain_limit"), 0.0, 0.5},
-        {leaf_of(params, "static_friction"), -1.0, 2.0}, {leaf_of(net, "tear_strain"), 0.0, 2.0}}) {
+  for (const auto& [leaf, least, most] : {std::tuple(leaf_of(params, "tear_strain"), 0.0, 2.0),
+                                          {leaf_of(params, "strain_limit"), 0.0, 0.5},
+                                          {leaf_of(params, "static_friction"), -1.0, 2.0},
+                                          {leaf_of(net, "tear_strain"), 0.0, 2.0}}) {
     Sliders sliders;
     const std::vector<double> values = sliders.drag(leaf);
     EXPECT_NEAR(values.front(), least, 1e-6) << leaf.path;

@@ -6,7 +6,6 @@
 #include "plenum/geometry/lattice.h"
 #include "plenum/geometry/measures.h"
 #include "plenum/geometry/shapes.h"
-#include "plenum/geometry/spline.h"
 #include "plenum/geometry/topology.h"
 #include "plenum/solvers/pbd/detail/builder.h"
 
@@ -149,27 +148,6 @@ void PbdBuilder::dihedral(const Index4& h, double angle) {
   m_.hinges.push_back((h.array() + base_).matrix());
   m_.rest_angle.push_back(Real(angle));
   m_.angle_compliance.push_back(Real(compliance / (at(1) - at(0)).squaredNorm()));
-}
-
-void PbdBuilder::rope() {
-  const bool is_curve = !part_.through.empty();
-  require(!is_curve || part_.through.size() > 1, key_ + ".through", "must be two points or more");
-  const Index n = part_.segments;
-  const Spline curve(is_curve ? part_.through : std::vector{part_.from, part_.to});
-  const Vec3 along = part_.to - part_.from;
-  const Real length = (is_curve ? curve.length() : along.norm()) * (1 + part_.slack);
-  require(length > 0, key_ + (is_curve ? ".through" : ".to"),
-          is_curve ? "has no length: its points are all the same" : "must differ from `from`");
-  const Real rest = length / Real(n), half = part_.linear_density * rest / 2;
-  for (Index i = 0; i <= n; ++i) {
-    const Real s = Real(i) / Real(n);
-    particle(is_curve ? curve.at(s * curve.length()).first : Vec3(part_.from + along * s),
-             i == 0 || i == n ? half : 2 * half);
-  }
-  for (Index i = 0; i < n; ++i) distance(i, i + 1, part_.stretch_compliance, rest);
-  if (!(part_.bending_stiffness > 0)) return;
-  for (Index i = 1; i < n; ++i)
-    bend(i - 1, i, i + 1, rod_bending(double(rest), double(rest), double(part_.bending_stiffness)));
 }
 
 /// What tetrahedra of particles that there are resist with.

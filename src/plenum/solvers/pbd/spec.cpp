@@ -30,7 +30,11 @@ void PbdPart::describe(Describer& d) {
        .max = far,
        .doc = "points of a smooth curve that it lies along at the start, instead of `from` and `to`"});
     d("segments", segments, {.min = 1, .max = 1000000, .doc = "of the rope"});
-    d("slack", slack, {.min = -0.9, .max = 10, .doc = "rest length over distance, less one"});
+    d("slack", slack,
+      {.min = -0.9,
+       .max = 10,
+       .doc = "rest length over distance, less one; where there is some, it begins hanging, under -y, from "
+              "particle to particle that pins or attachments hold, or winding about its way"});
     d("linear_density", linear_density, {.unit = "kg/m", .min = 1e-6, .max = 1e4, .doc = "of the rope"});
     d("line_radius", line_radius,
       {.unit = "m", .min = 1e-5, .max = 100, .doc = "of the thread it is drawn as"});

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "plenum/base/error.h"
 #include "plenum/elements/linear_constraints.h"
@@ -53,6 +54,7 @@ class PbdBuilder {
   void fold(const Index4& h);
   double enclose(const TriangleMesh& mesh);
   void rope();
+  std::vector<std::uint8_t> held_of_rope() const;
   void soft_body();
   void bar();
 
