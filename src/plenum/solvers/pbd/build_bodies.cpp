@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 
+#include "plenum/geometry/aabb.h"
 #include "plenum/geometry/convex_hull.h"
 #include "plenum/geometry/shape_mass.h"
 #include "plenum/geometry/shapes.h"
@@ -182,6 +184,37 @@ Index carrier_of(const PbdAttachment& attachment, const std::string& key, Model&
   return static_cast<Index>(model.bodies.size()) + number;
 }
 
+/// [m] The diagonal of the box about places.
+Real size_of(std::span<const Vec3> x) {
+  Aabb box;
+  for (const Vec3& at : x) box.extend(at);
+  return box.size().norm();
+}
+
+/// What may be amiss with an attachment of a part's particles, in the world, to a body of its own system; or
+/// to another's, number < 0.
+void doubt_attachment(const std::string& key, std::span<const Vec3> own, std::span<const Index> hung,
+                      std::span<const Real> inverse_mass, Index body, const State& state, Model& model) {
+  std::size_t held = 0;
+  Real farthest = 0;
+  for (const Index i : hung) {
+    held += inverse_mass[std::size_t(i)] == 0;
+    if (body < 0) continue;
+    const Vec3 apart = own[std::size_t(i)] - state.frames.pose(std::size_t(body)).position;
+    farthest = std::max(farthest, apart.norm() - model.bodies[std::size_t(body)].reach);
+  }
+  if (held > 0)
+    model.doubts.push_back(fmt::format(
+        "{}: {} particle{} pinned too, and the body hangs on {} pin{}: leave out one of the two", key, held,
+        held == 1 ? " is" : "s are", held == 1 ? "its" : "their", held == 1 ? "" : "s"));
+  if (farthest > size_of(own))
+    model.doubts.push_back(
+        fmt::format("{} holds what is {:.2g} m off bodies[{}], farther than the part is large, as if by a "
+                    "rod: move one of "
+                    "them, or put a joint of type rope between",
+                    key, farthest, body));
+}
+
 /// What hangs on bodies, and what keeps a rope that is held at one end from stretching under a heavy body at
 /// the other: its tethers, from the body instead of from the light particle that it hangs on.
 void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model, State& state) {
@@ -195,7 +228,11 @@ void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model
     const bool is_own = attachment.system.empty();
     const Index body =
         is_own ? names.find(attachment.body, key + ".body") : carrier_of(attachment, key, model);
-    for (const Index i : find_pinned(attachment.particles, key, own, pinned_grid(part))) {
+    const std::vector<Index> found = find_pinned(attachment.particles, key, own, pinned_grid(part));
+    doubt_attachment(key, own, found,
+                     std::span(state.particles.inverse_mass).subspan(std::size_t(made.first_particle)),
+                     is_own ? body : Index(-1), state, model);
+    for (const Index i : found) {
       const Index particle = made.first_particle + i;
       const Vec3& at = own[std::size_t(i)];
       hung.push_back({particle, Index(model.holds.size())});

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "plenum/base/parallel_evenly.h"
+#include "plenum/solvers/pbd/detail/idle.h"
 #include "plenum/solvers/pbd/detail/pins.h"
 #include "plenum/solvers/pbd/detail/sweeps.h"
 
@@ -299,12 +300,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     w.coarse.lay_out(model, params.coarse_levels);
     w.coarse_revision = model.revision;
   }
-  if (params.method == Method::xpbd && params.stiffness != 1)
-    report.warn(
-        "stiffness is of the method pbd alone: give parts a compliance or a stiffness in units, or set "
-        "method to pbd");
-  if (params.stretch_sweeps > 1 && params.solver != Solver::gauss_seidel)
-    report.warn("stretch_sweeps are of the solver gauss_seidel alone: take more iterations instead");
+  warn_of_idle(model, params, report);
   if (params.coarse_levels > 0 && w.coarse.empty())
     report.warn(
         "coarse_levels hold parts of the type cloth with `stretching` `distances`, of which there are none "

@@ -7,6 +7,7 @@
 
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/surface_tear.h"
+#include "plenum/solvers/pbd/detail/idle.h"
 #include "plenum/solvers/pbd/detail/pins.h"
 #include "plenum/solvers/pbd/detail/rims.h"
 #include "plenum/solvers/pbd/detail/whole.h"
@@ -19,14 +20,6 @@ using Model = Pbd::Model;
 using State = Pbd::State;
 using detail::each_segment;
 using detail::keep_whole;
-
-bool can_tear(const Model& model, std::size_t part) {
-  const PbdPart::Type type = model.parts[part].type;
-  // What a wall encloses would come out.
-  return (type == PbdPart::Type::cloth || type == PbdPart::Type::mesh_cloth) &&
-         std::none_of(model.enclosures.begin(), model.enclosures.end(),
-                      [&](const Model::Enclosure& e) { return std::size_t(e.part) == part; });
-}
 
 /// [1] The squared length of a side over its square at rest.
 Real squared_stretch(const Model& model, const State& state, Index a, Index b) {
@@ -185,6 +178,14 @@ std::vector<RopeEnd> snapping(const Model& model, const State& state, Real tear_
 }
 
 }  // namespace
+
+bool can_tear(const Pbd::Model& model, std::size_t part) {
+  const PbdPart::Type type = model.parts[part].type;
+  // What a wall encloses would come out.
+  return (type == PbdPart::Type::cloth || type == PbdPart::Type::mesh_cloth) &&
+         std::none_of(model.enclosures.begin(), model.enclosures.end(),
+                      [&](const Pbd::Model::Enclosure& e) { return std::size_t(e.part) == part; });
+}
 
 bool Pbd::edit(Model& model, State& state, const Params& params, Workspace&) {
   if (!(params.tear_strain > 0) || model.rest_position.size() != model.mass.size()) return false;
