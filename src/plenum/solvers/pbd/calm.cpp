@@ -11,7 +11,6 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "plenum/solvers/pbd/detail/workspace.h"
 
@@ -65,10 +64,24 @@ Motion motion_of(const Members& members, const Pbd::Model& model, const Particle
   return out;
 }
 
-/// Particles of what encloses a volume.
-auto skin_of(const Pbd::Model& model, std::size_t enclosure) {
+/// Particles of what encloses a volume, one after the other.
+struct Skin {
+  struct Iterator {
+    Index i;
+    Index operator*() const { return i; }
+    Iterator& operator++() {
+      ++i;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return i != other.i; }
+  };
+  Index first, last;
+  Iterator begin() const { return {first}; }
+  Iterator end() const { return {last}; }
+};
+Skin skin_of(const Pbd::Model& model, std::size_t enclosure) {
   const Pbd::Part& part = model.parts[std::size_t(model.enclosures[enclosure].part)];
-  return std::views::iota(part.first_particle, part.first_particle + part.num_particles);
+  return {part.first_particle, part.first_particle + part.num_particles};
 }
 
 bool any_inside_out(const TetBody& body, const Pbd::Model& model, const std::vector<Vec3>& x) {
@@ -102,8 +115,8 @@ void calm_crumpled(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, 
   Particles& p = state.particles;
   const double kept = std::exp(-double(h) / folding_time);
   for (std::size_t e = 0; e < model.enclosures.size(); ++e) {
-    const auto skin = skin_of(model, e);
-    if (!w.spins.is_crumpled(skin.front())) continue;
+    const Skin skin = skin_of(model, e);
+    if (!w.spins.is_crumpled(skin.first)) continue;
     const Motion now = motion_of(skin, model, p, 0);
     if (!(now.energy > w.skin_energies[e])) continue;
     const double part = std::sqrt(kept * std::max(0.0, w.skin_energies[e]) / now.energy);
