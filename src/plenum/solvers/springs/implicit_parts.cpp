@@ -247,11 +247,27 @@ double turn_ahead(const Springs::Model& model, const Springs::State& state, Real
   return double(most);
 }
 
+/// Whether rods that turned by more than half of `most` [rad] in a part of h, from `before` [N] m, ended no
+/// longer than they began, or than a turn by `most` along the tangent makes them. By speeds alone that is not
+/// told: a frame that turns has tangents of its own, and what was too long may not have been drawn back.
+bool holds_lengths(const Springs::Model& model, std::span<const Vec3> before, const Particles& now, Real h,
+                   Real most) {
+  const ConstraintSet<Real>& set = model.constraints;
+  for (std::size_t r = 0; r < set.rods.size(); ++r) {
+    const auto i = std::size_t(set.rods[r][0]), j = std::size_t(set.rods[r][1]);
+    const Real length = set.rod_length[r];
+    if (!(h * (now.v[j] - now.v[i]).norm() > most / 2 * length)) continue;
+    const Real longest = std::max((before[j] - before[i]).norm(), std::hypot(Real(1), most) * length);
+    if ((now.x[j] - now.x[i]).norm() > longest) return false;
+  }
+  return true;
+}
+
 /// The step with constraints kept by penalty. A rod that turns by t is drawn back in the next step with t/2
 /// times the speed it turned at: it gains energy for t > 2, without end if it is stiff. The step is divided
 /// until nothing turns by more than a quarter of a radian by its speed at the start, and half of one by that
-/// at the end. A part that is so many times shorter than the one before would draw back as many times faster:
-/// it takes that share of the way.
+/// at the end, nor is longer than that makes it. A part that is so many times shorter than the one before
+/// would draw back as many times faster: it takes that share of the way.
 void penalty_step(const Springs::Model& model, Springs::State& state, const Springs::Params& params,
                   SpringsWorkspace& w, Real h, Report& report) {
   constexpr int most = 128;
@@ -284,7 +300,8 @@ void penalty_step(const Springs::Model& model, Springs::State& state, const Spri
         draw(Real(size) / Real(std::max(size, pace)));
         implicit_part(model, state, params, w, part(done), part(size), false, report);
         // By the velocities it ended with, which took it there.
-        const bool within = turn_ahead(model, state, part(size)) <= 2 * turn;
+        const bool within = turn_ahead(model, state, part(size)) <= 2 * turn &&
+                            holds_lengths(model, w.part_x, state.particles, part(size), Real(2 * turn));
         fast = fast || (size == 1 && !within);
         if (within || size == 1) bounce_after_part(model, state, params, w, part(size), report);
         return within;
