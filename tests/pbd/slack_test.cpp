@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "built.h"
+#include "plenum/base/error.h"
 
 namespace {
 
@@ -123,6 +124,99 @@ TEST(Slack, RopesAreAsLongAsTheyAreWhateverHoldsThem) {
   PbdPart coiled = slack_rope(false, false);
   coiled.slack = 10;
   EXPECT_LT(stretched_by(Built(coiled)), length_error);
+}
+
+PbdBody led_box(const Vec3& half_extents, const Vec3& position) {
+  PbdBody box{.name = "box"};
+  box.half_extents = half_extents, box.position = position, box.motion = PbdBody::Motion::led;
+  return box;
+}
+
+/// [m] from a box, negative inside: the least of many points of each segment.
+double least_distance(const Built& b, const PbdBody& box) {
+  constexpr int points = 200;
+  double least = 1e9;
+  for (const Index2& e : b.model.edges)
+    for (int k = 0; k <= points; ++k) {
+      const Vector3<double> x =
+          b.x(std::size_t(e[0])) + (b.x(std::size_t(e[1])) - b.x(std::size_t(e[0]))) * (double(k) / points);
+      const Vector3<double> out =
+          (x - box.position.cast<double>()).cwiseAbs() - box.half_extents.cast<double>();
+      least = std::min(least, out.cwiseMax(0).norm() + std::min(out.maxCoeff(), 0.0));
+    }
+  return least;
+}
+
+/// Where it hangs with nothing in its way.
+std::vector<Vec3> hung_free(const PbdPart& rope) {
+  return Built(rope).state.particles.x;
+}
+
+// Table tops thinner than segments are long, posts, and what is beneath ends that lie on it.
+TEST(Slack, RopesBeginClearOfBodies) {
+  const double radius = double(slack_rope(true, true).line_radius);
+  struct Case {
+    PbdBody box;
+    double room;  // [m] of the ends
+  };
+  for (const auto& [box, room] : {Case{led_box({2, Real(0.005), 2}, {0, Real(1.8), 0}), radius},
+                                  Case{led_box({2, Real(0.5), 2}, {0, Real(1.5), 0}), 0},
+                                  Case{led_box({Real(0.05), 1, Real(0.05)}, {0, Real(0.9), 0}), radius}})
+    for (const bool last : {true, false})
+      for (const Real turn : {Real(0), Real(30)}) {
+        PbdPart rope = slack_rope(true, last);
+        rope.rotation = Vec3(0, turn, 0), rope.position = Vec3(Real(0.1), 0, 0);
+        Built b(PbdSpec{.parts = {rope}, .bodies = {box}});
+        EXPECT_GT(least_distance(b, box), room - 1e-4);
+        EXPECT_LT(stretched_by(b), length_error);
+      }
+}
+
+TEST(Slack, RopesFallOntoTablesThatTheyBeginAbove) {
+  const PbdBody box = led_box({2, Real(0.02), 2}, {0, Real(1.8), 0});
+  Built b(PbdSpec{.parts = {slack_rope(true, true)}, .bodies = {box}});
+  b.params.damping = 1;
+  for (int k = 1; k <= 120; ++k) {
+    b.step();
+    EXPECT_LT(fastest_of(b), std::sqrt(2 * gravity * 0.2) * 1.2) << k;
+    for (std::size_t i = 0; i < b.model.mass.size(); ++i) ASSERT_GT(b.x(i).y(), 1.82) << k << " " << i;
+  }
+}
+
+// Down, if that is free, if nothing is, and through what it hangs on.
+TEST(Slack, RopesHangDownElse) {
+  const PbdPart rope = slack_rope(true, true);
+  const std::vector<Vec3> down = hung_free(rope);
+  const auto with = [&](const PbdBody& body, const PbdPart& part) {
+    return Built(PbdSpec{.parts = {part}, .bodies = {body}}).state.particles.x;
+  };
+  EXPECT_EQ(with(led_box({2, Real(0.5), 2}, {0, Real(1), 0}), rope), down);
+  PbdBody ball{.name = "ball", .shape = PbdBody::Form::sphere, .position = Vec3(0, 2, 0)};
+  ball.radius = Real(0.9);
+  EXPECT_EQ(with(ball, rope), down);
+  PbdPart hung = rope;
+  hung.pins.pop_back();
+  hung.attachments.push_back({.particles = {.where = ParticlePin::Where::last}, .body = "box"});
+  EXPECT_EQ(with(led_box({2, Real(0.005), 2}, {0, Real(1.8), 0}), hung), down);
+}
+
+// It would begin pressed together, and throw what it holds.
+TEST(Slack, OneSegmentHasNone) {
+  PbdPart rope = slack_rope(true, true);
+  rope.segments = 1;
+  try {
+    Built b(rope);
+    ADD_FAILURE() << "was built, with segments off their length by " << stretched_by(b);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.problem().key, "parts[0].segments");
+    EXPECT_EQ(error.problem().value, "1");
+    EXPECT_FALSE(error.problem().allowed.empty());
+    EXPECT_FALSE(error.problem().remedy.empty());
+  }
+  for (const Real slack : {Real(0), Real(-0.5)}) {
+    rope.slack = slack;
+    EXPECT_NO_THROW(Built{rope});
+  }
 }
 
 }  // namespace

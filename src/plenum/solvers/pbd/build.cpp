@@ -1,4 +1,6 @@
 // Making position-based bodies: cloth, ropes and solids, of which every part is made.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,8 +13,14 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-PbdBuilder::PbdBuilder(const PbdPart& part, std::string key, Model& model, State& state)
-    : part_(part), key_(std::move(key)), m_(model), s_(state), base_(Index(model.mass.size())) {
+PbdBuilder::PbdBuilder(const PbdSpec& spec, std::size_t p, Model& model, State& state)
+    : spec_(spec),
+      part_(spec.parts[p]),
+      key_(fmt::format("parts[{}]", p)),
+      m_(model),
+      s_(state),
+      base_(Index(model.mass.size())) {
+  const PbdPart& part = part_;
   made_.type = part.type;
   made_.first_particle = base_;
   made_.first_edge = Index(m_.edges.size());

@@ -269,12 +269,30 @@ void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model
 
 }  // namespace
 
+std::vector<std::uint8_t> touched_bodies(const PbdSpec& spec, const PbdPart& part) {
+  std::vector<std::uint8_t> touched(spec.bodies.size(), 1);
+  const auto is_hung = [](const PbdAttachment& a) { return a.system.empty() && !a.collide; };
+  if (std::none_of(part.attachments.begin(), part.attachments.end(), is_hung)) return touched;
+  try {
+    const Names names(spec);
+    for (const PbdAttachment& attachment : part.attachments)
+      if (is_hung(attachment)) touched[std::size_t(names.find(attachment.body, ""))] = 0;
+  } catch (const Error&) {
+    // Refused where parts are attached.
+  }
+  return touched;
+}
+
 void build_bodies(const PbdSpec& spec, Model& model, State& state) {
-  const Names names(spec);
   Refusals refusals;
   for (std::size_t k = 0; k < spec.bodies.size(); ++k)
     refusals.keep([&] { add_body(spec.bodies[k], fmt::format("bodies[{}]", k), model, state); });
   refusals.refuse();
+}
+
+void join_bodies(const PbdSpec& spec, Model& model, State& state) {
+  const Names names(spec);
+  Refusals refusals;
   for (std::size_t k = 0; k < spec.joints.size(); ++k)
     refusals.keep([&] { join(spec.joints[k], fmt::format("joints[{}]", k), names, model, state); });
   for (std::size_t p = 0; p < spec.parts.size(); ++p)

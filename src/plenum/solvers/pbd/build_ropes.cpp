@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numbers>
+#include <span>
 
+#include "plenum/geometry/aabb.h"
 #include "plenum/geometry/chains.h"
 #include "plenum/geometry/spline.h"
 #include "plenum/solvers/pbd/detail/builder.h"
@@ -12,17 +15,84 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
+/// A body that a rope is not to begin in, as placed before the rope's placement.
+struct InTheWay {
+  const Shape* shape;  ///< convex
+  Pose at;
+  Aabb box;
+
+  Real distance(const Vec3& x) const { return shape->signed_distance(at.to_local(x)).distance; }
+};
+
 /// A rope with slack on its way: where the way is at a part s of it, from 0 to 1.
 struct SlackRope {
   std::function<Vec3(Real)> way;
   Real length = 0;  ///< [m] of the way
   Real rest = 0;    ///< [m] of a segment
   bool is_curve = false;
-  Vec3 down;  ///< before placement
+  Vec3 down;        ///< before placement
+  Real radius = 0;  ///< [m] of its thread
+  std::vector<InTheWay> bodies;
 };
 
+/// Whether all between a and b is `least` [m] or more off a body. To what is convex distances have one least
+/// place along a line.
+bool keeps_off(const InTheWay& body, Vec3 a, Vec3 b, Real least) {
+  Real at_a = body.distance(a), at_b = body.distance(b);
+  for (int k = 0; k < 24; ++k) {
+    if (std::min(at_a, at_b) < least) return false;
+    if (at_a + at_b - (b - a).norm() >= 2 * least) return true;
+    const Vec3 third = (b - a) / 3, c = a + third, d = b - third;
+    const Real at_c = body.distance(c), at_d = body.distance(d);
+    if (std::min(at_c, at_d) < least) return false;
+    if (at_c < at_d)
+      b = d, at_b = at_d;
+    else
+      a = c, at_a = at_c;
+  }
+  return true;
+}
+
+/// Whether a piece of a rope is clear of bodies: off them by its thread, or no nearer to them, or deeper in
+/// them, than its ends are, which stay.
+bool is_clear(std::span<const Vec3> x, const SlackRope& rope) {
+  const Real rounding = Real(1e-3) * rope.rest;
+  const Aabb box = bounds_of(x).grown(rope.radius);
+  return std::all_of(rope.bodies.begin(), rope.bodies.end(), [&](const InTheWay& body) {
+    if (!body.box.overlaps(box)) return true;
+    const Real ends = std::min(body.distance(x.front()), body.distance(x.back()));
+    const Real least = std::min(rope.radius, ends) - rounding;
+    for (std::size_t i = 1; i < x.size(); ++i)
+      if (!keeps_off(body, x[i - 1], x[i], least)) return false;
+    return true;
+  });
+}
+
+/// Swings what lies between nodes about the line from each of them to the next, to the first angle at which
+/// it is clear of bodies. If there is none, it stays.
+void swing_clear(std::vector<Vec3>& x, const std::vector<std::size_t>& nodes, const SlackRope& rope) {
+  constexpr int steps = 12;  // of half a turn; level is one of them
+  const std::span whole = std::span(x).subspan(nodes.front(), nodes.back() - nodes.front() + 1);
+  const std::vector<Vec3> as_laid(whole.begin(), whole.end());
+  for (int k = 0; k < 2 * steps; ++k) {
+    const int step = k % 2 == 1 ? (k + 1) / 2 : -k / 2;
+    const Real angle = Real(std::numbers::pi) * Real(step) / steps;
+    for (std::size_t j = 1; k > 0 && j < nodes.size(); ++j) {
+      const Vec3 from = x[nodes[j - 1]], along = x[nodes[j]] - from;
+      // What comes back to where it began swings about a level line.
+      const Vec3 axis = along.norm() > Real(1e-5) * rope.rest ? along : Vec3(rope.down.unitOrthogonal());
+      const Quat turn(Eigen::AngleAxis<Real>(angle, axis.normalized()));
+      for (std::size_t i = nodes[j - 1] + 1; i < nodes[j]; ++i)
+        x[i] = from + turn * (as_laid[i - nodes.front()] - from);
+    }
+    if (is_clear(whole, rope)) return;
+  }
+  std::copy(as_laid.begin(), as_laid.end(), whole.begin());
+}
+
 /// From node `first` to `last`, which are in place: hanging, if both are held and the way is straight, else
-/// winding about the way, level with it. False if the way between them leaves too few segments.
+/// winding about the way, level with it; or swung, where bodies are. False if the way between them leaves too
+/// few segments.
 bool lay(std::vector<Vec3>& x, std::size_t first, std::size_t last, bool hangs, const SlackRope& rope) {
   constexpr Real rounding = Real(1e-5);
   constexpr std::size_t bend = 8;  // segments
@@ -31,6 +101,7 @@ bool lay(std::vector<Vec3>& x, std::size_t first, std::size_t last, bool hangs, 
   const bool is_long = (x[last] - x[first]).norm() < Real(n) * rope.rest / 4;
   const std::size_t bends = hangs || (is_long && !rope.is_curve) ? 1 : std::max<std::size_t>(1, n / bend);
   const Vec3 end = x[last];
+  std::vector<std::size_t> nodes = {first};
   Real sign = 1;
   for (std::size_t k = 0; k < bends; ++k, sign = -sign) {
     const std::size_t a = first + k * n / bends, b = first + (k + 1) * n / bends;
@@ -46,13 +117,15 @@ bool lay(std::vector<Vec3>& x, std::size_t first, std::size_t last, bool hangs, 
         hangs ? hanging_chain(from, to, int(b - a), rope.rest, rope.down)
               : arc_chain(from, to, int(b - a), rope.rest, sign * side.normalized());
     std::copy(chain.begin(), chain.end(), x.begin() + std::ptrdiff_t(a));
+    nodes.push_back(b);
   }
+  swing_clear(x, nodes, rope);
   return true;
 }
 
 /// Particles of a rope, of which some are held. Those stay on the way, where things may have been put for
 /// them to be tied to: a run of neighbours a segment's length from each other, and what is between two runs
-/// hangs or winds. Empty if there is no room for that.
+/// hangs or winds, clear of bodies. Empty if there is no room for that.
 std::vector<Vec3> laid(const SlackRope& rope, const std::vector<std::uint8_t>& held) {
   const std::size_t last = held.size() - 1;
   const auto is_node = [&](std::size_t i) { return i == 0 || i == last || held[i] != 0; };
@@ -75,7 +148,26 @@ std::vector<Vec3> laid(const SlackRope& rope, const std::vector<std::uint8_t>& h
   return x;
 }
 
+/// A body as it starts, seen from what is placed at `from`.
+InTheWay in_the_way(const Pbd::Body& body, const Pose& from) {
+  const Quat back = from.rotation.conjugate();
+  const Pose at{from.to_local(body.start * body.shape_in.position),
+                back * body.start.rotation * body.shape_in.rotation};
+  return {&body.shape, at, body.shape.bounds(at)};
+}
+
 }  // namespace
+
+/// One segment cannot bend: it would begin pressed together, and throw what it holds.
+void PbdBuilder::require_slack_to_fit() const {
+  if (part_.slack > 0 && part_.segments == 1)
+    throw Error(
+        Problem{.key = key_ + ".segments",
+                .what = "is too few for a rope with `slack`, which lies in the bends between segments",
+                .value = "1",
+                .allowed = "2 to 1e6",
+                .remedy = "give it more segments, or no slack"});
+}
 
 /// Which particles of a rope, as they lie, pins and attachments name. What is amiss with these is refused
 /// where they are made.
@@ -106,10 +198,14 @@ void PbdBuilder::rope() {
   const auto at = [&](Real s) {
     return is_curve ? curve.at(s * curve.length()).first : Vec3(part_.from + along * s);
   };
+  require_slack_to_fit();
   for (Index i = 0; i <= n; ++i) particle(at(Real(i) / Real(n)), i == 0 || i == n ? half : 2 * half);
-  if (part_.slack > 0 && n > 1) {
+  if (part_.slack > 0) {
     // Straight, it would be pressed together, and shot out in the first step.
-    const SlackRope slack{at, way, rest, is_curve, turn_.conjugate() * -Vec3::UnitY()};
+    SlackRope slack{at, way, rest, is_curve, turn_.conjugate() * -Vec3::UnitY(), part_.line_radius, {}};
+    const std::vector<std::uint8_t> touched = touched_bodies(spec_, part_);
+    for (std::size_t b = 0; b < m_.bodies.size(); ++b)
+      if (touched[b] != 0) slack.bodies.push_back(in_the_way(m_.bodies[b], {part_.position, turn_}));
     std::vector<std::uint8_t> held = held_of_rope();
     std::vector<Vec3> x = laid(slack, held);
     if (x.empty()) {

@@ -196,10 +196,12 @@ void Pbd::build(const Spec& spec, Model& model, State& state) {
   for (const PbdPart& part : spec.parts) n += particles_of(part);
   require(n <= std::size_t(1) << 30, "parts", "hold more than 2^30 particles");
   Refusals refusals;
+  // Before parts, which may begin beside them.
+  refusals.keep([&] { build_bodies(spec, model, state); });
   for (std::size_t p = 0; p < spec.parts.size(); ++p)
-    refusals.keep([&] { PbdBuilder(spec.parts[p], fmt::format("parts[{}]", p), model, state).run(); });
+    refusals.keep([&] { PbdBuilder(spec, p, model, state).run(); });
   refusals.refuse();
-  build_bodies(spec, model, state);
+  join_bodies(spec, model, state);
   update(model);
 }
 

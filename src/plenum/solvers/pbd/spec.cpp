@@ -33,8 +33,9 @@ void PbdPart::describe(Describer& d) {
     d("slack", slack,
       {.min = -0.9,
        .max = 10,
-       .doc = "rest length over distance, less one; where there is some, it begins hanging, under -y, from "
-              "particle to particle that pins or attachments hold, or winding about its way"});
+       .doc = "rest length over distance, less one; where there is some, it has two segments or more, and "
+              "begins hanging, under -y, from particle to particle that pins or attachments hold, or winding "
+              "about its way, swung to where it is clear of the bodies here"});
     d("linear_density", linear_density, {.unit = "kg/m", .min = 1e-6, .max = 1e4, .doc = "of the rope"});
     d("line_radius", line_radius,
       {.unit = "m", .min = 1e-5, .max = 100, .doc = "of the thread it is drawn as"});

@@ -43,7 +43,9 @@ struct PbdPart {
   Vec3 from = Vec3::Zero(), to = Vec3(1, 0, 0);  ///< [m]
   std::vector<Vec3> through = {};                ///< [m] instead of both, if there are any
   int segments = 32;
-  Real slack = 0;  ///< rest length over distance, less one; it begins hanging, or winding about its way
+  /// Rest length over distance, less one; it begins hanging, or winding about its way, clear of bodies. Some
+  /// takes two segments.
+  Real slack = 0;
   Real linear_density = Real(0.1);  ///< [kg/m]
 
   // Soft body: a closed mesh filled with a tetrahedral lattice; the mesh itself is drawn.

@@ -14,11 +14,11 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-/// Appends one part's arrays, with its own numbering shifted to the model's. Throws Error at keys that begin
-/// with `key`.
+/// Appends the arrays of one part, spec.parts[p], with its own numbering shifted to the model's, which has
+/// the bodies already. Throws Error at keys that begin with the part's.
 class PbdBuilder {
  public:
-  PbdBuilder(const PbdPart& part, std::string key, Pbd::Model& model, Pbd::State& state);
+  PbdBuilder(const PbdSpec& spec, std::size_t p, Pbd::Model& model, Pbd::State& state);
   void run();
 
   static void require(bool holds, const std::string& key, const char* what) {
@@ -54,6 +54,7 @@ class PbdBuilder {
   void fold(const Index4& h);
   double enclose(const TriangleMesh& mesh);
   void rope();
+  void require_slack_to_fit() const;
   std::vector<std::uint8_t> held_of_rope() const;
   void soft_body();
   void bar();
@@ -65,6 +66,7 @@ class PbdBuilder {
   /// Particle i to the nearest of those that are found at a distance [m].
   void tie(Index i, std::vector<std::pair<Real, Index>>& found);
 
+  const PbdSpec& spec_;
   const PbdPart& part_;
   const Quat turn_ = rotation_from_degrees(part_.rotation);
   std::string key_;
@@ -84,7 +86,12 @@ inline PinnedGrid pinned_grid(const PbdPart& part) {
 /// Notes in the model what is amiss with where things start.
 void find_doubts(Pbd::Model& model, const Pbd::State& state);
 
-/// Appends bodies and joints, and attaches the parts that there are. Throws Error.
+/// Which bodies [spec.bodies] a part touches: all but those that it hangs on, if it does not say otherwise.
+std::vector<std::uint8_t> touched_bodies(const PbdSpec& spec, const PbdPart& part);
+
+/// Appends bodies. Throws Error.
 void build_bodies(const PbdSpec& spec, Pbd::Model& model, Pbd::State& state);
+/// Appends joints of the bodies that there are, and attaches the parts. Throws Error.
+void join_bodies(const PbdSpec& spec, Pbd::Model& model, Pbd::State& state);
 
 }  // namespace plenum::inline PLENUM_ABI
