@@ -18,6 +18,7 @@
 
 #include "pbd_gradients.h"
 #include "plenum/elements/closed_surface.h"
+#include "plenum/elements/folding_constraints.h"
 #include "plenum/elements/linear_constraints.h"
 #include "plenum/elements/strain_constraints.h"
 #include "plenum/geometry/shapes.h"
@@ -78,7 +79,7 @@ void add_row(Rows& rows, const std::string& name, double worst, double bound = c
                                   : "central differences, step eps^(1/3)");
 }
 
-/// A structure of elements/position_constraints.h or strain_constraints.h.
+/// A structure of elements/position_constraints.h, strain_constraints.h or folding_constraints.h.
 template <class Constraint>
 void check(Rows& rows, const std::string& name, bool is_straight = false) {
   constexpr std::size_t n = Constraint::points;
@@ -91,8 +92,14 @@ void check(Rows& rows, const std::string& name, bool is_straight = false) {
     const Corners x = spread(int(n), is_hinge, trial, random);
     // A length, an area, a volume or an angle; or a square matrix, by which all is a fifth smaller.
     double rest[Constraint::numbers];
-    constexpr int k = Constraint::numbers == 9 ? 3 : Constraint::numbers == 4 ? 2 : 1;
+    constexpr int k = Constraint::numbers == 9 ? 3 : Constraint::numbers >= 4 ? 2 : 1;
     for (int c = 0; c < k * k; ++c) rest[c] = (c % (k + 1) == 0 ? 0.8 : 0) + between(random, -0.05, 0.05);
+    if constexpr (Constraint::numbers == k * k + 1) {
+      // What may shrink to half of its size holds in between only: it is larger than at rest, or smaller.
+      const double to = k == 1 ? (trial / 2 % 2 == 0 ? 0.25 : 6) : (trial / 2 % 2 == 0 ? 2 : 0.3);
+      for (int c = 0; c < k * k; ++c) rest[c] *= to;
+      rest[k * k] = 0.5;
+    }
     const auto evaluate = [&](const Corners& at, detail::V3<double>(&gradient)[n]) {
       detail::V3<double> points[n];
       for (std::size_t i = 0; i < n; ++i) points[i] = {at[i].x(), at[i].y(), at[i].z()};
@@ -193,6 +200,10 @@ void run_gradients(Rows& rows) {
   check<TriangleStretchConstraint<1>>(rows, "stretch of a triangle, weft");
   check<TriangleShearConstraint>(rows, "shear of a triangle");
   check<TriangleAreaConstraint>(rows, "area");
+  check<FoldingConstraint<DistanceConstraint>>(rows, "distance of a skin");
+  check<FoldingConstraint<TriangleStretchConstraint<0>>>(rows, "stretch of a skin, warp");
+  check<FoldingConstraint<TriangleStretchConstraint<1>>>(rows, "stretch of a skin, weft");
+  check<FoldingConstraint<TriangleAreaConstraint>>(rows, "area of a skin");
   check<TetrahedronStretchConstraint<0>>(rows, "stretch of a tetrahedron, x");
   check<TetrahedronStretchConstraint<1>>(rows, "stretch of a tetrahedron, y");
   check<TetrahedronStretchConstraint<2>>(rows, "stretch of a tetrahedron, z");

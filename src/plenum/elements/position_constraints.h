@@ -30,6 +30,11 @@ struct DistanceConstraint {
   static T elongated(const T& by, const T (&rest)[1]) {
     return by * rest[0];
   }
+  /// C of what has shrunk to a part of its size.
+  template <class T>
+  static T shrunk(const T& to, const T (&rest)[1]) {
+    return (to - all_of<T>(1)) * rest[0];
+  }
 };
 
 /// The volume of a tetrahedron stays: C = (x1 - x0) . (x2 - x0) cross (x3 - x0) / 6 - V [m^3].

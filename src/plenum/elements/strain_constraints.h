@@ -32,6 +32,11 @@ struct TriangleStretchConstraint {
   static T elongated(const T& by, const T (&)[4]) {
     return by;
   }
+  /// C of what has shrunk to a part of its size.
+  template <class T>
+  static T shrunk(const T& to, const T (&)[4]) {
+    return to - all_of<T>(1);
+  }
 };
 
 /// The angle phi by which two images are no longer at right angles, as C = 2 tan(phi/2), and what it is by
@@ -75,6 +80,11 @@ struct TriangleAreaConstraint {
     gradient[1] = cross(b, unit), gradient[2] = cross(unit, a);
     gradient[0] = -(gradient[1] + gradient[2]);
     return half * twice - rest[0];
+  }
+  /// C of what has shrunk to a part of its size.
+  template <class T>
+  static T shrunk(const T& to, const T (&rest)[1]) {
+    return (to * to - all_of<T>(1)) * rest[0];
   }
 };
 

@@ -298,8 +298,7 @@ void PbdContacts::begin_at(std::span<const Place> places, std::span<const Vec3> 
 }
 
 void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
-                       const PbdContactSettings& settings, FunctionRef<bool(int)> between,
-                       FunctionRef<void()> pushed) {
+                       const PbdContactSettings& settings, FunctionRef<bool(int)> between) {
   begin_at(places, gone);
   const bool holds = age_ >= 0 && age_ < life_;
   const std::size_t strays = holds ? find_strays(places, Real(0.5)) : places.size();
@@ -312,7 +311,6 @@ void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std:
   begin_pairs(places, settings);
   press(places, settings);
   for (int round = 1; between(round) || round < least_rounds; ++round) press(places, settings);
-  pushed();
   if (settings.conservative) keep_all_apart(places, settings);
   ++age_;
 }

@@ -1,6 +1,8 @@
 // Constraints of a model as packs, in a workspace.
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <utility>
 
 #include "plenum/solvers/pbd/detail/tethers.h"
@@ -174,24 +176,52 @@ void lay_out_apart(const Left<Item>& left, std::span<const Kind> kinds, std::spa
   }
 }
 
+/// Those of `items` that are of closed surfaces, beside `taken`: lays them out, and returns both.
+template <class Item, class Batch, class Set>
+std::vector<std::uint8_t> lay_out_skins(const std::vector<Item>& items, std::vector<std::uint8_t> taken,
+                                        std::span<const Real> damping, const std::vector<Index>& skin_of,
+                                        Batch& batch, Set&& set) {
+  taken.resize(items.size());
+  std::vector<Item> of;
+  std::vector<std::size_t> numbers;
+  for (std::size_t k = 0; k < items.size() && !skin_of.empty(); ++k)
+    if (!taken[k] && skin_of[std::size_t(items[k][0])] >= 0)
+      of.push_back(items[k]), numbers.push_back(k), taken[k] = 1;
+  const std::vector<std::uint8_t> still(skin_of.size(), 0);
+  batch.lay_out(flat(of), still, damping, [&](auto& pack, int l, std::size_t item) {
+    set(pack, l, numbers[item]);
+    pack.rest[std::size(pack.rest) - 1][l] = 1;
+  });
+  return taken;
+}
+
 /// What keeps things from stretching.
 void lay_out_lengths(const Pbd::Model& model, const Weaving& weaving, std::span<const Kind> kinds,
                      std::span<const Real> damping, PbdWorkspace& w) {
-  lay_out_apart(Left<Index2>(model.edges, weaving.edges), kinds, damping,
-                {&w.distances, &w.meshes.distances, &w.lattices}, [&](auto& pack, int l, std::size_t e) {
-                  pack.rest[0][l] = model.rest_length[e];
-                  pack.compliance[l] = model.stretch_compliance[e];
-                });
-  lay_out_apart(Left<Index3>(model.strain_triangles), kinds, damping, {&w.strains, &w.meshes.strains},
-                [&](auto& pack, int l, std::size_t t) {
-                  for (int c = 0; c < 4; ++c) pack.rest[c][l] = model.strain_inverse[t][c];
-                  for (int c = 0; c < 3; ++c) pack.compliance[c][l] = model.strain_compliance[t][c];
-                });
-  lay_out_apart(Left<Index3>(model.area_triangles), kinds, damping, {&w.areas, &w.meshes.areas},
-                [&](auto& pack, int l, std::size_t t) {
-                  pack.rest[0][l] = model.rest_area[t];
-                  pack.compliance[l] = model.area_compliance[t];
-                });
+  const std::vector<Index>& skin_of = w.skins.of;
+  const auto edge = [&](auto& pack, int l, std::size_t e) {
+    pack.rest[0][l] = model.rest_length[e];
+    pack.compliance[l] = model.stretch_compliance[e];
+  };
+  const std::vector<std::uint8_t> edges =
+      lay_out_skins(model.edges, weaving.edges, damping, skin_of, w.skins.distances, edge);
+  lay_out_apart(Left<Index2>(model.edges, edges), kinds, damping,
+                {&w.distances, &w.meshes.distances, &w.lattices}, edge);
+  const auto strain = [&](auto& pack, int l, std::size_t t) {
+    for (int c = 0; c < 4; ++c) pack.rest[c][l] = model.strain_inverse[t][c];
+    for (int c = 0; c < 3; ++c) pack.compliance[c][l] = model.strain_compliance[t][c];
+  };
+  const std::vector<std::uint8_t> strains =
+      lay_out_skins(model.strain_triangles, {}, damping, skin_of, w.skins.strains, strain);
+  lay_out_apart(Left<Index3>(model.strain_triangles, strains), kinds, damping,
+                {&w.strains, &w.meshes.strains}, strain);
+  const auto area = [&](auto& pack, int l, std::size_t t) {
+    pack.rest[0][l] = model.rest_area[t];
+    pack.compliance[l] = model.area_compliance[t];
+  };
+  const std::vector<std::uint8_t> areas =
+      lay_out_skins(model.area_triangles, {}, damping, skin_of, w.skins.areas, area);
+  lay_out_apart(Left<Index3>(model.area_triangles, areas), kinds, damping, {&w.areas, &w.meshes.areas}, area);
 }
 
 /// What keeps ropes and surfaces from bending, but for what is woven.
@@ -214,7 +244,34 @@ void lay_out_bending(const Pbd::Model& model, const Weaving& weaving, std::span<
                 });
 }
 
+/// The enclosure that each particle is of, or -1; empty if there are none.
+std::vector<Index> skins_of(const Pbd::Model& model) {
+  std::vector<Index> out(model.enclosures.empty() ? 0 : model.mass.size(), -1);
+  for (std::size_t e = 0; e < model.enclosures.size(); ++e) {
+    const Pbd::Part& part = model.parts[std::size_t(model.enclosures[e].part)];
+    std::fill_n(out.begin() + part.first_particle, part.num_particles, Index(e));
+  }
+  return out;
+}
+
 }  // namespace
+
+void PbdSkins::shrink(const Pbd::Model& model, Real inflation, Real distance) {
+  bool is_other = false;
+  for (std::size_t e = 0; e < sizes.size(); ++e) {
+    const Pbd::Model::Enclosure& enclosure = model.enclosures[e];
+    const double full = volume_given(model, enclosure, inflation, distance) / double(enclosure.rest_volume);
+    const Real size = Real(std::cbrt(std::min(full, 1.0)));
+    is_other |= size != sizes[e], sizes[e] = size;
+  }
+  if (!is_other) return;
+  const auto shrink_one = [&](auto& pack) {
+    for (int l = 0; l < detail::wide; ++l)
+      if (const Index e = of[std::size_t(pack.particle[0][l])]; e >= 0)
+        pack.rest[std::size(pack.rest) - 1][l] = sizes[std::size_t(e)];
+  };
+  distances.each(shrink_one), strains.each(shrink_one), areas.each(shrink_one);
+}
 
 PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool weaves) {
   if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
@@ -238,6 +295,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
   const Weaving weaving = weaves ? weave(model, damping, bending_damping) : Weaving(model);
   lay_out_woven(model, weaving, w);
   const std::vector<Kind> kinds = kinds_of(model);
+  w.skins.of = skins_of(model), w.skins.sizes.assign(model.enclosures.size(), 1);
   lay_out_lengths(model, weaving, kinds, damping, w);
   lay_out_bending(model, weaving, kinds, bending_damping, w);
   // Tetrahedra whose volume stays, and those that are solids.

@@ -182,8 +182,8 @@ std::vector<PbdSolid> hard_solids_of(const Pbd::Model& model, std::span<const Te
   return out;
 }
 
-void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w,
-             Report& report) {
+void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real skin_distance,
+             PbdWorkspace& w, Report& report) {
   const std::vector<Vec3>& x = state.particles.x;
   parallel_for(x.size(), block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
@@ -202,8 +202,8 @@ void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params
   double enclosed = 0, hard = 0;
   bool is_given = false;
   for (const Pbd::Model::Enclosure& e : model.enclosures) {
-    const double wanted = double(params.inflation) * double(e.ratio) * double(e.rest_volume);
-    if (e.has_gas || !(wanted > 0)) continue;
+    if (e.has_gas) continue;
+    const double wanted = volume_given(model, e, params.inflation, skin_distance);
     is_given = true;
     const double error = std::abs(enclosed_volume(model, e, state.particles.x) / wanted - 1);
     enclosed = std::max(enclosed, error);

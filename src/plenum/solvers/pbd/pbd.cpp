@@ -312,6 +312,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     report.warn(
         "contact needs a thickness, and is none without: give params.thickness more than 0, or set contact "
         "to none");
+  const Real skin_distance = touches ? touch.distance : 0;
   if (touches && w.contacts_revision != model.revision) {
     w.contacts.lay_out(model.mass.size(), model.surface, model.torn_from);
     w.contacts_revision = model.revision;
@@ -331,6 +332,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   bool is_held_back = false;
   with_ready_threads([&] {
     begin(state, w);
+    w.enclosures.set_distance(skin_distance), w.skins.shrink(model, params.inflation, skin_distance);
     if (touches) w.contacts.begin_step(w.x0, model.surface_edges, model.surface, crossing);
     const bool bodies = !model.bodies.empty() || !model.holds.empty();
     if (bodies) begin_bodies(model, state, params, dt, w);
@@ -384,25 +386,18 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         w.spins.note(w.places);
         // What is pressed against solids would be pushed into them, and out again after the step, through
         // what is near.
-        w.contacts.hold(
-            w.places, w.gone, state.particles.v, params.substeps - s, touch,
-            [&](int round) {
-              const bool is_off = how.part == 1 && round < most_volume_rounds &&
-                                  w.enclosures.hold(w.places, params.inflation, how, held_volume, again);
-              if (is_off && round <= wall_rounds) detail::hold_walls(w, how, round % 2 == 1);
-              if (is_off || round < PbdContacts::least_rounds)
-                w.enclosures.project(w.places, params.inflation, how, again & PbdEnclosures::balloons);
-              w.spins.pause(w.places);
-              hold_on_solids(s);
-              if (bodies) w.bodies.hold_on_led(body_view(state, w));
-              w.spins.resume(w.places);
-              return is_off;
-            },
-            [&] {
-              w.spins.begin_touches();
-              w.contacts.each_pressed([&](Index a, Index b) { w.spins.touch(a, b); });
-              w.spins.take_of_crumpled(w.places);
-            });
+        w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&](int round) {
+          const bool is_off = how.part == 1 && round < most_volume_rounds &&
+                              w.enclosures.hold(w.places, params.inflation, how, held_volume, again);
+          if (is_off && round <= wall_rounds) detail::hold_walls(w, how, round % 2 == 1);
+          if (is_off || round < PbdContacts::least_rounds)
+            w.enclosures.project(w.places, params.inflation, how, again & PbdEnclosures::balloons);
+          w.spins.pause(w.places);
+          hold_on_solids(s);
+          if (bodies) w.bodies.hold_on_led(body_view(state, w));
+          w.spins.resume(w.places);
+          return is_off;
+        });
       }
       is_held_back |= keep(state, w, h, w.is_damped && params.method == Method::xpbd ? params.iterations : 0);
       calm_solids(model, state, w, is_pressed);
@@ -425,7 +420,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     const auto i = static_cast<std::size_t>(model.pinned[p]);
     if (state.particles.inverse_mass[i] == 0) state.particles.x[i] = place_of_pin(model, params, p, 1);
   }
-  measure(model, state, params, w, report);
+  measure(model, state, params, skin_distance, w, report);
   if (!model.holds.empty()) report.measure("largest_gap", w.bodies.largest_gap(model, state));
   if (touches) {
     const PbdContacts::Counts& counts = w.contacts.counts();

@@ -173,37 +173,7 @@ void PbdSpins::resume(std::span<const Place> places) {
   });
 }
 
-void PbdSpins::begin_touches() {
-  for (Body& body : bodies_) body.presses_itself = body.presses_others = false;
-}
-
-void PbdSpins::touch(Index a, Index b) {
-  const Index of_a = body_of_[std::size_t(a)], of_b = body_of_[std::size_t(b)];
-  if (of_a == of_b) {
-    if (of_a >= 0) bodies_[std::size_t(of_a)].presses_itself = true;
-    return;
-  }
-  for (const Index of : {of_a, of_b})
-    if (of >= 0) bodies_[std::size_t(of)].presses_others = true;
-}
-
-bool PbdSpins::is_crumpled(Index particle) const {
-  const Index of = body_of_[std::size_t(particle)];
-  return of >= 0 && bodies_[std::size_t(of)].presses_itself;
-}
-
 void PbdSpins::take(std::span<Place> places) {
-  take(places, false);
-}
-
-void PbdSpins::take_of_crumpled(std::span<Place> places) {
-  const auto alone = [](const Body& body) {
-    return body.turns && body.presses_itself && !body.presses_others;
-  };
-  if (std::any_of(bodies_.begin(), bodies_.end(), alone)) take(places, true);
-}
-
-void PbdSpins::take(std::span<Place> places, bool of_crumpled) {
   if (turning_.empty()) return;
   parallel_blocks(turning_.size(), [&](std::size_t number) {
     const std::size_t b = turning_[number];
@@ -236,10 +206,6 @@ void PbdSpins::take(std::span<Place> places, bool of_crumpled) {
   for (std::size_t n = 0; n < bodies_.size(); ++n) {
     const Body& body = bodies_[n];
     if (!body.turns) continue;
-    if (of_crumpled && (!body.presses_itself || body.presses_others)) {
-      turns_[n] = Turn{};
-      continue;
-    }
     double mass = 0;
     D3 way = D3::Zero(), at = D3::Zero();
     M3 moved = M3::Zero(), moments = M3::Zero();

@@ -64,10 +64,13 @@ void sweep_meshes(PbdWorkspace& w, const Projection& how, int sweeps, bool with_
     bending.part = part_of_each(how.part, 1, 2);
     if (with_bending && begins)
       m.rods.sweep(places, bending), m.plates.sweep(places, bending), m.angles.sweep(places, bending);
-    if (now.is_back)
-      m.areas.sweep(places, now), m.strains.sweep(places, now), m.distances.sweep(places, now);
-    else
-      m.distances.sweep(places, now), m.strains.sweep(places, now), m.areas.sweep(places, now);
+    const auto stretch = [&](auto& of) {
+      if (now.is_back)
+        of.areas.sweep(places, now), of.strains.sweep(places, now), of.distances.sweep(places, now);
+      else
+        of.distances.sweep(places, now), of.strains.sweep(places, now), of.areas.sweep(places, now);
+    };
+    stretch(m), stretch(w.skins);
     if (with_bending && ends)
       m.angles.sweep(places, bending), m.plates.sweep(places, bending), m.rods.sweep(places, bending);
   });

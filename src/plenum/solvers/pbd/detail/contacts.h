@@ -80,10 +80,9 @@ class PbdContacts {
   static constexpr int least_rounds = 3;  ///< of pushes
   /// After a substep's sweeps: places [N], which began it at gone [N] m from where ways are counted; `left`:
   /// substeps to the end of the step, this one included; between(k) after the k-th round of pushes, counted
-  /// from one. There are more of them than the least as long as it says that it has moved something. pushed()
-  /// after the last one, before what would cross is held.
+  /// from one. There are more of them than the least as long as it says that it has moved something.
   void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
-            const PbdContactSettings& settings, FunctionRef<bool(int)> between, FunctionRef<void()> pushed);
+            const PbdContactSettings& settings, FunctionRef<bool(int)> between);
   /// f(a, b) of particles of each two features that press each other in the substep.
   template <class F>
   void each_pressed(F&& f) const {

@@ -39,6 +39,8 @@ class PbdEnclosures {
   }
   /// Enclosures of the model, and solids but for those whose outside is no manifold.
   void lay_out(const Pbd::Model& model, std::span<const PbdSolid> solids = {});
+  /// Of skins that touch themselves: at what distance [m].
+  void set_distance(Real distance);
   /// Ways are counted from x0 [N] m.
   void begin(std::span<const Vec3> x0);
   /// Multipliers [J/m^3 s^2] are zero as a substep begins.
@@ -72,6 +74,7 @@ class PbdEnclosures {
     Pbd::Model::Enclosure enclosure;
     bool is_solid;
     std::size_t first_block, last_block;
+    double least = 0;                 ///< [m^3] that it can be asked to enclose
     double volume = 0, response = 0;  ///< [m^3]; sum w |g|^2 [m^4/kg] at the last projection
     double multiplier = 0, change = 0;
     bool settled = false;
@@ -97,6 +100,11 @@ class PbdEnclosures {
   std::vector<Vec3> gradient_;   ///< [m^2]
   std::vector<Vec3> impulse_;    ///< [N] N s
 };
+
+/// [m^3] What an enclosure is given, at least as much as its skin may enclose where what touches is
+/// `distance` [m] apart: of a gas, what that fills where the skin is slack, which is infinite in a vacuum.
+double volume_given(const Pbd::Model& model, const Pbd::Model::Enclosure& enclosure, Real inflation,
+                    Real distance);
 
 /// [m^3] The volume that an enclosure has at x [N] m.
 double enclosed_volume(const Pbd::Model& model, const Pbd::Model::Enclosure& enclosure,

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "plenum/elements/folding_constraints.h"
 #include "plenum/elements/strain_constraints.h"
 #include "plenum/solvers/pbd/detail/packs.h"
 
@@ -166,6 +167,9 @@ struct alignas(64) JointPack {
 
 using TriangleStrainPack =
     JointPack<TriangleStretchConstraint<0>, TriangleStretchConstraint<1>, TriangleShearConstraint>;
+using SkinStrainPack =
+    JointPack<FoldingConstraint<TriangleStretchConstraint<0>>,
+              FoldingConstraint<TriangleStretchConstraint<1>>, FoldingConstraint<TriangleShearConstraint>>;
 /// Stretch along x, y, z; shear of yz, zx, xy.
 using TetrahedronStrainPack = JointPack<TetrahedronStretchConstraint<0>, TetrahedronStretchConstraint<1>,
                                         TetrahedronStretchConstraint<2>, TetrahedronShearConstraint<1, 2>,
@@ -173,5 +177,8 @@ using TetrahedronStrainPack = JointPack<TetrahedronStretchConstraint<0>, Tetrahe
 using TriangleStrainBatch = Batch<TriangleStrainPack>;
 using TetrahedronStrainBatch = Batch<TetrahedronStrainPack>;
 using AreaBatch = Batch<ScalarPack<TriangleAreaConstraint>>;
+using SkinDistanceBatch = Batch<ScalarPack<FoldingConstraint<DistanceConstraint>>>;
+using SkinStrainBatch = Batch<SkinStrainPack>;
+using SkinAreaBatch = Batch<ScalarPack<FoldingConstraint<TriangleAreaConstraint>>>;
 
 }}  // namespace plenum::PLENUM_ABI::detail

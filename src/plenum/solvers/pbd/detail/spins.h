@@ -36,13 +36,6 @@ class PbdSpins {
   void resume(std::span<const detail::Place> places);
   /// Turns back what these have turned since.
   void take(std::span<detail::Place> places);
-  /// The same of bodies that press themselves and no others, which is internal too.
-  void take_of_crumpled(std::span<detail::Place> places);
-  /// Of a substep: that particles a and b press each other.
-  void begin_touches();
-  void touch(Index a, Index b);
-  /// Whether the particle's body is crumpled: that it presses itself.
-  bool is_crumpled(Index particle) const;
 
  private:
   /// Particles of a body.
@@ -62,14 +55,12 @@ class PbdSpins {
     Index held = -1;                ///< the particle about which it turns, or -1
     Vec3 held_from = Vec3::Zero();  ///< [m] of it from the first particle where ways are counted from
     bool turns = false;             ///< no two of it are held
-    bool presses_itself = false, presses_others = false;
   };
   /// Of a block, x from the body's first particle where ways are counted from: m, m dx, m x, m dx_i x_j and
   /// m x_i x_j by rows, with x before and dx the way since. [kg, kg m, kg m^2]
   struct Sums {
     double mass, way[3], at[3], moved[9], moments[9];
   };
-  void take(std::span<detail::Place> places, bool of_crumpled);
 
   std::vector<Index> body_of_;  ///< [N] or -1
   AlignedVector<Pack> packs_;

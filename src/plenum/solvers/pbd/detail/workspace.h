@@ -46,6 +46,18 @@ void calm_crumpled(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, 
 /// Those of more than one tetrahedron that are hard.
 std::vector<PbdSolid> hard_solids_of(const Pbd::Model& model, std::span<const TetBody> bodies);
 
+/// What keeps closed surfaces from stretching, and from shrinking further than what they hold shrinks.
+struct PbdSkins {
+  detail::SkinDistanceBatch distances;
+  detail::SkinStrainBatch strains;
+  detail::SkinAreaBatch areas;
+  std::vector<Index> of;    ///< [N] enclosure each particle is of, or -1; empty: there are none
+  std::vector<Real> sizes;  ///< [enclosures] in (0, 1], that they may shrink to
+  /// To the sizes at which they hold no less than they are given, without losing their form; what touches is
+  /// `distance` [m] apart.
+  void shrink(const Pbd::Model& model, Real inflation, Real distance);
+};
+
 /// What keeps ropes, meshes, and grids of isometric bending or angles, in shape, which is swept back and
 /// there; see back_and_there() of pbd.cpp.
 struct PbdMeshes {
@@ -64,6 +76,7 @@ struct PbdWorkspace {
   detail::WovenCellBatch woven_cells;
   detail::DistanceBatch distances;
   PbdMeshes meshes;                ///< in no other pack
+  PbdSkins skins;                  ///< in no other pack; swept with meshes
   detail::DistanceBatch lattices;  ///< of tetrahedra, in no other pack; likewise, with volumes
   detail::DihedralBatch angles;
   detail::PlateBatch plates;
@@ -78,7 +91,8 @@ struct PbdWorkspace {
   template <class F>
   auto with_batches(F&& f) {
     return f(plates, angles, rods, volumes, solids, solid_strains, areas, strains, distances, lattices,
-             meshes.rods, meshes.plates, meshes.angles, meshes.areas, meshes.strains, meshes.distances);
+             meshes.rods, meshes.plates, meshes.angles, meshes.areas, meshes.strains, meshes.distances,
+             skins.areas, skins.strains, skins.distances);
   }
   PbdShapes shapes;
   PbdSpins spins;
@@ -105,7 +119,8 @@ struct PbdWorkspace {
   std::optional<Gust> gust;  ///< in the next step
   PbdEnclosures enclosures;
   std::vector<TetBody> tet_bodies;
-  std::vector<double> skin_energies;  ///< [enclosures] J, as TetBody::energy
+  std::vector<double> skin_energies;      ///< [enclosures] J, as TetBody::energy
+  std::vector<std::uint8_t> is_crumpled;  ///< [enclosures] whether they press themselves in the substep
   PbdBodies bodies;
   std::vector<SolidBody> body_solids;  ///< of the bodies, for others
   std::vector<PbdRest> rests;          ///< [N], if there are bodies
@@ -127,7 +142,7 @@ void blow(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& p
 
 /// Reports the largest elongation and the largest error of a tetrahedron's volume, as parts of what they are
 /// at rest, and of what balloons and soft bodies are to hold. Leaves positions in w.places.
-void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w,
-             Report& report);
+void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real skin_distance,
+             PbdWorkspace& w, Report& report);
 
 }  // namespace plenum::inline PLENUM_ABI
