@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
 #include <numbers>
 
 #include "plenum/base/error.h"
@@ -71,6 +73,36 @@ TEST(Lattice, StaysWellShapedAndNearTheSurface) {
     for (const Index4& t : mesh.tetrahedra)
       worst = std::min(worst, tetrahedron_quality(mesh.x[t[0]], mesh.x[t[1]], mesh.x[t[2]], mesh.x[t[3]]));
     EXPECT_GE(worst, 0.08);  // a tenth of the lattice's own
+  }
+}
+
+// Masses are lumped by volumes, and what is a hundredth as heavy as its neighbours tears itself loose from
+// them. Within the lattice a vertex has half a cube. Spikes that snapping flattens have had a five hundredth
+// of that, and their edges three and four triangles.
+TEST(Lattice, HasNoSpikes) {
+  for (const TriangleMesh& surface :
+       {icosphere_mesh(Real(0.3), 4), torus_mesh(Real(0.28), Real(0.13), 48, 24)})
+    for (const Real h : {Real(0.03), Real(0.05), Real(0.07), Real(0.1), Real(0.13)}) {
+      const TetMesh mesh = lattice_tetrahedra(surface, h);
+      double lightest = 1;
+      for (const Real m : lumped_masses(mesh.x, mesh.tetrahedra, 1)) lightest = std::min(lightest, double(m));
+      EXPECT_GT(lightest, 0.01 * std::pow(double(h), 3) / 2) << h;
+      EXPECT_TRUE(topology(mesh.x, boundary_triangles(mesh.tetrahedra)).solid()) << h;
+      const double volume = enclosed_volume(surface.x, surface.triangles);
+      EXPECT_NEAR(total_volume(mesh), volume, 0.1 * volume) << h;
+    }
+}
+
+// What is hardly thicker than a cube stays in one piece, and as long as it was to a cube.
+TEST(Lattice, ThinBodiesStayWhole) {
+  const Real h = Real(0.05);
+  for (const Vec3& half : {Vec3(Real(0.5), Real(0.02), Real(0.3)), Vec3(Real(0.5), Real(0.03), Real(0.3)),
+                           Vec3(Real(0.5), Real(0.04), Real(0.04))}) {
+    const TetMesh mesh = lattice_tetrahedra(box_mesh(half), h);
+    EXPECT_EQ(topology(mesh.x, boundary_triangles(mesh.tetrahedra)).components, 1u) << half[1];
+    Aabb box;
+    for (const Vec3& x : mesh.x) box.extend(x);
+    for (const int axis : {0, 2}) EXPECT_GT(box.size()[axis], 2 * half[axis] - h) << half[1];
   }
 }
 

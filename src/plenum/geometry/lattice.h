@@ -6,8 +6,8 @@
 namespace plenum::inline PLENUM_ABI {
 
 struct LatticeOptions {
-  /// Moves vertices of the boundary onto the surface, as far as every tetrahedron stays well shaped. Without,
-  /// the boundary is jagged.
+  /// Moves vertices of the boundary onto the surface, as far as every tetrahedron stays well shaped, and cuts
+  /// off what that leaves as spikes. Without, the boundary is jagged.
   bool snap = true;
   Inside inside = Inside::automatic;
 };
@@ -17,8 +17,10 @@ struct LatticeOptions {
 /// spacing sqrt(3)/2, the lattice of isosurface stuffing (Labelle & Shewchuk 2007, section 3). Kept are those
 /// whose centroid is inside; then, instead of stuffing's cuts, boundary vertices move to the closest point of
 /// the surface, by halves where a whole step would leave a tetrahedron of under a tenth of the regular one's
-/// shape quality. Vertices are numbered in order of the lattice. Throws Error for a spacing out of range or
-/// so coarse that nothing is kept, and for bad meshes.
+/// shape quality. What sticks out and is flat for that, vertices of four tetrahedra at most with less than a
+/// twentieth of the volume of one within, is cut off, and what is behind it snapped in turn. Vertices are
+/// numbered in order of the lattice. Throws Error for a spacing out of range or so coarse that nothing is
+/// kept, and for bad meshes.
 TetMesh lattice_tetrahedra(const TriangleMesh& surface, Real spacing, const LatticeOptions& options = {});
 
 /// Shape quality of a tetrahedron: 6 sqrt(2) volume over the cube of the root mean square edge; 1 if regular,
