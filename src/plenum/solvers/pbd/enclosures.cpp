@@ -231,16 +231,17 @@ std::span<const Vec3> PbdEnclosures::weigh(std::span<const Vec3> gone, const Pbd
   return impulse_;
 }
 
-bool PbdEnclosures::project(std::span<detail::Place> places, Real inflation, const detail::Projection& how,
-                            unsigned which, double held) {
-  bool any = false, moved = false;
+double PbdEnclosures::project(std::span<detail::Place> places, Real inflation, const detail::Projection& how,
+                              unsigned which, double held) {
+  bool any = false;
+  double follow = 0;
   for (Surface& s : surfaces_) {
     // Classic stiffness is by sweeps, over tetrahedra.
     const unsigned kind = s.is_solid ? solids : s.enclosure.has_gas ? gases : volumes;
     s.settled = (which & kind) == 0 || (s.is_solid && how.part < 1);
     any |= !s.settled;
   }
-  if (!any) return false;
+  if (!any) return follow;
   for (int k = 0; k < most_projections; ++k) {
     find_gradients(std::span<const detail::Place>(places));
     for (Surface& s : surfaces_) {
@@ -260,7 +261,11 @@ bool PbdEnclosures::project(std::span<detail::Place> places, Real inflation, con
         s.settled = true;
         continue;
       }
-      s.multiplier += s.change, moved = true;
+      if (k == 0) {
+        const double part = s.is_solid && held > 0 && of > 0 ? std::min(by / (held * of) - 1, 1.0) : 1.0;
+        s.change *= part, follow = std::max(follow, part);
+      }
+      s.multiplier += s.change;
     }
     parallel_blocks(blocks_.size(), [&](std::size_t b) {
       const Block& block = blocks_[b];
@@ -280,7 +285,7 @@ bool PbdEnclosures::project(std::span<detail::Place> places, Real inflation, con
     }
     if (settled) break;
   }
-  return moved;
+  return follow;
 }
 
 double volume_given(const Pbd::Model& model, const Enclosure& e, Real inflation, Real distance) {

@@ -28,6 +28,7 @@ constexpr std::size_t particles_per_block = 1024;
 /// to that end. A balloon under 85 times its mass lost 2 % in forty substeps and 40 % in ten by one round.
 constexpr double held_volume = 1e-3;
 constexpr int most_volume_rounds = 16;
+constexpr Real least_follow = Real(0.01);   ///< of what walls are off, for which there is another round
 constexpr double dented = 5 * held_volume;  ///< of what nothing but the wind presses
 /// Of these, in which walls are held to their lengths too. What a body presses out goes where it is not, and
 /// draws out light walls there, which one sweep in a substep holds by their inertia alone: a slab of 60 times
@@ -184,6 +185,12 @@ int rounds_for(double off, double least) {
   return int(std::min(double(most_volume_rounds), 1 + std::ceil(std::log2(off / least))));
 }
 
+/// Walls once more, by a part of what they are off.
+void hold_walls_by(PbdWorkspace& w, detail::Projection how, Real part, bool is_back) {
+  how.part *= part;
+  detail::hold_walls(w, how, is_back);
+}
+
 /// What balloons enclose, and solids, and what others() then make of them, in rounds until the two agree:
 /// what a volume presses out, a heavy body presses in again, but for the ratio of their masses, and so gets
 /// to be borne. Classic stiffness is by sweeps, and has none.
@@ -222,8 +229,9 @@ unsigned hold_enclosed(PbdWorkspace& w, Real inflation, const detail::Projection
   }
   const unsigned which = is_gas_off ? Enclosures::volumes | Enclosures::solids : Enclosures::all;
   for (int k = 0; k < most_volume_rounds && has_others; ++k) {
-    if (!w.enclosures.hold(w.places, inflation, how, held_volume, which)) break;
-    if (k < wall_rounds) detail::hold_walls(w, how, k % 2 == 0);
+    const Real follow = w.enclosures.hold(w.places, inflation, how, held_volume, which);
+    if (!(follow > least_follow)) break;
+    if (k < wall_rounds) hold_walls_by(w, how, follow, k % 2 == 0);
     meet_others();
   }
   return which;
@@ -387,9 +395,11 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         // What is pressed against solids would be pushed into them, and out again after the step, through
         // what is near.
         w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&](int round) {
-          const bool is_off = how.part == 1 && round < most_volume_rounds &&
-                              w.enclosures.hold(w.places, params.inflation, how, held_volume, again);
-          if (is_off && round <= wall_rounds) detail::hold_walls(w, how, round % 2 == 1);
+          const Real follow = how.part == 1 && round < most_volume_rounds
+                                  ? w.enclosures.hold(w.places, params.inflation, how, held_volume, again)
+                                  : Real(0);
+          const bool is_off = follow > least_follow;
+          if (is_off && round <= wall_rounds) hold_walls_by(w, how, follow, round % 2 == 1);
           if (is_off || round < PbdContacts::least_rounds)
             w.enclosures.project(w.places, params.inflation, how, again & PbdEnclosures::balloons);
           w.spins.pause(w.places);

@@ -63,10 +63,13 @@ class PbdEnclosures {
     return off_;
   }
   /// The same once more, of those that something else has pressed off what they are to hold by more than the
-  /// part `held` of their volume. Whether there were any.
-  bool hold(std::span<detail::Place> places, Real inflation, const detail::Projection& how, double held,
+  /// part `held` of their volume; of solids by a part that grows from 0 there to 1 at twice as much. By all
+  /// of it at once, what is about that far off was held in one substep and not in the next: bodies of
+  /// clusters trembled where they lay, at up to 0.7 m/s. Returns the largest part, by which walls are to
+  /// follow; 0 if there was none.
+  Real hold(std::span<detail::Place> places, Real inflation, const detail::Projection& how, double held,
             unsigned which) {
-    return project(places, inflation, how, which, held);
+    return Real(project(places, inflation, how, which, held));
   }
 
  private:
@@ -83,8 +86,8 @@ class PbdEnclosures {
     std::size_t surface, first, last;  ///< vertices of all surfaces
     double volume, response;           ///< of these vertices
   };
-  bool project(std::span<detail::Place> places, Real inflation, const detail::Projection& how, unsigned which,
-               double held);
+  double project(std::span<detail::Place> places, Real inflation, const detail::Projection& how,
+                 unsigned which, double held);
   void append(const Pbd::Model::Enclosure& enclosure, bool is_solid, std::span<const Index> particles,
               std::span<const Index3> triangles);
   template <class P>
