@@ -175,6 +175,14 @@ auto of_strain(int only, double shear, double alpha) {
     for (int c = 0; c < pack.count; ++c) pack.compliance[c][l] = only < 0 || c == only ? Real(alpha) : -1;
   };
 }
+/// Of skins, which may shrink to half: as `set` says, besides.
+template <class Set>
+auto of_skin(Set set) {
+  return [=](auto& pack, int l, std::size_t item) {
+    set(pack, l, item);
+    pack.rest[std::size(pack.rest) - 1][l] = Real(0.5);
+  };
+}
 template <class Weights>
 auto of_woven(const Weights& constraint, double alpha) {
   return [=, bend = of_weights(constraint, alpha)](auto& pack, int l, std::size_t item) {
@@ -191,6 +199,18 @@ void run_packs(Rows& rows, const std::string& hardness, double alpha) {
   project_one_pack<ScalarPack<detail::VolumeConstraint>>(rows, "volume" + hardness, number);
   project_one_pack<ScalarPack<detail::DihedralConstraint>>(rows, "dihedral angle" + hardness, number);
   project_one_pack<ScalarPack<detail::TriangleAreaConstraint>>(rows, "area" + hardness, number);
+  using detail::FoldingConstraint;
+  for (const double rest : {0.2, 5.0}) {
+    const std::string state = std::string(rest < 1 ? ", stretched" : ", pressed") + hardness;
+    const auto skin = of_skin(of_number(rest, alpha));
+    project_one_pack<ScalarPack<FoldingConstraint<detail::DistanceConstraint>>>(
+        rows, "distance of a skin" + state, skin);
+    project_one_pack<ScalarPack<FoldingConstraint<detail::TriangleAreaConstraint>>>(
+        rows, "area of a skin" + state, skin);
+  }
+  for (int only = 0; only < 3; ++only)
+    project_one_pack<detail::SkinStrainPack>(rows, fmt::format("strain {} of a skin", only) + hardness,
+                                             of_skin(of_strain(only, 0.2, alpha)));
   const auto solid = [=](auto& pack, int l, std::size_t) {
     for (int c = 0; c < 9; ++c) pack.rest[c][l] = Real(c % 4 == 0 ? 1 : 0.2);
     pack.compliance[0][l] = Real(alpha + 1e-9), pack.compliance[1][l] = Real(alpha);

@@ -77,7 +77,7 @@ void run_volumes(Rows& rows) {
   for (const double left : {0.5, 0.1, 0.02}) {
     Press press(balloon, Real(-0.31), 0, 0);
     press.params.contact = Pbd::Contact::conservative, press.params.thickness = Real(0.005);
-    double error = 0, fastest = 0;
+    double error = 0, squares = 0, count = 0;
     for (int k = 0; k < 300; ++k) {
       press.params.inflation = static_cast<Real>(std::max(left, 1 - k / 60.0));
       Pbd::step(press.model, press.state, press.params, press.workspace, press_frame);
@@ -85,12 +85,13 @@ void run_volumes(Rows& rows) {
       const double volume = enclosed_volume(press.state.particles.x, press.model.triangles);
       error = std::max(error, std::abs(volume / (left * double(press.model.enclosures[0].rest_volume)) - 1));
       if (k < 240) continue;
-      for (const Vec3& v : press.state.particles.v) fastest = std::max(fastest, double(v.norm()));
+      for (const Vec3& v : press.state.particles.v) squares += double(v.squaredNorm()), ++count;
     }
     rows.at_most(fmt::format("balloon let out to {:g} on the ground: error of its volume", left), error,
                  0.005, "1", same_volume);
-    rows.at_most(fmt::format("balloon let out to {:g} on the ground: fastest particle after 4 s", left),
-                 fastest, 9.81 / 60, "m/s", "what lies does not move; less than gravity gives in a frame");
+    rows.at_most(fmt::format("balloon let out to {:g} on the ground: speed in the fifth second, rms", left),
+                 std::sqrt(squares / count), 9.81 / 600, "m/s",
+                 "less than gravity gives in a substep lies still");
   }
   PbdPart bar{.type = PbdPart::Type::bar};
   bar.half_extents = Vec3(Real(0.2), Real(0.1), Real(0.2));
