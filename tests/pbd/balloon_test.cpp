@@ -528,7 +528,7 @@ TEST(Balloons, LieStillHoweverFarTheyAreLetOut) {
       spec.bodies = {ground};
       Balloon b(spec);
       b.params.contact = contact, b.params.thickness = Real(0.005);
-      for (int k = 0; k < 180; ++k) {
+      for (int k = 0; k < 240; ++k) {
         b.params.inflation = Real(std::max(left, 1 - k / 60.0));
         b.step();
       }
@@ -541,17 +541,48 @@ TEST(Balloons, LieStillHoweverFarTheyAreLetOut) {
       if (contact == Contact::conservative)
         EXPECT_EQ(crossings(b.state.particles.x, b.model.surface_edges, b.model.surface).size(), 0U) << name;
       // As it is asked, or of next to nothing, what has room between its folds: a cube of the distance at
-      // which particles touch for each.
+      // which particles touch for each. Contact may hold it open, as far as a flat bag of all of its skin.
       const double full = double(b.model.enclosures[0].rest_volume),
-                   cell = contact == Contact::none ? 0 : 0.01;
-      const double least = std::max(0.005 * full, double(b.model.mass.size()) * std::pow(cell, 3));
-      const double gas = wall.filling == PbdPart::Filling::gas
-                             ? (double(wall.ambient_pressure) + 100) / double(wall.ambient_pressure)
-                             : 1;
-      const double asked = std::max(least, gas * left * full);
-      // A gas gives.
-      EXPECT_NEAR(b.volume(), asked, (gas > 1 ? 0.02 : 0.005) * asked) << name;
+                   apart = contact == Contact::none ? 0 : 0.01;
+      const double least = std::max(0.005 * full, double(b.model.mass.size()) * std::pow(apart, 3));
+      const double asked = std::max(least, left * full), bag = 4 * 3.14159 * 0.04 * apart / 2;
+      EXPECT_GT(b.volume(), 0.995 * asked) << name;
+      EXPECT_LT(b.volume(), std::max((left > 0 ? 1.005 : 1.05) * asked, bag)) << name;
     }
+}
+
+// A skin that is let out about a ball is held open by it. Asked for all that the ball takes, it was drawn
+// through it, the ball thrown, or the skin about it, at up to 30 m/s.
+TEST(Balloons, HoldBallsThatTheyAreLetOutAbout) {
+  for (const double left : {0.06, 0.12}) {
+    PbdPart part = balloon();
+    part.mesh = icosphere_mesh(Real(0.2), 2), part.areal_density = Real(0.3),
+    part.position = Vec3(0, Real(0.25), 0);
+    PbdBody ball, ground;
+    ball.shape = PbdBody::Form::sphere, ball.radius = Real(0.1), ball.density = 300;
+    ball.position = part.position;
+    ground.half_extents = Vec3(5, Real(0.2), 5), ground.position = Vec3(0, Real(-0.2), 0);
+    ground.motion = PbdBody::Motion::led;
+    Balloon b(PbdSpec{.parts = {part}, .bodies = {ball, ground}});
+    b.params.contact = Pbd::Contact::conservative, b.params.thickness = Real(0.005);
+    for (int k = 0; k < 240; ++k) {
+      b.params.inflation = Real(std::max(left, 1 - (1 - left) * k / 60));
+      b.step();
+      // Of their fall, 0.05 m for the skin, and 0.15 for the ball.
+      ASSERT_LT(b.state.frames.v[0].norm(), 2) << left << ' ' << k;
+      if (k < 120) continue;
+      for (const Vec3& v : b.state.particles.v) ASSERT_LT(v.norm(), 2) << left << ' ' << k;
+    }
+    const Vector3<double> middle = b.state.frames.x[0].cast<double>();
+    double around = 0;  // the solid angle of the skin, as the ball sees it
+    for (const Index3& t : b.model.triangles) {
+      const Vector3<double> p = b.x(std::size_t(t[0])) - middle, q = b.x(std::size_t(t[1])) - middle,
+                            r = b.x(std::size_t(t[2])) - middle;
+      const double a = p.norm(), c = q.norm(), d = r.norm();
+      around += 2 * std::atan2(p.dot(q.cross(r)), a * c * d + p.dot(q) * d + q.dot(r) * a + r.dot(p) * c);
+    }
+    EXPECT_NEAR(around / (4 * 3.14159265), 1, 1e-3) << left;
+  }
 }
 
 // Two that are half empty and press each other, in the air, lose what they move with, and get no spin.

@@ -80,6 +80,12 @@ double least_given(const Enclosure& e, std::size_t particles, Real distance) {
   return std::max(least_part * double(e.rest_volume), double(particles) * d * d * d);
 }
 
+/// [m^3] What it is given, or what of a gas fills where the skin is slack.
+double asked_of(const Enclosure& e, double inflation) {
+  if (!e.has_gas) return inflation * double(e.ratio) * double(e.rest_volume);
+  return e.outside > 0 ? e.amount * inflation / double(e.outside) : std::numeric_limits<double>::infinity();
+}
+
 /// The change of the multiplier that takes a surface to where it holds, if its volume were linear in it.
 double change_of(const Enclosure& e, double volume, double response, double multiplier, Real inflation,
                  double least, const detail::Projection& how) {
@@ -162,7 +168,7 @@ void PbdEnclosures::begin(std::span<const Vec3> x0) {
 }
 
 void PbdEnclosures::reset() {
-  for (Surface& s : surfaces_) s.multiplier = 0;
+  for (Surface& s : surfaces_) s.multiplier = 0, s.left = s.least;
 }
 
 /// Of the surfaces that are not settled.
@@ -197,6 +203,18 @@ void PbdEnclosures::find_gradients(std::span<const P> places) {
     for (std::size_t k = s.first_block; k < s.last_block; ++k)
       s.volume += blocks_[k].volume, s.response += blocks_[k].response;
   }
+}
+
+void PbdEnclosures::let_out(std::span<const Vec3> gone, Real inflation, Real h) {
+  bool any = false;
+  for (Surface& s : surfaces_) {
+    s.settled = s.is_solid || asked_of(s.enclosure, double(inflation)) >= double(s.enclosure.rest_volume);
+    any |= !s.settled;
+  }
+  if (!any) return;
+  find_gradients(gone);
+  for (Surface& s : surfaces_)
+    if (!s.settled) s.left = std::max(s.left, plenum::let_out(s.enclosure, s.volume, h));
 }
 
 std::span<const Vec3> PbdEnclosures::weigh(std::span<const Vec3> gone, const Pbd::Params& params, Real h) {
@@ -252,12 +270,13 @@ double PbdEnclosures::project(std::span<detail::Place> places, Real inflation, c
         s.settled = true;
         continue;
       }
-      s.change = change_of(s.enclosure, s.volume, s.response, s.multiplier, s.is_solid ? 1 : inflation,
-                           s.least, how);
+      s.change =
+          change_of(s.enclosure, s.volume, s.response, s.multiplier, s.is_solid ? 1 : inflation, s.left, how);
       const double by = std::abs(s.change * s.response), of = std::abs(s.volume);
       double& off = s.enclosure.has_gas ? off_.gases : off_.volumes;
       if (k == 0 && of > 0) off = std::max(off, by / of);
-      if (k == 0 && !(by > held * of)) {
+      const bool is_open = held >= 0 && !s.is_solid && s.change < 0;
+      if (is_open || (k == 0 && !(by > held * of))) {
         s.settled = true;
         continue;
       }
@@ -291,9 +310,13 @@ double PbdEnclosures::project(std::span<detail::Place> places, Real inflation, c
 double volume_given(const Pbd::Model& model, const Enclosure& e, Real inflation, Real distance) {
   const Pbd::Part& part = model.parts[std::size_t(e.part)];
   const double least = least_given(e, std::size_t(part.num_particles), distance);
-  if (!e.has_gas) return std::max(least, double(inflation) * double(e.ratio) * double(e.rest_volume));
-  if (!(e.outside > 0)) return std::numeric_limits<double>::infinity();
-  return std::max(least, e.amount * double(inflation) / double(e.outside));
+  return std::max(least, asked_of(e, double(inflation)));
+}
+
+double let_out(const Enclosure& e, double volume, Real h) {
+  constexpr double rate = 1;  // [1/s]
+  const double full = double(e.rest_volume), size = std::cbrt(std::max(0.0, volume) / full);
+  return full * std::pow(std::max(0.0, size - rate * double(h)), 3);
 }
 
 double enclosed_volume(const Pbd::Model& model, const Enclosure& enclosure, std::span<const Vec3> x) {

@@ -256,12 +256,16 @@ std::vector<Index> skins_of(const Pbd::Model& model) {
 
 }  // namespace
 
-void PbdSkins::shrink(const Pbd::Model& model, Real inflation, Real distance) {
+void PbdSkins::shrink(const Pbd::Model& model, std::span<const Vec3> x, Real inflation, Real distance,
+                      Real dt) {
   bool is_other = false;
   for (std::size_t e = 0; e < sizes.size(); ++e) {
     const Pbd::Model::Enclosure& enclosure = model.enclosures[e];
-    const double full = volume_given(model, enclosure, inflation, distance) / double(enclosure.rest_volume);
-    const Real size = Real(std::cbrt(std::min(full, 1.0)));
+    const double full = double(enclosure.rest_volume);
+    given[e] = volume_given(model, enclosure, inflation, distance);
+    if (given[e] < full)
+      given[e] = std::max(given[e], let_out(enclosure, enclosed_volume(model, enclosure, x), dt));
+    const Real size = Real(std::cbrt(std::min(given[e] / full, 1.0)));
     is_other |= size != sizes[e], sizes[e] = size;
   }
   if (!is_other) return;
@@ -296,6 +300,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
   lay_out_woven(model, weaving, w);
   const std::vector<Kind> kinds = kinds_of(model);
   w.skins.of = skins_of(model), w.skins.sizes.assign(model.enclosures.size(), 1);
+  w.skins.given.assign(model.enclosures.size(), 0);
   lay_out_lengths(model, weaving, kinds, damping, w);
   lay_out_bending(model, weaving, kinds, bending_damping, w);
   // Tetrahedra whose volume stays, and those that are solids.

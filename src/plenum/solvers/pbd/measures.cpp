@@ -182,8 +182,8 @@ std::vector<PbdSolid> hard_solids_of(const Pbd::Model& model, std::span<const Te
   return out;
 }
 
-void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real skin_distance,
-             PbdWorkspace& w, Report& report) {
+void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w,
+             Report& report) {
   const std::vector<Vec3>& x = state.particles.x;
   parallel_for(x.size(), block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
@@ -201,9 +201,10 @@ void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params
   report.measure("max_stretch", std::max(by_edges, by_threads));
   double enclosed = 0, hard = 0;
   bool is_given = false;
-  for (const Pbd::Model::Enclosure& e : model.enclosures) {
+  for (std::size_t k = 0; k < model.enclosures.size(); ++k) {
+    const Pbd::Model::Enclosure& e = model.enclosures[k];
     if (e.has_gas) continue;
-    const double wanted = volume_given(model, e, params.inflation, skin_distance);
+    const double wanted = w.skins.given[k];
     is_given = true;
     const double error = std::abs(enclosed_volume(model, e, state.particles.x) / wanted - 1);
     enclosed = std::max(enclosed, error);

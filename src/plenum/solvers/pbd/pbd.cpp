@@ -340,7 +340,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   bool is_held_back = false;
   with_ready_threads([&] {
     begin(state, w);
-    w.enclosures.set_distance(skin_distance), w.skins.shrink(model, params.inflation, skin_distance);
+    w.enclosures.set_distance(skin_distance),
+        w.skins.shrink(model, w.x0, params.inflation, skin_distance, dt);
     if (touches) w.contacts.begin_step(w.x0, model.surface_edges, model.surface, crossing);
     const bool bodies = !model.bodies.empty() || !model.holds.empty();
     if (bodies) begin_bodies(model, state, params, dt, w);
@@ -357,6 +358,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       note_energies(model, state, w, is_pressed);
       if (touches) note_skins(model, state, w);
       w.enclosures.reset(), w.shapes.reset();
+      w.enclosures.let_out(w.gone, params.inflation, h);
       if (bodies) std::fill(w.rests.begin(), w.rests.end(), PbdRest{});
       if (bodies) w.bodies.predict(model, params, h);
       const bool bounces = touches && params.restitution > 0;
@@ -401,7 +403,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           const bool is_off = follow > least_follow;
           if (is_off && round <= wall_rounds) hold_walls_by(w, how, follow, round % 2 == 1);
           if (is_off || round < PbdContacts::least_rounds)
-            w.enclosures.project(w.places, params.inflation, how, again & PbdEnclosures::balloons);
+            w.enclosures.hold(w.places, params.inflation, how, 0, again & PbdEnclosures::balloons);
           w.spins.pause(w.places);
           hold_on_solids(s);
           if (bodies) w.bodies.hold_on_led(body_view(state, w));
@@ -430,7 +432,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     const auto i = static_cast<std::size_t>(model.pinned[p]);
     if (state.particles.inverse_mass[i] == 0) state.particles.x[i] = place_of_pin(model, params, p, 1);
   }
-  measure(model, state, params, skin_distance, w, report);
+  measure(model, state, params, w, report);
   if (!model.holds.empty()) report.measure("largest_gap", w.bodies.largest_gap(model, state));
   if (touches) {
     const PbdContacts::Counts& counts = w.contacts.counts();

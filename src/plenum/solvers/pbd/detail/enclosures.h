@@ -45,6 +45,9 @@ class PbdEnclosures {
   void begin(std::span<const Vec3> x0);
   /// Multipliers [J/m^3 s^2] are zero as a substep begins.
   void reset();
+  /// Of a substep of h [s] that begins at `gone` [N] m: skins that hold more than they are given by then
+  /// shrink no faster than let_out() says.
+  void let_out(std::span<const Vec3> gone, Real inflation, Real h);
   /// Impulses [N] N s on particles in h [s] of the weight of what is outside and inside, beyond what
   /// particles bear of it; `gone` [N] m from there. Empty if there are none.
   std::span<const Vec3> weigh(std::span<const Vec3> gone, const Pbd::Params& params, Real h);
@@ -63,10 +66,11 @@ class PbdEnclosures {
     return off_;
   }
   /// The same once more, of those that something else has pressed off what they are to hold by more than the
-  /// part `held` of their volume; of solids by a part that grows from 0 there to 1 at twice as much. By all
-  /// of it at once, what is about that far off was held in one substep and not in the next: bodies of
-  /// clusters trembled where they lay, at up to 0.7 m/s. Returns the largest part, by which walls are to
-  /// follow; 0 if there was none.
+  /// part `held` of their volume, balloons if they hold less: what they are held open by, contact or a body
+  /// in them, has the last word, or skins were drawn through it; of solids by a part that grows from 0 there
+  /// to 1 at twice as much. By all of it at once, what is about that far off was held in one substep and not
+  /// in the next: bodies of clusters trembled where they lay, at up to 0.7 m/s. Returns the largest part, by
+  /// which walls are to follow; 0 if there was none.
   Real hold(std::span<detail::Place> places, Real inflation, const detail::Projection& how, double held,
             unsigned which) {
     return Real(project(places, inflation, how, which, held));
@@ -78,6 +82,7 @@ class PbdEnclosures {
     bool is_solid;
     std::size_t first_block, last_block;
     double least = 0;                 ///< [m^3] that it can be asked to enclose
+    double left = 0;                  ///< [m^3] that it is asked for in the substep at least
     double volume = 0, response = 0;  ///< [m^3]; sum w |g|^2 [m^4/kg] at the last projection
     double multiplier = 0, change = 0;
     bool settled = false;
@@ -108,6 +113,11 @@ class PbdEnclosures {
 /// `distance` [m] apart: of a gas, what that fills where the skin is slack, which is infinite in a vacuum.
 double volume_given(const Pbd::Model& model, const Pbd::Model::Enclosure& enclosure, Real inflation,
                     Real distance);
+
+/// [m^3] What a skin of `volume` is let out to in h [s]: its size, the cube root of its volume, falls by no
+/// more than its size at rest in a second. What something holds open, a body in it or one that lies on it,
+/// would else be asked in each substep for all that it cannot give.
+double let_out(const Pbd::Model::Enclosure& enclosure, double volume, Real h);
 
 /// [m^3] The volume that an enclosure has at x [N] m.
 double enclosed_volume(const Pbd::Model& model, const Pbd::Model::Enclosure& enclosure,

@@ -51,11 +51,12 @@ struct PbdSkins {
   detail::SkinDistanceBatch distances;
   detail::SkinStrainBatch strains;
   detail::SkinAreaBatch areas;
-  std::vector<Index> of;    ///< [N] enclosure each particle is of, or -1; empty: there are none
-  std::vector<Real> sizes;  ///< [enclosures] in (0, 1], that they may shrink to
-  /// To the sizes at which they hold no less than they are given, without losing their form; what touches is
-  /// `distance` [m] apart.
-  void shrink(const Pbd::Model& model, Real inflation, Real distance);
+  std::vector<Index> of;      ///< [N] enclosure each particle is of, or -1; empty: there are none
+  std::vector<Real> sizes;    ///< [enclosures] in (0, 1], that they may shrink to
+  std::vector<double> given;  ///< [enclosures] m^3 at the end of the step, or of a slack gas
+  /// To the sizes at which they hold no less than they are given at the end of a step of dt [s] from x [N] m,
+  /// without losing their form; what touches is `distance` [m] apart.
+  void shrink(const Pbd::Model& model, std::span<const Vec3> x, Real inflation, Real distance, Real dt);
 };
 
 /// What keeps ropes, meshes, and grids of isometric bending or angles, in shape, which is swept back and
@@ -142,7 +143,7 @@ void blow(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& p
 
 /// Reports the largest elongation and the largest error of a tetrahedron's volume, as parts of what they are
 /// at rest, and of what balloons and soft bodies are to hold. Leaves positions in w.places.
-void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real skin_distance,
-             PbdWorkspace& w, Report& report);
+void measure(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w,
+             Report& report);
 
 }  // namespace plenum::inline PLENUM_ABI
