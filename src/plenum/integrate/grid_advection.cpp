@@ -360,9 +360,12 @@ class Tracer {
           Values ignored;
           move(start, h * Real(0.75), v2, n, at, ignored);
           velocity_at(at, n, v3);
-          for (int c = 0; c < D; ++c)
-            for (int m = 0; m < n; ++m)
-              v2[c].v[m] = stays.v[m] > 0 ? ralston(v[c].v[m], v2[c].v[m], v3[c].v[m]) : v2[c].v[m];
+          // Of all items first: in one loop with the choice, lanes that are not chosen are computed from what
+          // registers happen to hold, which may trap.
+          for (int c = 0; c < D; ++c) {
+            for (int m = 0; m < n; ++m) v3[c].v[m] = ralston(v[c].v[m], v2[c].v[m], v3[c].v[m]);
+            for (int m = 0; m < n; ++m) v2[c].v[m] = stays.v[m] > 0 ? v3[c].v[m] : v2[c].v[m];
+          }
         }
         move(start, h, v2, n, at, inside);
         break;
