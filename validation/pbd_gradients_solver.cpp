@@ -245,7 +245,7 @@ void check_surfaces(Rows& rows) {
       enclosures.lay_out(of.model), enclosures.begin(of.state.particles.x), enclosures.reset();
       detail::Projection how;
       how.compliance_scale = Real(stiffness);
-      enclosures.project(of.places, 1, how);
+      enclosures.project(of.places, how);
       take(worst, error_of_ways(of, wanted));
     }
     constexpr double eps_of_real = std::numeric_limits<Real>::epsilon();

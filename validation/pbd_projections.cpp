@@ -426,7 +426,8 @@ void run_surfaces(Rows& rows) {
     Whole whole(balloon, tenth_of_an_edge);
     PbdEnclosures enclosures;
     enclosures.lay_out(whole.model), enclosures.begin(whole.state.particles.x), enclosures.reset();
-    enclosures.project(whole.places, Real(inflation), how);
+    enclosures.inflate(std::vector{Real(inflation)});
+    enclosures.project(whole.places, how);
     whole.show(rows, name, sixty_roundings, turns);
   };
   detail::Projection how;
@@ -446,7 +447,7 @@ void run_surfaces(Rows& rows) {
   PbdEnclosures outside;
   outside.lay_out(solid.model, hard_solids_of(solid.model, tet_bodies_of(solid.model)));
   outside.begin(solid.state.particles.x), outside.reset();
-  outside.project(solid.places, 1, how, PbdEnclosures::solids);
+  outside.project(solid.places, how, PbdEnclosures::solids);
   solid.show(rows, "volume of a solid by its outside", sixty_roundings);
 }
 

@@ -73,7 +73,8 @@ TEST(Balloons, AreProjectedAlongTheGradientOfTheirVolume) {
   PbdEnclosures enclosures;
   enclosures.lay_out(b.model), enclosures.begin(x);
   const double error = b.volume() - 1.001 * double(b.model.enclosures[0].rest_volume);
-  enclosures.project(places, Real(1.001), {});
+  enclosures.inflate(std::vector{Real(1.001)});
+  enclosures.project(places, {});
   Vector3<double> sum = Vector3<double>::Zero(), turn = sum;
   double response = 0, largest = 0;
   std::vector<Vector3<double>> gradients;
@@ -548,6 +549,36 @@ TEST(Balloons, LieStillHoweverFarTheyAreLetOut) {
       const double asked = std::max(least, left * full), bag = 4 * 3.14159 * 0.04 * apart / 2;
       EXPECT_GT(b.volume(), 0.995 * asked) << name;
       EXPECT_LT(b.volume(), std::max((left > 0 ? 1.005 : 1.05) * asked, bag)) << name;
+    }
+}
+
+// Blown up at once, or let out and blown up by turns, they grow within a second, and are thrown no higher than
+// by half of their radius. To be full in one step, they were by 33 m.
+TEST(Balloons, AreNotThrownByHowFastTheyAreBlownUp) {
+  for (const auto filling : {PbdPart::Filling::volume, PbdPart::Filling::gas})
+    for (const auto& [left, to] : {std::pair(0.02, 1.0), std::pair(1.0, 1.3), std::pair(0.01, 3.0)}) {
+      PbdPart part = balloon();
+      part.filling = filling, part.overpressure = 100;
+      PbdSpec spec = emptied({Vec3(0, Real(0.21), 0)}, part);
+      spec.parts[0].stretch_compliance = Real(1e-3);
+      PbdBody ground;
+      ground.half_extents = Vec3(10, Real(0.5), 10), ground.position = Vec3(0, Real(-0.5), 0);
+      ground.motion = PbdBody::Motion::led;
+      spec.bodies = {ground};
+      Balloon b(spec);
+      b.params.contact = Pbd::Contact::conservative, b.params.thickness = Real(0.005);
+      const bool toggles = to == 3;
+      double highest = 0;
+      for (int k = 0; k < 240; ++k) {
+        b.params.inflation = Real(toggles ? (k / 7 % 2 == 0 ? left : to) : k < 120 ? left : to);
+        b.step();
+        double bottom = 1;
+        for (std::size_t i = 0; i < b.model.mass.size(); ++i) bottom = std::min(bottom, b.x(i).y());
+        highest = std::max(highest, bottom);
+      }
+      EXPECT_LT(highest, 0.1) << int(filling) << ' ' << left << ' ' << to;
+      if (filling == PbdPart::Filling::volume && !toggles)
+        EXPECT_NEAR(b.volume(), to * double(b.model.enclosures[0].rest_volume), 0.005 * b.volume()) << to;
     }
 }
 

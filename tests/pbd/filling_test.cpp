@@ -88,7 +88,7 @@ TEST(Fillings, NeitherPushesNorTurnsItself) {
   for (std::size_t i = 0; i < places.size(); ++i) places[i] = {{0, 0, 0}, Real(1) / (1 + Real(i % 3))};
   PbdEnclosures enclosures;
   enclosures.lay_out(b.model), enclosures.begin(b.state.particles.x);
-  enclosures.project(places, 1, {.compliance_scale = Real(3.6e5)});
+  enclosures.project(places, {.compliance_scale = Real(3.6e5)});
   Vector3<double> push = Vector3<double>::Zero(), turn = push;
   double size = 0;
   for (std::size_t i = 0; i < places.size(); ++i) {

@@ -86,17 +86,19 @@ double asked_of(const Enclosure& e, double inflation) {
   return e.outside > 0 ? e.amount * inflation / double(e.outside) : std::numeric_limits<double>::infinity();
 }
 
+/// [1/s] By how much of that at rest the size of what is given changes.
+constexpr double rate = 1;
+
 /// The change of the multiplier that takes a surface to where it holds, if its volume were linear in it.
-double change_of(const Enclosure& e, double volume, double response, double multiplier, Real inflation,
+double change_of(const Enclosure& e, double volume, double response, double multiplier, double inflation,
                  double least, const detail::Projection& how) {
   if (!(response > 0)) return 0;
   if (!e.has_gas) {
-    const double error =
-        volume - std::max(least, double(inflation) * double(e.ratio) * double(e.rest_volume));
+    const double error = volume - std::max(least, asked_of(e, inflation));
     const double soft = double(e.compliance) * double(how.compliance_scale);
     return -double(how.part) * (error + soft * multiplier) / (response + soft);
   }
-  const double outside = double(e.outside), amount = std::max(e.amount * double(inflation), outside * least);
+  const double outside = double(e.outside), amount = std::max(e.amount * inflation, outside * least);
   double wanted;
   if (how.compliance_scale > 0) {
     // The multiplier is h^2 p, and what it moves response times that.
@@ -111,12 +113,12 @@ double change_of(const Enclosure& e, double volume, double response, double mult
 
 }  // namespace
 
-void PbdEnclosures::append(const Enclosure& enclosure, bool is_solid, std::span<const Index> particles,
-                           std::span<const Index3> triangles) {
+void PbdEnclosures::append(const Enclosure& enclosure, std::size_t number, bool is_solid,
+                           std::span<const Index> particles, std::span<const Index3> triangles) {
   if (!append_rings(triangles, particles, rings_)) return;
   const std::size_t first = particle_.size(), last = first + particles.size();
   particle_.insert(particle_.end(), particles.begin(), particles.end());
-  Surface& s = surfaces_.emplace_back(Surface{enclosure, is_solid, blocks_.size(), 0});
+  Surface& s = surfaces_.emplace_back(Surface{enclosure, number, is_solid, blocks_.size(), 0});
   for (std::size_t v = first; v < last; v += vertices_per_block)
     blocks_.push_back({surfaces_.size() - 1, v, std::min(last, v + vertices_per_block), 0, 0});
   s.last_block = blocks_.size();
@@ -125,18 +127,19 @@ void PbdEnclosures::append(const Enclosure& enclosure, bool is_solid, std::span<
 void PbdEnclosures::lay_out(const Pbd::Model& model, std::span<const PbdSolid> solids) {
   surfaces_.clear(), blocks_.clear(), particle_.clear(), rings_ = {};
   std::vector<Index> particles;
-  for (const Enclosure& e : model.enclosures) {
+  for (std::size_t k = 0; k < model.enclosures.size(); ++k) {
+    const Enclosure& e = model.enclosures[k];
     const Pbd::Part& part = model.parts[std::size_t(e.part)];
     particles.resize(std::size_t(part.num_particles));
     std::iota(particles.begin(), particles.end(), part.first_particle);
-    append(e, false, particles, triangles_of(model, part));
+    append(e, k, false, particles, triangles_of(model, part));
   }
   for (const PbdSolid& solid : solids) {
     particles.clear();
     for (const Index3& t : solid.triangles) particles.insert(particles.end(), t.begin(), t.end());
     std::sort(particles.begin(), particles.end());
     particles.erase(std::unique(particles.begin(), particles.end()), particles.end());
-    append({.rest_volume = solid.rest_volume, .compliance = solid.compliance}, true, particles,
+    append({.rest_volume = solid.rest_volume, .compliance = solid.compliance}, 0, true, particles,
            solid.triangles);
   }
   share_.resize(particle_.size());
@@ -205,10 +208,15 @@ void PbdEnclosures::find_gradients(std::span<const P> places) {
   }
 }
 
-void PbdEnclosures::let_out(std::span<const Vec3> gone, Real inflation, Real h) {
+void PbdEnclosures::inflate(std::span<const Real> inflation) {
+  for (Surface& s : surfaces_)
+    if (!s.is_solid) s.inflation = double(inflation[s.number]);
+}
+
+void PbdEnclosures::let_out(std::span<const Vec3> gone, Real h) {
   bool any = false;
   for (Surface& s : surfaces_) {
-    s.settled = s.is_solid || asked_of(s.enclosure, double(inflation)) >= double(s.enclosure.rest_volume);
+    s.settled = s.is_solid || asked_of(s.enclosure, s.inflation) >= double(s.enclosure.rest_volume);
     any |= !s.settled;
   }
   if (!any) return;
@@ -219,7 +227,7 @@ void PbdEnclosures::let_out(std::span<const Vec3> gone, Real inflation, Real h) 
 
 std::span<const Vec3> PbdEnclosures::weigh(std::span<const Vec3> gone, const Pbd::Params& params, Real h) {
   const auto weighs = [&](const Surface& s) {
-    return !s.is_solid && (params.air_density > 0 || (params.inflation != 1 && s.enclosure.filling > 0));
+    return !s.is_solid && (params.air_density > 0 || (s.inflation != 1 && s.enclosure.filling > 0));
   };
   bool any = false;
   for (Surface& s : surfaces_) s.settled = !weighs(s), any |= !s.settled;
@@ -234,8 +242,7 @@ std::span<const Vec3> PbdEnclosures::weigh(std::span<const Vec3> gone, const Pbd
     // latter as there is with an inflation of 1. The pressures that a crumpled wall would need for a weight
     // have no bound as it encloses nothing: what is beyond that of a tenth of its volume hangs on particles
     // by their masses.
-    const double more = double(params.inflation - 1) * double(s.enclosure.filling),
-                 volume = std::max(0.0, s.volume),
+    const double more = (s.inflation - 1) * double(s.enclosure.filling), volume = std::max(0.0, s.volume),
                  density = more / std::max(volume, least_volume * double(s.enclosure.rest_volume));
     const Real heavier = Real(double(params.air_density) - density), left = Real(more - density * volume);
     const Vec3& origin = at_[blocks_[s.first_block].first];
@@ -249,8 +256,8 @@ std::span<const Vec3> PbdEnclosures::weigh(std::span<const Vec3> gone, const Pbd
   return impulse_;
 }
 
-double PbdEnclosures::project(std::span<detail::Place> places, Real inflation, const detail::Projection& how,
-                              unsigned which, double held) {
+double PbdEnclosures::project(std::span<detail::Place> places, const detail::Projection& how, unsigned which,
+                              double held) {
   bool any = false;
   double follow = 0;
   for (Surface& s : surfaces_) {
@@ -270,8 +277,7 @@ double PbdEnclosures::project(std::span<detail::Place> places, Real inflation, c
         s.settled = true;
         continue;
       }
-      s.change =
-          change_of(s.enclosure, s.volume, s.response, s.multiplier, s.is_solid ? 1 : inflation, s.left, how);
+      s.change = change_of(s.enclosure, s.volume, s.response, s.multiplier, s.inflation, s.left, how);
       const double by = std::abs(s.change * s.response), of = std::abs(s.volume);
       double& off = s.enclosure.has_gas ? off_.gases : off_.volumes;
       if (k == 0 && of > 0) off = std::max(off, by / of);
@@ -313,8 +319,25 @@ double volume_given(const Pbd::Model& model, const Enclosure& e, Real inflation,
   return std::max(least, asked_of(e, double(inflation)));
 }
 
+Real inflated(const Enclosure& e, Real inflation, Real wanted, Real h) {
+  const double full = e.has_gas ? 1 : double(e.ratio), size = std::cbrt(double(inflation) * full),
+               there = std::cbrt(double(wanted) * full), way = rate * double(h);
+  if (std::abs(there - size) <= way) return wanted;
+  return Real(std::pow(there > size ? size + way : size - way, 3) / full);
+}
+
+std::vector<Real> inflation_at(const Pbd::Model& model, std::span<const Vec3> x, Real wanted) {
+  std::vector<Real> out(model.enclosures.size(), wanted);
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    const Enclosure& e = model.enclosures[k];
+    if (e.has_gas) continue;
+    const double held = std::max(0.0, enclosed_volume(model, e, x)) / asked_of(e, 1);
+    out[k] = std::min(wanted, Real(held));
+  }
+  return out;
+}
+
 double let_out(const Enclosure& e, double volume, Real h) {
-  constexpr double rate = 1;  // [1/s]
   const double full = double(e.rest_volume), size = std::cbrt(std::max(0.0, volume) / full);
   return full * std::pow(std::max(0.0, size - rate * double(h)), 3);
 }

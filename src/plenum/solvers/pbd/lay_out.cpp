@@ -256,15 +256,17 @@ std::vector<Index> skins_of(const Pbd::Model& model) {
 
 }  // namespace
 
-void PbdSkins::shrink(const Pbd::Model& model, std::span<const Vec3> x, Real inflation, Real distance,
+void PbdSkins::shrink(const Pbd::Model& model, const Pbd::State& state, Real inflation, Real distance,
                       Real dt) {
   bool is_other = false;
   for (std::size_t e = 0; e < sizes.size(); ++e) {
     const Pbd::Model::Enclosure& enclosure = model.enclosures[e];
     const double full = double(enclosure.rest_volume);
-    given[e] = volume_given(model, enclosure, inflation, distance);
+    given[e] =
+        volume_given(model, enclosure, inflated(enclosure, state.inflation[e], inflation, dt), distance);
     if (given[e] < full)
-      given[e] = std::max(given[e], let_out(enclosure, enclosed_volume(model, enclosure, x), dt));
+      given[e] =
+          std::max(given[e], let_out(enclosure, enclosed_volume(model, enclosure, state.particles.x), dt));
     const Real size = Real(std::cbrt(std::min(given[e] / full, 1.0)));
     is_other |= size != sizes[e], sizes[e] = size;
   }

@@ -142,6 +142,10 @@ void Pbd::check(const Model& model, const State& state) {
           "body_position", "and the other arrays of bodies must hold one item for each");
   for (const Vec4& q : f.q)
     require(std::abs(q.norm() - 1) < Real(1e-3), "body_rotation", "must hold unit quaternions");
+  const std::vector<Real>& inflation = state.inflation;
+  require(inflation.empty() || inflation.size() == model.enclosures.size(), "inflation",
+          "must hold one item for each balloon, or none");
+  for (const Real i : inflation) require(i >= 0, "inflation", "must not be negative");
   require(state.touching.size() == state.touch_normal.size(), "body_touching",
           "and body_touch_normal must have one length");
   // Guests, which are numbered after the bodies, may be others now; what is not found is forgotten.

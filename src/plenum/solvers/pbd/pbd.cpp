@@ -70,6 +70,13 @@ void lead_riders(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& 
   }
 }
 
+/// Goes on to blow balloons up, or to let them out, for h [s].
+void inflate(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& params, PbdWorkspace& w, Real h) {
+  for (std::size_t e = 0; e < state.inflation.size(); ++e)
+    state.inflation[e] = inflated(model.enclosures[e], state.inflation[e], params.inflation, h);
+  w.enclosures.inflate(state.inflation);
+}
+
 /// [m] How far into the step a particle is that goes by itself for h [s].
 Vec3 ahead(const Vec3& gone, const Vec3& v, Real h) {
   return gone + h * v;
@@ -201,8 +208,8 @@ void hold_walls_by(PbdWorkspace& w, detail::Projection how, Real part, bool is_b
 /// `goes_on`: another sweep follows. Returns of which kinds walls do not contradict what they enclose, so
 /// that they may be held again.
 template <class Others>
-unsigned hold_enclosed(PbdWorkspace& w, Real inflation, const detail::Projection& how, bool has_others,
-                       bool goes_on, Others&& others) {
+unsigned hold_enclosed(PbdWorkspace& w, const detail::Projection& how, bool has_others, bool goes_on,
+                       Others&& others) {
   using Enclosures = PbdEnclosures;
   const bool in_rounds = how.part == 1 && !w.enclosures.empty();
   const auto meet_others = [&] {
@@ -212,24 +219,24 @@ unsigned hold_enclosed(PbdWorkspace& w, Real inflation, const detail::Projection
     others();
     if (in_rounds || goes_on) w.spins.resume(w.places);
   };
-  auto off = w.enclosures.project(w.places, inflation, how);
+  auto off = w.enclosures.project(w.places, how);
   const bool is_gas_off = off.gases > held_volume;
   const int dents = rounds_for(std::max(off.gases, off.volumes), dented);
   for (int k = 0; k < dents && in_rounds && !has_others && off.volumes > held_volume; ++k) {
     detail::hold_walls(w, how, k % 2 == 0);
-    off = w.enclosures.project(w.places, inflation, how);
+    off = w.enclosures.project(w.places, how);
   }
   meet_others();
   if (!in_rounds) return Enclosures::all;
   for (int k = 0, rounds = 1; k < rounds && is_gas_off; ++k) {
-    const double by = w.enclosures.project(w.places, inflation, how, Enclosures::gases).gases;
+    const double by = w.enclosures.project(w.places, how, Enclosures::gases).gases;
     if (k == 0) rounds = std::max(dents, rounds_for(by, held_volume));
     detail::hold_walls(w, how, k % 2 == 0);
     meet_others();
   }
   const unsigned which = is_gas_off ? Enclosures::volumes | Enclosures::solids : Enclosures::all;
   for (int k = 0; k < most_volume_rounds && has_others; ++k) {
-    const Real follow = w.enclosures.hold(w.places, inflation, how, held_volume, which);
+    const Real follow = w.enclosures.hold(w.places, how, held_volume, which);
     if (!(follow > least_follow)) break;
     if (k < wall_rounds) hold_walls_by(w, how, follow, k % 2 == 0);
     meet_others();
@@ -338,10 +345,12 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   how.relaxation = detail::stable_relaxation(params.relaxation, params.iterations);
   how.strain_limit = params.strain_limit;
   bool is_held_back = false;
+  if (state.inflation.size() != model.enclosures.size())
+    state.inflation = inflation_at(model, state.particles.x, params.inflation);
   with_ready_threads([&] {
     begin(state, w);
-    w.enclosures.set_distance(skin_distance),
-        w.skins.shrink(model, w.x0, params.inflation, skin_distance, dt);
+    w.enclosures.set_distance(skin_distance);
+    w.skins.shrink(model, state, params.inflation, skin_distance, dt);
     if (touches) w.contacts.begin_step(w.x0, model.surface_edges, model.surface, crossing);
     const bool bodies = !model.bodies.empty() || !model.holds.empty();
     if (bodies) begin_bodies(model, state, params, dt, w);
@@ -353,12 +362,13 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     for (int s = 0; s < params.substeps; ++s) {
       if (s - counted == most_counted) count_anew(state, w, Real(s - counted) * h, touches), counted = s;
       lead_riders(model, state, params, w, Real(s + 1) / Real(params.substeps), h);
+      inflate(model, state, params, w, h);
       predict(model, state, params, w, h);
       const bool is_pressed = bodies || touches || !w.supports.empty();
       note_energies(model, state, w, is_pressed);
       if (touches) note_skins(model, state, w);
       w.enclosures.reset(), w.shapes.reset();
-      w.enclosures.let_out(w.gone, params.inflation, h);
+      w.enclosures.let_out(w.gone, h);
       if (bodies) std::fill(w.rests.begin(), w.rests.end(), PbdRest{});
       if (bodies) w.bodies.predict(model, params, h);
       const bool bounces = touches && params.restitution > 0;
@@ -384,13 +394,11 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
           if (w.enclosures.has_balloons())
             detail::hold_walls(w, how, true), detail::hold_walls(w, how, false);
         }
-        again = hold_enclosed(w, params.inflation, how, bodies || !w.supports.empty(),
-                              k + 1 < params.iterations, [&] {
-                                // What lies on particles is to know what these lie on.
-                                if (bodies)
-                                  hold_on_solids(s), w.bodies.sweep(model, params, body_view(state, w), how);
-                                hold_on_solids(s);
-                              });
+        again = hold_enclosed(w, how, bodies || !w.supports.empty(), k + 1 < params.iterations, [&] {
+          // What lies on particles is to know what these lie on.
+          if (bodies) hold_on_solids(s), w.bodies.sweep(model, params, body_view(state, w), how);
+          hold_on_solids(s);
+        });
       }
       if (touches) {
         w.spins.note(w.places);
@@ -398,12 +406,12 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         // what is near.
         w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&](int round) {
           const Real follow = how.part == 1 && round < most_volume_rounds
-                                  ? w.enclosures.hold(w.places, params.inflation, how, held_volume, again)
+                                  ? w.enclosures.hold(w.places, how, held_volume, again)
                                   : Real(0);
           const bool is_off = follow > least_follow;
           if (is_off && round <= wall_rounds) hold_walls_by(w, how, follow, round % 2 == 1);
           if (is_off || round < PbdContacts::least_rounds)
-            w.enclosures.hold(w.places, params.inflation, how, 0, again & PbdEnclosures::balloons);
+            w.enclosures.hold(w.places, how, 0, again & PbdEnclosures::balloons);
           w.spins.pause(w.places);
           hold_on_solids(s);
           if (bodies) w.bodies.hold_on_led(body_view(state, w));
@@ -517,6 +525,7 @@ void Pbd::fields(const Model& model, State& state, FieldVisitor& visit) {
   visit({"body_inverse_inertia", "1/(kg m^2)", Centring::edge}, f.inverse_inertia);
   visit({"body_touching", "1", Centring::edge}, state.touching);
   visit({"body_touch_normal", "1", Centring::edge}, state.touch_normal);
+  visit({"inflation", "1", Centring::edge}, state.inflation);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
     out.resize(state.particles.size());
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = state.particles.v[i].norm();

@@ -191,7 +191,9 @@ struct Pbd {
     std::vector<Index2> touching;  ///< [C] bodies that touch, or a body and a guest, which are numbered after
                                    ///< bodies and carriers
     std::vector<Vec3> touch_normal;  ///< [C] unit, from the first to the second, in the first one's frame
-    double time = 0;                 ///< [s] simulated, for what changes with it
+    std::vector<Real> inflation;  ///< [enclosures] where Params::inflation has led them, >= 0, as the sizes
+                                  ///< of balloons take time; empty: not yet begun
+    double time = 0;              ///< [s] simulated, for what changes with it
   };
 
   enum class Method : int {

@@ -45,9 +45,11 @@ class PbdEnclosures {
   void begin(std::span<const Vec3> x0);
   /// Multipliers [J/m^3 s^2] are zero as a substep begins.
   void reset();
+  /// What each of the model's enclosures is given, as State::inflation; 1 until then.
+  void inflate(std::span<const Real> inflation);
   /// Of a substep of h [s] that begins at `gone` [N] m: skins that hold more than they are given by then
   /// shrink no faster than let_out() says.
-  void let_out(std::span<const Vec3> gone, Real inflation, Real h);
+  void let_out(std::span<const Vec3> gone, Real h);
   /// Impulses [N] N s on particles in h [s] of the weight of what is outside and inside, beyond what
   /// particles bear of it; `gone` [N] m from there. Empty if there are none.
   std::span<const Vec3> weigh(std::span<const Vec3> gone, const Pbd::Params& params, Real h);
@@ -59,10 +61,9 @@ class PbdEnclosures {
   /// One projection of each, in time linear in its particles: gradients and their sums by blocks whose bounds
   /// do not depend on threads, then the particles. What the volume's curvature leaves is projected again.
   /// Solids have their tetrahedra besides.
-  Off project(std::span<detail::Place> places, Real inflation, const detail::Projection& how,
-              unsigned which = balloons) {
+  Off project(std::span<detail::Place> places, const detail::Projection& how, unsigned which = balloons) {
     off_ = {};
-    project(places, inflation, how, which, -1);
+    project(places, how, which, -1);
     return off_;
   }
   /// The same once more, of those that something else has pressed off what they are to hold by more than the
@@ -71,16 +72,17 @@ class PbdEnclosures {
   /// to 1 at twice as much. By all of it at once, what is about that far off was held in one substep and not
   /// in the next: bodies of clusters trembled where they lay, at up to 0.7 m/s. Returns the largest part, by
   /// which walls are to follow; 0 if there was none.
-  Real hold(std::span<detail::Place> places, Real inflation, const detail::Projection& how, double held,
-            unsigned which) {
-    return Real(project(places, inflation, how, which, held));
+  Real hold(std::span<detail::Place> places, const detail::Projection& how, double held, unsigned which) {
+    return Real(project(places, how, which, held));
   }
 
  private:
   struct Surface {
     Pbd::Model::Enclosure enclosure;
+    std::size_t number;  ///< of the model's enclosures, if it is no solid
     bool is_solid;
     std::size_t first_block, last_block;
+    double inflation = 1;             ///< of what it is given, >= 0
     double least = 0;                 ///< [m^3] that it can be asked to enclose
     double left = 0;                  ///< [m^3] that it is asked for in the substep at least
     double volume = 0, response = 0;  ///< [m^3]; sum w |g|^2 [m^4/kg] at the last projection
@@ -91,10 +93,9 @@ class PbdEnclosures {
     std::size_t surface, first, last;  ///< vertices of all surfaces
     double volume, response;           ///< of these vertices
   };
-  double project(std::span<detail::Place> places, Real inflation, const detail::Projection& how,
-                 unsigned which, double held);
-  void append(const Pbd::Model::Enclosure& enclosure, bool is_solid, std::span<const Index> particles,
-              std::span<const Index3> triangles);
+  double project(std::span<detail::Place> places, const detail::Projection& how, unsigned which, double held);
+  void append(const Pbd::Model::Enclosure& enclosure, std::size_t number, bool is_solid,
+              std::span<const Index> particles, std::span<const Index3> triangles);
   template <class P>
   void find_gradients(std::span<const P> places);
   Off off_;
@@ -114,9 +115,19 @@ class PbdEnclosures {
 double volume_given(const Pbd::Model& model, const Pbd::Model::Enclosure& enclosure, Real inflation,
                     Real distance);
 
-/// [m^3] What a skin of `volume` is let out to in h [s]: its size, the cube root of its volume, falls by no
-/// more than its size at rest in a second. What something holds open, a body in it or one that lies on it,
-/// would else be asked in each substep for all that it cannot give.
+/// Where the inflation of an enclosure gets to in h [s] on its way to `wanted`: the size of what it is given,
+/// the cube root of that, changes by no more than its size at rest in a second. What is blown up at once
+/// throws itself off what it lies on: balloons of 0.2 m, filled from 0.02 to 1 of their volume in a frame, by
+/// 33 m.
+Real inflated(const Pbd::Model::Enclosure& enclosure, Real inflation, Real wanted, Real h);
+
+/// State::inflation of enclosures that are at x [N] m as all begins: as much as they hold, if more is
+/// `wanted`. A gas fills them at once.
+std::vector<Real> inflation_at(const Pbd::Model& model, std::span<const Vec3> x, Real wanted);
+
+/// [m^3] What a skin of `volume` is let out to in h [s]: its size falls by no more than inflated() lets it.
+/// What something holds open, a body in it or one that lies on it, would else be asked in each substep for
+/// all that it cannot give.
 double let_out(const Pbd::Model::Enclosure& enclosure, double volume, Real h);
 
 /// [m^3] The volume that an enclosure has at x [N] m.

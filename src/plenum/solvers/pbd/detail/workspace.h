@@ -54,9 +54,9 @@ struct PbdSkins {
   std::vector<Index> of;      ///< [N] enclosure each particle is of, or -1; empty: there are none
   std::vector<Real> sizes;    ///< [enclosures] in (0, 1], that they may shrink to
   std::vector<double> given;  ///< [enclosures] m^3 at the end of the step, or of a slack gas
-  /// To the sizes at which they hold no less than they are given at the end of a step of dt [s] from x [N] m,
-  /// without losing their form; what touches is `distance` [m] apart.
-  void shrink(const Pbd::Model& model, std::span<const Vec3> x, Real inflation, Real distance, Real dt);
+  /// To the sizes at which they hold no less than they are given at the end of a step of dt [s] to it from
+  /// `state`, without losing their form; what touches is `distance` [m] apart.
+  void shrink(const Pbd::Model& model, const Pbd::State& state, Real inflation, Real distance, Real dt);
 };
 
 /// What keeps ropes, meshes, and grids of isometric bending or angles, in shape, which is swept back and
