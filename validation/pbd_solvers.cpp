@@ -95,13 +95,17 @@ void run_angular_momentum(Rows& rows) {
       const std::string what = fmt::format("{}, {} substeps", t.name, substeps);
       rows.report(what + ": angular momentum lost in a substep", loss.spin * h, "1", "no reference");
       // What pulls towards the middle of a circle does so at the end of a substep, from where it turns back
-      // what went on along the tangent: (w h)^2 of L is lost in each, L' = -h L^3 / I^2.
-      if (t.part.type == PbdPart::Type::rope) {
-        const double wanted = 1 - 1 / std::sqrt(1 + 2 * h * rate * rate);
-        rows.near(what + ": angular momentum lost in a second", loss.spin, wanted, 0.02 * wanted + 1e-4, "1",
-                  "1 - (1 + 2 h w^2 t)^(-1/2), implicit Euler on a circle");
-      }
-      if (before > 0)
+      // what went on along the tangent: (w h)^2 of L is lost in each, L' = -h L^3 / I^2. That is of a pair;
+      // of three particles and more, what is lost is given back.
+      const double implicit = 1 - 1 / std::sqrt(1 + 2 * h * rate * rate);
+      const bool is_pair = t.part.type == PbdPart::Type::rope;
+      if (is_pair)
+        rows.near(what + ": angular momentum lost in a second", loss.spin, implicit, 0.02 * implicit + 1e-4,
+                  "1", "1 - (1 + 2 h w^2 t)^(-1/2), implicit Euler on a circle");
+      else
+        rows.at_most(what + ": angular momentum lost in a second", loss.spin, implicit / 10, "1",
+                     "a tenth of implicit Euler's; rounding");
+      if (is_pair && before > 0)
         rows.near(what + ": order of the loss in a second", std::log2(before / loss.spin), 1, 0.1, "1",
                   "first order");
       if (substeps == 40)

@@ -298,7 +298,8 @@ void PbdContacts::begin_at(std::span<const Place> places, std::span<const Vec3> 
 }
 
 void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
-                       const PbdContactSettings& settings, FunctionRef<bool(int)> between) {
+                       const PbdContactSettings& settings, const PbdSpins::Outside& outside,
+                       FunctionRef<bool(int)> between) {
   begin_at(places, gone);
   const bool holds = age_ >= 0 && age_ < life_;
   const std::size_t strays = holds ? find_strays(places, Real(0.5)) : places.size();
@@ -309,8 +310,8 @@ void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std:
     if (!search(settings)) search_all(places, v, left, settings);
   }
   begin_pairs(places, settings);
-  press(places, settings);
-  for (int round = 1; between(round) || round < least_rounds; ++round) press(places, settings);
+  press(places, settings, outside);
+  for (int round = 1; between(round) || round < least_rounds; ++round) press(places, settings, outside);
   if (settings.conservative) keep_all_apart(places, settings);
   ++age_;
 }

@@ -213,7 +213,7 @@ unsigned hold_enclosed(PbdWorkspace& w, const detail::Projection& how, bool has_
   using Enclosures = PbdEnclosures;
   const bool in_rounds = how.part == 1 && !w.enclosures.empty();
   const auto meet_others = [&] {
-    w.spins.take(w.places);
+    w.spins.take(w.places, w.gone);
     if (!has_others) return;
     if (in_rounds || goes_on) w.spins.pause(w.places);
     others();
@@ -401,25 +401,28 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         });
       }
       if (touches) {
-        w.spins.note(w.places);
         // What is pressed against solids would be pushed into them, and out again after the step, through
         // what is near.
-        w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, [&](int round) {
-          const Real follow = how.part == 1 && round < most_volume_rounds
-                                  ? w.enclosures.hold(w.places, how, held_volume, again)
-                                  : Real(0);
-          const bool is_off = follow > least_follow;
-          if (is_off && round <= wall_rounds) hold_walls_by(w, how, follow, round % 2 == 1);
-          if (is_off || round < PbdContacts::least_rounds)
-            w.enclosures.hold(w.places, how, 0, again & PbdEnclosures::balloons);
-          w.spins.pause(w.places);
-          hold_on_solids(s);
-          if (bodies) w.bodies.hold_on_led(body_view(state, w));
-          w.spins.resume(w.places);
-          return is_off;
-        });
+        w.spins.note(w.places);
+        w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, w.spins.outside(),
+                        [&](int round) {
+                          const Real follow = how.part == 1 && round < most_volume_rounds
+                                                  ? w.enclosures.hold(w.places, how, held_volume, again)
+                                                  : Real(0);
+                          const bool is_off = follow > least_follow;
+                          if (is_off && round <= wall_rounds) hold_walls_by(w, how, follow, round % 2 == 1);
+                          if (is_off || round < PbdContacts::least_rounds)
+                            w.enclosures.hold(w.places, how, 0, again & PbdEnclosures::balloons);
+                          if (!is_off && round >= PbdContacts::least_rounds) w.spins.take(w.places, w.gone);
+                          w.spins.pause(w.places);
+                          hold_on_solids(s);
+                          if (bodies) w.bodies.hold_on_led(body_view(state, w));
+                          w.spins.resume(w.places);
+                          return is_off;
+                        });
       }
       is_held_back |= keep(state, w, h, w.is_damped && params.method == Method::xpbd ? params.iterations : 0);
+      w.spins.make_up(state.particles.x, state.particles.v, h);
       calm_solids(model, state, w, is_pressed);
       if (touches) calm_crumpled(model, state, w, h);
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);

@@ -96,7 +96,8 @@ void PbdContacts::begin_pairs(std::span<const Place> places, const PbdContactSet
 }
 
 /// One after the other, pushes the pairs that touch apart and lets friction take back what has slid.
-void PbdContacts::press(std::span<Place> places, const PbdContactSettings& settings) {
+void PbdContacts::press(std::span<Place> places, const PbdContactSettings& settings,
+                        const PbdSpins::Outside& outside) {
   for (std::vector<Touch>& list : touches_)
     for (Touch& touch : list) {
       Place* place[4];
@@ -117,8 +118,15 @@ void PbdContacts::press(std::span<Place> places, const PbdContactSettings& setti
       if (length2 > most * most) rub *= settings.friction * touch.pressed / std::sqrt(length2);
       const Vec3 change = push * touch.normal + (rub - touch.rubbed);
       touch.rubbed = rub;
-      for (int i = 0; i < 4; ++i)
-        detail::set(*place[i], to_vec(*place[i]) + (place[i]->inverse_mass * touch.weight[i]) * change);
+      const auto body_of = [&](int i) { return outside.body_of[std::size_t(touch.particle[i])]; };
+      const bool is_outside = !outside.places.empty() && body_of(0) != body_of(3);
+      for (int i = 0; i < 4; ++i) {
+        const Vec3 by = (place[i]->inverse_mass * touch.weight[i]) * change;
+        detail::set(*place[i], to_vec(*place[i]) + by);
+        if (!is_outside) continue;
+        Place& out = outside.places[std::size_t(touch.particle[i])];
+        detail::set(out, to_vec(out) + by);
+      }
     }
 }
 

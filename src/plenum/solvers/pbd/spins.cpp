@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/topology.h"
@@ -18,6 +19,12 @@ using detail::WidePlace;
 
 namespace {
 
+/// Of the length of a body, a width below which it is a line, which does not turn about itself: what is left
+/// of a spin about that comes and goes with the width.
+constexpr double least_width = 0.03;
+/// What turns faster than by this in a substep, by its sine, is slowed to it: by that of more than a right
+/// angle, places would not tell of it.
+constexpr double most_turn = 0.5;
 constexpr std::size_t packs_per_block = 64;
 constexpr std::size_t places_per_block = 4096;
 using D3 = Vector3<double>;
@@ -61,6 +68,15 @@ void put_sums(const detail::V3<T>& of, double* to) {
   to[0] = sum_of(of.x), to[1] = sum_of(of.y), to[2] = sum_of(of.z);
 }
 
+Wide3 gather_ways(std::span<const Vec3> ways, const Index* index) {
+  Wide3 out;
+  for (int l = 0; l < wide; ++l) {
+    const Vec3& way = ways[std::size_t(index[l])];
+    out.x[l] = way.x(), out.y[l] = way.y(), out.z[l] = way.z();
+  }
+  return out;
+}
+
 void copy_places(std::span<const Place> places, AlignedVector<Place>& to) {
   to.resize(places.size());
   parallel_for(places.size(), places_per_block, [&](std::size_t begin, std::size_t end) {
@@ -69,24 +85,37 @@ void copy_places(std::span<const Place> places, AlignedVector<Place>& to) {
   });
 }
 
-/// The rotation R near to none by which sum m (R y) cross x vanishes, `moments` being the sum of m y_i x_j:
-/// R is the polar factor, by steps of Newton's method as of wide_polar_rotation().
-M3 turn_back(const M3& moments) {
-  // What lies on a line does not turn about it.
-  constexpr double least_width = 1e-3;
-  M3 turn = M3::Identity();
-  for (int k = 0; k < 3; ++k) {
-    const M3 s = turn * moments;
-    const D3 tilt(s(1, 2) - s(2, 1), s(2, 0) - s(0, 2), s(0, 1) - s(1, 0));
-    const M3 response =
-        (1 + least_width * least_width) * s.trace() * M3::Identity() - (s + s.transpose()) / 2;
-    const Eigen::LDLT<M3> factors(response);
-    if (!(s.trace() > 0) || !factors.isPositive()) break;
-    const D3 w = factors.solve(tilt);
-    if (!(w.squaredNorm() < 1)) break;
-    turn = Quaternion<double>(1, w.x() / 2, w.y() / 2, w.z() / 2).normalized().toRotationMatrix() * turn;
-    if (w.squaredNorm() < 1e-8) break;  // the next would be as the square of this one
+D3 twist_of(const M3& s) {
+  return {s(1, 2) - s(2, 1), s(2, 0) - s(0, 2), s(0, 1) - s(1, 0)};
+}
+
+/// The rotation R near to none by which sum m (R y) cross x is sum m y' cross x: `moments` is the sum of
+/// m y'_i x_j, and `moved` that of m (y - y')_i x_j. By steps of Newton's method as of wide_polar_rotation().
+/// `left`: what it could not do about of the sum, as where a body has come back from inside out.
+M3 turn_back(const M3& moments, const M3& moved, D3& left) {
+  const auto response_of = [&](const M3& s) -> Eigen::LDLT<M3> {
+    return Eigen::LDLT<M3>((1 + least_width * least_width) * s.trace() * M3::Identity() -
+                           (s + s.transpose()) / 2);
+  };
+  D3 too_much = D3::Zero();
+  {
+    const D3 twist = twist_of(moments);
+    const double turn = response_of(moments).solve(twist).norm();
+    if (turn > most_turn) too_much = (1 - most_turn / turn) * twist;
   }
+  M3 turn = M3::Identity();
+  for (int k = 0; k < 4; ++k) {
+    const M3 s = turn * (moments + moved);
+    const D3 tilt = twist_of((turn - M3::Identity()) * moments + turn * moved) + too_much;
+    const Eigen::LDLT<M3> factors = response_of(s);
+    left = tilt;
+    if (!(s.trace() > 0) || !factors.isPositive()) return turn;
+    const D3 w = factors.solve(tilt);
+    if (!(w.squaredNorm() < 1)) return turn;
+    turn = Quaternion<double>(1, w.x() / 2, w.y() / 2, w.z() / 2).normalized().toRotationMatrix() * turn;
+    if (w.squaredNorm() < 1e-14) break;  // the next would be as the square of this one
+  }
+  left.setZero();
   return turn;
 }
 
@@ -132,7 +161,7 @@ void PbdSpins::lay_out(const Pbd::Model& model) {
     }
     body.last_block = blocks_.size();
   }
-  sums_.resize(blocks_.size()), turns_.resize(bodies_.size());
+  sums_.resize(blocks_.size()), turns_.assign(bodies_.size(), Turn{});
 }
 
 void PbdSpins::begin(std::span<const Vec3> x0, std::span<const Real> inverse_mass) {
@@ -158,7 +187,9 @@ void PbdSpins::begin(std::span<const Vec3> x0, std::span<const Real> inverse_mas
 }
 
 void PbdSpins::note(std::span<const Place> places) {
-  if (!turning_.empty()) copy_places(places, before_);
+  if (turning_.empty()) return;
+  copy_places(places, before_);
+  for (Turn& turn : turns_) turn.before += std::exchange(turn.left, D3::Zero());
 }
 
 void PbdSpins::pause(std::span<const Place> places) {
@@ -173,12 +204,12 @@ void PbdSpins::resume(std::span<const Place> places) {
   });
 }
 
-void PbdSpins::take(std::span<Place> places) {
+void PbdSpins::take(std::span<Place> places, std::span<const Vec3> gone) {
   if (turning_.empty()) return;
   parallel_blocks(turning_.size(), [&](std::size_t number) {
     const std::size_t b = turning_[number];
     Wide mass{};
-    Wide3 at{}, moments[3] = {};
+    Wide3 at{}, was{}, moments[3] = {};
     DoubleWide3 way{}, moved[3] = {};
     for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k) {
       const Pack& pack = packs_[k];
@@ -190,16 +221,16 @@ void PbdSpins::take(std::span<Place> places) {
       const Wide of =
           is_weighed ? (moves ? detail::inverse_or_nothing(start.inverse_mass) : Wide{}) : pack.mass;
       // Rounded as numbers are, what they are turned by would be as much in every substep.
-      const DoubleWide3 before = in_double(then), x = in_double(pack.from_first) + before,
-                        dx = in_double(of) * (in_double(now) - before);
+      const Wide3 old = pack.from_first + gather_ways(gone, pack.particle);
+      const DoubleWide3 x = in_double(old), dx = in_double(of) * (in_double(now) - in_double(then));
       way += dx;
       moved[0] += dx.x * x, moved[1] += dx.y * x, moved[2] += dx.z * x;
-      const Wide3 place = pack.from_first + then, weighed = of * place;
-      mass += of, at += weighed;
-      moments[0] += weighed.x * place, moments[1] += weighed.y * place, moments[2] += weighed.z * place;
+      const Wide3 weighed = of * (pack.from_first + then);
+      mass += of, at += weighed, was += of * old;
+      moments[0] += weighed.x * old, moments[1] += weighed.y * old, moments[2] += weighed.z * old;
     }
     Sums& out = sums_[b];
-    out.mass = sum_of(mass), put_sums(way, out.way), put_sums(at, out.at);
+    out.mass = sum_of(mass), put_sums(way, out.way), put_sums(at, out.at), put_sums(was, out.was);
     for (int c = 0; c < 3; ++c)
       put_sums(moved[c], out.moved + 3 * c), put_sums(moments[c], out.moments + 3 * c);
   });
@@ -207,16 +238,16 @@ void PbdSpins::take(std::span<Place> places) {
     const Body& body = bodies_[n];
     if (!body.turns) continue;
     double mass = 0;
-    D3 way = D3::Zero(), at = D3::Zero();
+    D3 way = D3::Zero(), at = D3::Zero(), was = D3::Zero();
     M3 moved = M3::Zero(), moments = M3::Zero();
     for (std::size_t b = body.first_block; b < body.last_block; ++b) {
       const Sums& s = sums_[b];
-      mass += s.mass, way += D3(s.way), at += D3(s.at);
+      mass += s.mass, way += D3(s.way), at += D3(s.at), was += D3(s.was);
       moved += Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(s.moved);
       moments += Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(s.moments);
     }
     Turn& turn = turns_[n];
-    turn = Turn{};
+    turn = Turn{.before = turn.before};
     if (!(mass > 0)) continue;
     D3 about = at / mass, end = about + way / mass;
     if (body.held >= 0) {
@@ -224,9 +255,9 @@ void PbdSpins::take(std::span<Place> places) {
       about = end = body.held_from.cast<double>() + D3(p.x[0], p.x[1], p.x[2]);
     }
     moved -= way * about.transpose();
-    moments += mass * about * about.transpose() - at * about.transpose() - about * at.transpose();
+    moments += mass * about * about.transpose() - at * about.transpose() - about * was.transpose();
     // Where nothing has moved, nothing has turned, however numbers are rounded.
-    const M3 by = turn_back(moved + (moments + moments.transpose()) / 2) - M3::Identity();
+    const M3 by = turn_back(moments, moved, turn.left) - M3::Identity();
     for (int c = 0; c < 3; ++c) {
       turn.about[c] = Real(end[c]);
       for (int d = 0; d < 3; ++d) turn.by[3 * c + d] = Real(by(c, d));
@@ -250,6 +281,41 @@ void PbdSpins::take(std::span<Place> places) {
       detail::put_place(places.data(), pack.particle, pack.lanes, p);
     }
   });
+}
+
+void PbdSpins::make_up(std::span<const Vec3> x, std::span<Vec3> v, Real h) {
+  if (turning_.empty()) return;
+  for (std::size_t n = 0; n < bodies_.size(); ++n) {
+    const Body& body = bodies_[n];
+    const D3 left = turns_[n].before + turns_[n].left;
+    turns_[n].before.setZero(), turns_[n].left.setZero();
+    if (left == D3::Zero() || !body.turns) continue;
+    const auto each = [&](auto&& of) {
+      for (std::size_t b = body.first_block; b < body.last_block; ++b)
+        for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k)
+          for (int l = 0; l < wide; ++l)
+            if ((packs_[k].lanes >> l & 1) != 0 && packs_[k].mass[l] > 0)
+              of(std::size_t(packs_[k].particle[l]), double(packs_[k].mass[l]));
+    };
+    double mass = 0;
+    D3 about = D3::Zero();
+    each([&](std::size_t i, double m) { mass += m, about += m * x[i].cast<double>(); });
+    if (!(mass > 0)) continue;
+    about /= mass;
+    if (body.held >= 0) about = x[std::size_t(body.held)].cast<double>();
+    M3 spread = M3::Zero();
+    each([&](std::size_t i, double m) {
+      const D3 r = x[i].cast<double>() - about;
+      spread += m * r * r.transpose();
+    });
+    const Eigen::LDLT<M3> inertia(spread.trace() * M3::Identity() - spread);
+    if (!(spread.trace() > 0) || !inertia.isPositive() || !(inertia.rcond() > 1e-6)) continue;
+    D3 turn = inertia.solve(left);
+    if (!turn.allFinite()) continue;
+    turn *= most_turn / std::max(turn.norm(), most_turn);
+    const D3 spin = turn / double(h);
+    each([&](std::size_t i, double) { v[i] += spin.cross(D3(x[i].cast<double>() - about)).cast<Real>(); });
+  }
 }
 
 }  // namespace plenum::inline PLENUM_ABI

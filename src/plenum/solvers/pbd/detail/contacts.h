@@ -25,6 +25,7 @@
 #include "plenum/geometry/adjacency.h"
 #include "plenum/geometry/near_features.h"
 #include "plenum/linear/aligned.h"
+#include "plenum/solvers/pbd/detail/spins.h"
 #include "plenum/solvers/pbd/detail/wide_places.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -82,7 +83,8 @@ class PbdContacts {
   /// substeps to the end of the step, this one included; between(k) after the k-th round of pushes, counted
   /// from one. There are more of them than the least as long as it says that it has moved something.
   void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
-            const PbdContactSettings& settings, FunctionRef<bool(int)> between);
+            const PbdContactSettings& settings, const PbdSpins::Outside& outside,
+            FunctionRef<bool(int)> between);
   /// f(a, b) of particles of each two features that press each other in the substep.
   template <class F>
   void each_pressed(F&& f) const {
@@ -133,7 +135,8 @@ class PbdContacts {
                   const PbdContactSettings& settings);
   void fill_packs();
   void begin_pairs(std::span<const detail::Place> places, const PbdContactSettings& settings);
-  void press(std::span<detail::Place> places, const PbdContactSettings& settings);
+  void press(std::span<detail::Place> places, const PbdContactSettings& settings,
+             const PbdSpins::Outside& outside);
   std::size_t find_strays(std::span<const detail::Place> places, Real part);
   bool has_stray(const Index4& pair) const;
   bool hung_together(const Index4& pair, bool edges) const;

@@ -9,10 +9,11 @@
 // four seconds in ten substeps and at 73 in forty.
 //
 // No internal force turns a body. So what constraints have led elsewhere is turned back about its centre of
-// mass until sum m (x - c) cross (x_before - c) = 0: as little as may be from where it was, in the metric of
-// masses. Where one particle is held, about that one. Rotations change no internal constraint. Mueller,
-// Heidelberger, Hennix & Ratcliff 2007, "Position based dynamics", section 3.5, take a body's motion as a
-// whole out of damping likewise.
+// mass until the ways of the substep have the angular momentum that they had before: with x0 where it began,
+// sum m (x - c) cross (x - x0) is what it was, or sum m (x - c) cross x0. Where one particle is held, about
+// that one. Rotations change no internal constraint. What no rotation does, as for a body that comes back
+// from inside out, velocities get. Mueller, Heidelberger, Hennix & Ratcliff 2007, "Position based dynamics",
+// section 3.5, take a body's motion as a whole out of damping likewise.
 #include <span>
 #include <vector>
 
@@ -34,8 +35,17 @@ class PbdSpins {
   /// turns nothing about where its own points end, turn something about where the last one's do.
   void pause(std::span<const detail::Place> places);
   void resume(std::span<const detail::Place> places);
-  /// Turns back what these have turned since.
-  void take(std::span<detail::Place> places);
+  /// The same for moves by what touches: of each particle the body it is of, or -1, and where moves between
+  /// two of these are to be put besides; empty: nothing turns.
+  struct Outside {
+    std::span<const Index> body_of;
+    std::span<detail::Place> places;
+  };
+  Outside outside() { return turning_.empty() ? Outside{} : Outside{body_of_, before_}; }
+  /// Turns back what these have turned since, in a substep that began at `gone` [N] m.
+  void take(std::span<detail::Place> places, std::span<const Vec3> gone);
+  /// After a substep of h [s] that has led particles to x [N] m: gives v [N] m/s what turns could not.
+  void make_up(std::span<const Vec3> x, std::span<Vec3> v, Real h);
 
  private:
   /// Particles of a body.
@@ -56,10 +66,11 @@ class PbdSpins {
     Vec3 held_from = Vec3::Zero();  ///< [m] of it from the first particle where ways are counted from
     bool turns = false;             ///< no two of it are held
   };
-  /// Of a block, x from the body's first particle where ways are counted from: m, m dx, m x, m dx_i x_j and
-  /// m x_i x_j by rows, with x before and dx the way since. [kg, kg m, kg m^2]
+  /// Of a block, from the body's first particle where ways are counted from: m, m dx, m x, m x0, m dx_i x0_j
+  /// and m x_i x0_j by rows, with x before, dx the way since and x0 where the substep began. [kg, kg m, kg
+  /// m^2]
   struct Sums {
-    double mass, way[3], at[3], moved[9], moments[9];
+    double mass, way[3], at[3], was[3], moved[9], moments[9];
   };
 
   std::vector<Index> body_of_;  ///< [N] or -1
@@ -69,7 +80,9 @@ class PbdSpins {
   std::vector<std::size_t> turning_;  ///< blocks of bodies that turn
   std::vector<Sums> sums_;            ///< [blocks]
   struct Turn {
-    Real by[9], about[3];  ///< R - I by rows; m, from the first particle
+    Real by[9] = {}, about[3] = {};  ///< R - I by rows; m, from the first particle
+    /// [kg m^2] h times the momentum that this does not give, and what turns before the last note() did not.
+    Vector3<double> left = Vector3<double>::Zero(), before = Vector3<double>::Zero();
   };
   std::vector<Turn> turns_;              ///< [bodies]
   AlignedVector<detail::Place> before_;  ///< [N] where they would be by what is not internal
