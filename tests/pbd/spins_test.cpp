@@ -149,6 +149,45 @@ TEST(PbdSpins, WhatTurnsInsideOutDoesNotSpin) {
   }
 }
 
+// What goes with the pin that it hangs on goes on as it does, however far in a substep.
+TEST(PbdSpins, WhatGoesWithItsPinDoesNotTurn) {
+  PbdPart bar{.type = PbdPart::Type::bar};
+  bar.half_extents = Vec3(Real(0.02), Real(0.007), Real(0.007)), bar.cells_x = 3,
+  bar.youngs_modulus = Real(1e6);
+  bar.pins.resize(1), bar.pins[0].indices = {0};
+  plenum_test::Built b(bar);
+  const Vec3 along(0, 0, 20);
+  b.params.gravity.setZero();
+  for (Vec3& v : b.state.particles.v) v = along;
+  for (int k = 0; k < 60; ++k) {
+    b.params.pins.resize(1), b.params.pins[0].offset = Real(k + 1) / 60 * along;
+    b.step();
+  }
+  for (const Vec3& v : b.state.particles.v) EXPECT_LT((v - along).norm(), 0.02);
+}
+
+// Overlapping clusters that swing in a hand gain nothing.
+TEST(PbdSpins, ClustersInAHandGainNothing) {
+  PbdPart bar{.type = PbdPart::Type::bar};
+  bar.half_extents = Vec3(Real(0.3), Real(0.1), Real(0.1)), bar.cells_x = 6, bar.cells_y = bar.cells_z = 2;
+  bar.material = PbdPart::Material::shape_matching, bar.cluster_radius = Real(0.2);
+  plenum_test::Built b(bar);
+  const Vec3 at = b.state.particles.x[0];
+  const Grasp grasp{0, at, at, Real(1e4)};
+  double mass = 0, began = 0;
+  for (std::size_t i = 0; i < b.model.mass.size(); ++i)
+    mass += double(b.model.mass[i]), began += 9.81 * double(b.model.mass[i]) * b.x(i).y();
+  for (int k = 0; k < 900; ++k) {
+    Pbd::grasp(b.workspace, {&grasp, 1});
+    b.step();
+    double energy = 0;
+    for (std::size_t i = 0; i < b.model.mass.size(); ++i)
+      energy +=
+          double(b.model.mass[i]) * (9.81 * b.x(i).y() + double(b.state.particles.v[i].squaredNorm()) / 2);
+    ASSERT_LT(energy - began, 0.02 * mass * 9.81 * 0.3) << k;
+  }
+}
+
 // What a hand holds by a stiff spring turns about it as about a pin: it is heavier there.
 TEST(PbdSpins, AHandTurnsWhatItHolds) {
   const auto fallen = [](Real rate) {  // [rad]

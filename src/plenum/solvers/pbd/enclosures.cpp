@@ -330,8 +330,8 @@ std::vector<Real> inflation_at(const Pbd::Model& model, std::span<const Vec3> x,
   std::vector<Real> out(model.enclosures.size(), wanted);
   for (std::size_t k = 0; k < out.size(); ++k) {
     const Enclosure& e = model.enclosures[k];
-    if (e.has_gas) continue;
-    const double held = std::max(0.0, enclosed_volume(model, e, x)) / asked_of(e, 1);
+    const double full = double(e.rest_volume) * (e.has_gas ? 1 : double(e.ratio)),
+                 held = std::max(0.0, enclosed_volume(model, e, x)) / full;
     out[k] = std::min(wanted, Real(held));
   }
   return out;

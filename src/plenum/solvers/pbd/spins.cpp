@@ -22,6 +22,8 @@ namespace {
 /// Of the length of a body, a width below which it is a line, which does not turn about itself: what is left
 /// of a spin about that comes and goes with the width.
 constexpr double least_width = 0.03;
+/// A particle that is this much lighter to a push than by its own mass is in a hand.
+constexpr Real gripped = Real(0.99);
 /// What turns faster than by this in a substep, by its sine, is slowed to it: by that of more than a right
 /// angle, places would not tell of it.
 constexpr double most_turn = 0.5;
@@ -91,17 +93,17 @@ D3 twist_of(const M3& s) {
 
 /// The rotation R near to none by which sum m (R y) cross x is sum m y' cross x: `moments` is the sum of
 /// m y'_i x_j, and `moved` that of m (y - y')_i x_j. By steps of Newton's method as of wide_polar_rotation().
-/// `left`: what it could not do about of the sum, as where a body has come back from inside out.
-M3 turn_back(const M3& moments, const M3& moved, D3& left) {
+/// `turning`: the part of sum m y' cross x that is turning. `left`: what it could not do about of the sum, as
+/// where a body has come back from inside out.
+M3 turn_back(const M3& moments, const M3& moved, const D3& turning, D3& left) {
   const auto response_of = [&](const M3& s) -> Eigen::LDLT<M3> {
     return Eigen::LDLT<M3>((1 + least_width * least_width) * s.trace() * M3::Identity() -
                            (s + s.transpose()) / 2);
   };
   D3 too_much = D3::Zero();
   {
-    const D3 twist = twist_of(moments);
-    const double turn = response_of(moments).solve(twist).norm();
-    if (turn > most_turn) too_much = (1 - most_turn / turn) * twist;
+    const double turn = response_of(moments).solve(turning).norm();
+    if (turn > most_turn) too_much = (1 - most_turn / turn) * turning;
   }
   M3 turn = M3::Identity();
   for (int k = 0; k < 4; ++k) {
@@ -208,7 +210,7 @@ void PbdSpins::take(std::span<Place> places, std::span<const Vec3> gone) {
   if (turning_.empty()) return;
   parallel_blocks(turning_.size(), [&](std::size_t number) {
     const std::size_t b = turning_[number];
-    Wide mass{};
+    Wide mass{}, grips{};
     Wide3 at{}, was{}, moments[3] = {};
     DoubleWide3 way{}, moved[3] = {};
     for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k) {
@@ -225,12 +227,15 @@ void PbdSpins::take(std::span<Place> places, std::span<const Vec3> gone) {
       const DoubleWide3 x = in_double(old), dx = in_double(of) * (in_double(now) - in_double(then));
       way += dx;
       moved[0] += dx.x * x, moved[1] += dx.y * x, moved[2] += dx.z * x;
+      const Wide heavier = pack.mass * start.inverse_mass;
+      grips += (moves & (heavier < detail::fill(gripped))) ? detail::fill(1) : Wide{};
       const Wide3 weighed = of * (pack.from_first + then);
       mass += of, at += weighed, was += of * old;
       moments[0] += weighed.x * old, moments[1] += weighed.y * old, moments[2] += weighed.z * old;
     }
     Sums& out = sums_[b];
-    out.mass = sum_of(mass), put_sums(way, out.way), put_sums(at, out.at), put_sums(was, out.was);
+    out.is_gripped = sum_of(grips) > 0, out.mass = sum_of(mass), put_sums(way, out.way), put_sums(at, out.at),
+    put_sums(was, out.was);
     for (int c = 0; c < 3; ++c)
       put_sums(moved[c], out.moved + 3 * c), put_sums(moments[c], out.moments + 3 * c);
   });
@@ -238,26 +243,33 @@ void PbdSpins::take(std::span<Place> places, std::span<const Vec3> gone) {
     const Body& body = bodies_[n];
     if (!body.turns) continue;
     double mass = 0;
+    bool is_gripped = false;
     D3 way = D3::Zero(), at = D3::Zero(), was = D3::Zero();
     M3 moved = M3::Zero(), moments = M3::Zero();
     for (std::size_t b = body.first_block; b < body.last_block; ++b) {
       const Sums& s = sums_[b];
-      mass += s.mass, way += D3(s.way), at += D3(s.at), was += D3(s.was);
+      is_gripped |= s.is_gripped, mass += s.mass, way += D3(s.way), at += D3(s.at), was += D3(s.was);
       moved += Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(s.moved);
       moments += Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(s.moments);
     }
     Turn& turn = turns_[n];
     turn = Turn{.before = turn.before};
-    if (!(mass > 0)) continue;
+    if (!(mass > 0) || (body.is_matched && is_gripped)) continue;
     D3 about = at / mass, end = about + way / mass;
     if (body.held >= 0) {
       const Place& p = places[std::size_t(body.held)];
       about = end = body.held_from.cast<double>() + D3(p.x[0], p.x[1], p.x[2]);
     }
+    // What goes with a pin that is led has angular momentum about where that ends, and does not turn.
+    const D3 off = at - mass * about;
+    const D3 led =
+        body.held >= 0
+            ? D3(body.held_from.cast<double>() + gone[std::size_t(body.held)].cast<double>() - about)
+            : D3(D3::Zero());
     moved -= way * about.transpose();
     moments += mass * about * about.transpose() - at * about.transpose() - about * was.transpose();
     // Where nothing has moved, nothing has turned, however numbers are rounded.
-    const M3 by = turn_back(moments, moved, turn.left) - M3::Identity();
+    const M3 by = turn_back(moments, moved, twist_of(moments) - off.cross(led), turn.left) - M3::Identity();
     for (int c = 0; c < 3; ++c) {
       turn.about[c] = Real(end[c]);
       for (int d = 0; d < 3; ++d) turn.by[3 * c + d] = Real(by(c, d));

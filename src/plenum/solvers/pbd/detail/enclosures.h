@@ -122,7 +122,7 @@ double volume_given(const Pbd::Model& model, const Pbd::Model::Enclosure& enclos
 Real inflated(const Pbd::Model::Enclosure& enclosure, Real inflation, Real wanted, Real h);
 
 /// State::inflation of enclosures that are at x [N] m as all begins: as much as they hold, if more is
-/// `wanted`. A gas fills them at once.
+/// `wanted`; of a gas, as much as fills so much of them as they were made with.
 std::vector<Real> inflation_at(const Pbd::Model& model, std::span<const Vec3> x, Real wanted);
 
 /// [m^3] What a skin of `volume` is let out to in h [s]: its size falls by no more than inflated() lets it.

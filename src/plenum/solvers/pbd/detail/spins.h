@@ -60,8 +60,9 @@ class PbdSpins {
   };
   struct Body {
     std::size_t first_block, last_block;
-    Index first;                    ///< particle
-    bool is_matched = false;        ///< by clusters, which know the model's masses alone
+    Index first;  ///< particle
+    /// By clusters, which know the model's masses alone: what a hand has a hold of is left as it is.
+    bool is_matched = false;
     Index held = -1;                ///< the particle about which it turns, or -1
     Vec3 held_from = Vec3::Zero();  ///< [m] of it from the first particle where ways are counted from
     bool turns = false;             ///< no two of it are held
@@ -71,6 +72,7 @@ class PbdSpins {
   /// m^2]
   struct Sums {
     double mass, way[3], at[3], was[3], moved[9], moments[9];
+    bool is_gripped;
   };
 
   std::vector<Index> body_of_;  ///< [N] or -1
