@@ -134,6 +134,27 @@ TEST(PbdSpins, WhatTurnsFastGoesOn) {
   }
 }
 
+// Damping takes what bodies do about their turning, not that: velocities lose along gradients halfway of a
+// substep, and are those of its end: of what turns by 60 rad/s, 2.4 % were gained in a second.
+TEST(PbdSpins, WhatIsDampedTurnsOn) {
+  PbdPart bar{.type = PbdPart::Type::bar};
+  bar.cells_x = 4, bar.cells_y = bar.cells_z = 2, bar.youngs_modulus = Real(1e6);
+  for (const Real damping : {Real(1e-4), Real(1e-2), Real(1)})
+    for (const bool is_held : {false, true}) {
+      PbdPart damped = bar;
+      damped.damping_time = damping;
+      if (is_held) damped.pins.resize(1), damped.pins[0].indices = {0};
+      plenum_test::Built b(damped);
+      b.params.gravity.setZero(), b.params.substeps = 20;
+      const Vec3 about = is_held ? b.state.particles.x[0] : Vec3(Vec3::Zero());
+      for (std::size_t i = 0; i < b.model.mass.size(); ++i)
+        b.state.particles.v[i] = Vec3(0, 60, 0).cross(Vec3(b.state.particles.x[i] - about));
+      const double before = turning_of(b).momentum;
+      b.run(60);
+      EXPECT_NEAR(turning_of(b).momentum, before, 2e-3 * before) << damping << ' ' << is_held;
+    }
+}
+
 // What comes back from inside out within a substep does not begin to spin, at 42 to 138 rad/s.
 TEST(PbdSpins, WhatTurnsInsideOutDoesNotSpin) {
   for (const Real dt : {Real(0.005), Real(0.016), Real(0.05)}) {

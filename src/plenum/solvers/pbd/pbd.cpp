@@ -151,7 +151,7 @@ void count_anew(const Pbd::State& state, PbdWorkspace& w, Real since, bool touch
 /// not: whether there was any.
 bool keep(Pbd::State& state, PbdWorkspace& w, Real h, int damping_sweeps) {
   const bool is_damped = damping_sweeps > 0;
-  if (is_damped) detail::damp(w, h, damping_sweeps);
+  if (is_damped) detail::damp(w, h, damping_sweeps), w.spins.note_damped(w.places, w.gone, w.ways);
   Particles& p = state.particles;
   const Real per_h = 1 / h, farthest = h * pbd_fastest;
   std::atomic<bool> any = false;

@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "plenum/base/parallel.h"
@@ -51,18 +52,27 @@ std::vector<Index3> ties_of(const Pbd::Model& model) {
   return out;
 }
 
-typedef double DoubleWide __attribute__((vector_size(wide * sizeof(double))));
-using DoubleWide3 = detail::V3<DoubleWide>;
-DoubleWide in_double(const Wide& a) {
-  return __builtin_convertvector(a, DoubleWide);
+// Half as many lanes as Wide has: the compiler takes vectors apart that are wider than the machine's.
+constexpr int half = wide / 2;
+typedef double Half __attribute__((vector_size(half * sizeof(double))));
+using Half3 = detail::V3<Half>;
+template <int from, int... l>
+Half half_of(const Wide& a, std::integer_sequence<int, l...>) {
+  return __builtin_convertvector(__builtin_shufflevector(a, a, (from + l)...), Half);
 }
-DoubleWide3 in_double(const Wide3& a) {
-  return {in_double(a.x), in_double(a.y), in_double(a.z)};
+/// The lanes from `from` on, in double precision.
+template <int from>
+Half half_of(const Wide& a) {
+  return half_of<from>(a, std::make_integer_sequence<int, half>());
+}
+template <int from>
+Half3 half_of(const Wide3& a) {
+  return {half_of<from>(a.x), half_of<from>(a.y), half_of<from>(a.z)};
 }
 template <class T>
 double sum_of(const T& of) {
   double out = 0;
-  for (int l = 0; l < wide; ++l) out += double(of[l]);
+  for (std::size_t l = 0; l < sizeof of / sizeof of[0]; ++l) out += double(of[l]);
   return out;
 }
 template <class T>
@@ -70,13 +80,33 @@ void put_sums(const detail::V3<T>& of, double* to) {
   to[0] = sum_of(of.x), to[1] = sum_of(of.y), to[2] = sum_of(of.z);
 }
 
+/// As it lies among numbers.
+typedef Real LooseWide __attribute__((vector_size(sizeof(Wide)), aligned(sizeof(Real)), may_alias));
+/// Component c of `wide` vectors that lie one behind the other.
+template <int c, int... l>
+Wide component(const Wide (&rows)[3], std::integer_sequence<int, l...>) {
+  constexpr auto is_last = [](int lane) { return 3 * lane + c >= 2 * wide; };
+  const Wide low = __builtin_shufflevector(rows[0], rows[1], (is_last(l) ? 0 : 3 * l + c)...);
+  return __builtin_shufflevector(low, rows[2], (is_last(l) ? 3 * l + c - wide : l)...);
+}
 Wide3 gather_ways(std::span<const Vec3> ways, const Index* index) {
   Wide3 out;
+  if (index[wide - 1] == index[0] + wide - 1) {  // as they are in order, all of them
+    const LooseWide* const from = reinterpret_cast<const LooseWide*>(ways[std::size_t(index[0])].data());
+    const Wide rows[3] = {from[0], from[1], from[2]};
+    constexpr auto lanes = std::make_integer_sequence<int, wide>();
+    out = {component<0>(rows, lanes), component<1>(rows, lanes), component<2>(rows, lanes)};
+    return out;
+  }
   for (int l = 0; l < wide; ++l) {
     const Vec3& way = ways[std::size_t(index[l])];
     out.x[l] = way.x(), out.y[l] = way.y(), out.z[l] = way.z();
   }
   return out;
+}
+template <class V>
+Wide3 fill3(const V& a) {
+  return {detail::fill(a[0]), detail::fill(a[1]), detail::fill(a[2])};
 }
 
 void copy_places(std::span<const Place> places, AlignedVector<Place>& to) {
@@ -92,23 +122,23 @@ D3 twist_of(const M3& s) {
 }
 
 /// The rotation R near to none by which sum m (R y) cross x is sum m y' cross x: `moments` is the sum of
-/// m y'_i x_j, and `moved` that of m (y - y')_i x_j. By steps of Newton's method as of wide_polar_rotation().
-/// `turning`: the part of sum m y' cross x that is turning. `left`: what it could not do about of the sum, as
-/// where a body has come back from inside out.
-M3 turn_back(const M3& moments, const M3& moved, const D3& turning, D3& left) {
+/// m y_i x_j, and `moved` that of m (y - y') cross x, which is small and told apart. By steps of Newton's
+/// method as of wide_polar_rotation(). `left`: what it could not do about of the sum, as where a body has
+/// come back from inside out. `turning`: the part of sum m y' cross x that is turning.
+M3 turn_back(const M3& moments, const D3& moved, const D3& turning, D3& left) {
   const auto response_of = [&](const M3& s) -> Eigen::LDLT<M3> {
     return Eigen::LDLT<M3>((1 + least_width * least_width) * s.trace() * M3::Identity() -
                            (s + s.transpose()) / 2);
   };
   D3 too_much = D3::Zero();
-  {
-    const double turn = response_of(moments).solve(turning).norm();
+  if (const Eigen::LDLT<M3> factors = response_of(moments); factors.isPositive()) {
+    const double turn = factors.solve(turning).norm();
     if (turn > most_turn) too_much = (1 - most_turn / turn) * turning;
   }
   M3 turn = M3::Identity();
   for (int k = 0; k < 4; ++k) {
-    const M3 s = turn * (moments + moved);
-    const D3 tilt = twist_of((turn - M3::Identity()) * moments + turn * moved) + too_much;
+    const M3 s = turn * moments;
+    const D3 tilt = moved + twist_of((turn - M3::Identity()) * moments) + too_much;
     const Eigen::LDLT<M3> factors = response_of(s);
     left = tilt;
     if (!(s.trace() > 0) || !factors.isPositive()) return turn;
@@ -210,47 +240,49 @@ void PbdSpins::take(std::span<Place> places, std::span<const Vec3> gone) {
   if (turning_.empty()) return;
   parallel_blocks(turning_.size(), [&](std::size_t number) {
     const std::size_t b = turning_[number];
+    // What a hand holds is heavier, but to shape matching.
+    const bool is_weighed = !bodies_[blocks_[b].body].is_matched;
     Wide mass{}, grips{};
     Wide3 at{}, was{}, moments[3] = {};
-    DoubleWide3 way{}, moved[3] = {};
+    Half3 way{}, moved{};
     for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k) {
       const Pack& pack = packs_[k];
       const WidePlace start = detail::gather_place(before_.data(), pack.particle);
       const Wide3 then = start.x, now = detail::gather_place(places.data(), pack.particle).x;
-      // What a hand holds is heavier, but to shape matching.
-      const bool is_weighed = !bodies_[blocks_[b].body].is_matched;
       const auto moves = pack.mass > Wide{};
       const Wide of =
           is_weighed ? (moves ? detail::inverse_or_nothing(start.inverse_mass) : Wide{}) : pack.mass;
-      // Rounded as numbers are, what they are turned by would be as much in every substep.
       const Wide3 old = pack.from_first + gather_ways(gone, pack.particle);
-      const DoubleWide3 x = in_double(old), dx = in_double(of) * (in_double(now) - in_double(then));
-      way += dx;
-      moved[0] += dx.x * x, moved[1] += dx.y * x, moved[2] += dx.z * x;
+      // Rounded as numbers are, what they are turned by would be as much in every substep.
+      const auto add = [&]<int from>(std::integral_constant<int, from>) __attribute__((always_inline)) {
+        const Half3 dx = half_of<from>(of) * (half_of<from>(now) - half_of<from>(then));
+        way += dx, moved += cross(dx, half_of<from>(old));
+      };
+      add(std::integral_constant<int, 0>()), add(std::integral_constant<int, half>());
       const Wide heavier = pack.mass * start.inverse_mass;
       grips += (moves & (heavier < detail::fill(gripped))) ? detail::fill(1) : Wide{};
-      const Wide3 weighed = of * (pack.from_first + then);
-      mass += of, at += weighed, was += of * old;
+      const Wide3 weighed = of * (pack.from_first + now);
+      mass += of, at += of * (pack.from_first + then), was += of * old;
       moments[0] += weighed.x * old, moments[1] += weighed.y * old, moments[2] += weighed.z * old;
     }
     Sums& out = sums_[b];
     out.is_gripped = sum_of(grips) > 0, out.mass = sum_of(mass), put_sums(way, out.way), put_sums(at, out.at),
     put_sums(was, out.was);
-    for (int c = 0; c < 3; ++c)
-      put_sums(moved[c], out.moved + 3 * c), put_sums(moments[c], out.moments + 3 * c);
+    put_sums(moved, out.moved);
+    for (int c = 0; c < 3; ++c) put_sums(moments[c], out.moments + 3 * c);
   });
   for (std::size_t n = 0; n < bodies_.size(); ++n) {
     const Body& body = bodies_[n];
     if (!body.turns) continue;
     double mass = 0;
     bool is_gripped = false;
-    D3 way = D3::Zero(), at = D3::Zero(), was = D3::Zero();
-    M3 moved = M3::Zero(), moments = M3::Zero();
+    D3 way = D3::Zero(), at = D3::Zero(), was = D3::Zero(), moved = D3::Zero();
+    M3 moments = M3::Zero();
     for (std::size_t b = body.first_block; b < body.last_block; ++b) {
       const Sums& s = sums_[b];
       is_gripped |= s.is_gripped, mass += s.mass, way += D3(s.way), at += D3(s.at), was += D3(s.was);
-      moved += Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(s.moved);
-      moments += Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(s.moments);
+      moved += D3(s.moved),
+          moments += Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(s.moments);
     }
     Turn& turn = turns_[n];
     turn = Turn{.before = turn.before};
@@ -266,10 +298,11 @@ void PbdSpins::take(std::span<Place> places, std::span<const Vec3> gone) {
         body.held >= 0
             ? D3(body.held_from.cast<double>() + gone[std::size_t(body.held)].cast<double>() - about)
             : D3(D3::Zero());
-    moved -= way * about.transpose();
-    moments += mass * about * about.transpose() - at * about.transpose() - about * was.transpose();
+    moved -= way.cross(about);
+    moments += mass * about * about.transpose() - (at + way) * about.transpose() - about * was.transpose();
     // Where nothing has moved, nothing has turned, however numbers are rounded.
-    const M3 by = turn_back(moments, moved, twist_of(moments) - off.cross(led), turn.left) - M3::Identity();
+    const D3 turning = twist_of(moments) - moved - off.cross(led);
+    const M3 by = turn_back(moments, moved, turning, turn.left) - M3::Identity();
     for (int c = 0; c < 3; ++c) {
       turn.about[c] = Real(end[c]);
       for (int d = 0; d < 3; ++d) turn.by[3 * c + d] = Real(by(c, d));
@@ -295,39 +328,95 @@ void PbdSpins::take(std::span<Place> places, std::span<const Vec3> gone) {
   });
 }
 
+void PbdSpins::note_damped(std::span<const Place> places, std::span<const Vec3> gone,
+                           std::span<const Place> ways) {
+  parallel_blocks(turning_.size(), [&](std::size_t number) {
+    const std::size_t b = turning_[number];
+    const Index held = bodies_[blocks_[b].body].held;
+    const Wide3 with = held >= 0 ? fill3(ways[std::size_t(held)].x) : Wide3{};
+    Half3 sum{};
+    for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k) {
+      const Pack& pack = packs_[k];
+      const WidePlace damped = detail::gather_place(ways.data(), pack.particle);
+      const Wide3 whole =
+          detail::gather_place(places.data(), pack.particle).x - gather_ways(gone, pack.particle);
+      const Wide mass = pack.mass > Wide{} ? detail::inverse_or_nothing(damped.inverse_mass) : Wide{};
+      const auto add = [&]<int from>(std::integral_constant<int, from>) __attribute__((always_inline)) {
+        sum += half_of<from>(mass) * cross(half_of<from>(whole - with), half_of<from>(damped.x - with));
+      };
+      add(std::integral_constant<int, 0>()), add(std::integral_constant<int, half>());
+    }
+    put_sums(sum, sums_[b].way);
+  });
+  // Damping turns nothing about halfway of ways: halfway to the end, m d / 2 cross (d' - d) is what it did.
+  for (const std::size_t b : turning_) turns_[blocks_[b].body].left -= D3(sums_[b].way) / 2;
+}
+
 void PbdSpins::make_up(std::span<const Vec3> x, std::span<Vec3> v, Real h) {
   if (turning_.empty()) return;
+  bool any = false;
+  for (Turn& turn : turns_) {
+    turn.left += std::exchange(turn.before, D3::Zero());
+    any = any || turn.left != D3::Zero();
+  }
+  if (!any) return;
+  const auto lacks = [&](std::size_t b) { return turns_[blocks_[b].body].left != D3::Zero(); };
+  parallel_blocks(turning_.size(), [&](std::size_t number) {
+    const std::size_t b = turning_[number];
+    if (!lacks(b)) return;
+    const Wide3 first = fill3(x[std::size_t(bodies_[blocks_[b].body].first)]);
+    Half mass{};
+    Half3 at{}, spread[3] = {};
+    for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k) {
+      const Wide3 from_first = gather_ways(x, packs_[k].particle) - first;
+      const auto add = [&]<int from>(std::integral_constant<int, from>) __attribute__((always_inline)) {
+        const Half m = half_of<from>(packs_[k].mass);
+        const Half3 r = half_of<from>(from_first), weighed = m * r;
+        mass += m, at += weighed;
+        spread[0] += weighed.x * r, spread[1] += weighed.y * r, spread[2] += weighed.z * r;
+      };
+      add(std::integral_constant<int, 0>()), add(std::integral_constant<int, half>());
+    }
+    sums_[b].mass = sum_of(mass), put_sums(at, sums_[b].at);
+    for (int c = 0; c < 3; ++c) put_sums(spread[c], sums_[b].moments + 3 * c);
+  });
   for (std::size_t n = 0; n < bodies_.size(); ++n) {
     const Body& body = bodies_[n];
-    const D3 left = turns_[n].before + turns_[n].left;
-    turns_[n].before.setZero(), turns_[n].left.setZero();
+    Turn& turn = turns_[n];
+    const D3 left = std::exchange(turn.left, D3::Zero());
+    std::fill_n(turn.by, 3, Real(0));
     if (left == D3::Zero() || !body.turns) continue;
-    const auto each = [&](auto&& of) {
-      for (std::size_t b = body.first_block; b < body.last_block; ++b)
-        for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k)
-          for (int l = 0; l < wide; ++l)
-            if ((packs_[k].lanes >> l & 1) != 0 && packs_[k].mass[l] > 0)
-              of(std::size_t(packs_[k].particle[l]), double(packs_[k].mass[l]));
-    };
     double mass = 0;
-    D3 about = D3::Zero();
-    each([&](std::size_t i, double m) { mass += m, about += m * x[i].cast<double>(); });
-    if (!(mass > 0)) continue;
-    about /= mass;
-    if (body.held >= 0) about = x[std::size_t(body.held)].cast<double>();
+    D3 at = D3::Zero();
     M3 spread = M3::Zero();
-    each([&](std::size_t i, double m) {
-      const D3 r = x[i].cast<double>() - about;
-      spread += m * r * r.transpose();
-    });
+    for (std::size_t b = body.first_block; b < body.last_block; ++b) {
+      mass += sums_[b].mass, at += D3(sums_[b].at);
+      spread += Eigen::Map<const M3>(sums_[b].moments);  // which is symmetric
+    }
+    if (!(mass > 0)) continue;
+    const D3 first = x[std::size_t(body.first)].cast<double>(), middle = at / mass;
+    const D3 about = body.held >= 0 ? D3(x[std::size_t(body.held)].cast<double>() - first) : middle;
+    spread += mass * (about - middle) * (about - middle).transpose() - mass * middle * middle.transpose();
     const Eigen::LDLT<M3> inertia(spread.trace() * M3::Identity() - spread);
     if (!(spread.trace() > 0) || !inertia.isPositive() || !(inertia.rcond() > 1e-6)) continue;
-    D3 turn = inertia.solve(left);
-    if (!turn.allFinite()) continue;
-    turn *= most_turn / std::max(turn.norm(), most_turn);
-    const D3 spin = turn / double(h);
-    each([&](std::size_t i, double) { v[i] += spin.cross(D3(x[i].cast<double>() - about)).cast<Real>(); });
+    D3 by = inertia.solve(left);
+    if (!by.allFinite()) continue;
+    by *= most_turn / std::max(by.norm(), most_turn);
+    for (int c = 0; c < 3; ++c)
+      turn.by[c] = Real(by[c] / double(h)), turn.about[c] = Real(about[c] + first[c]);
   }
+  parallel_blocks(turning_.size(), [&](std::size_t number) {
+    const std::size_t b = turning_[number];
+    const Turn& turn = turns_[blocks_[b].body];
+    const Vec3 spin = Eigen::Map<const Vec3>(turn.by), about = Eigen::Map<const Vec3>(turn.about);
+    if (spin == Vec3::Zero()) return;
+    for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k)
+      for (int l = 0; l < wide; ++l) {
+        if (!(packs_[k].mass[l] > 0)) continue;
+        const auto i = std::size_t(packs_[k].particle[l]);
+        v[i] += spin.cross(x[i] - about);
+      }
+  });
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -12,8 +12,8 @@
 // mass until the ways of the substep have the angular momentum that they had before: with x0 where it began,
 // sum m (x - c) cross (x - x0) is what it was, or sum m (x - c) cross x0. Where one particle is held, about
 // that one. Rotations change no internal constraint. What no rotation does, as for a body that comes back
-// from inside out, velocities get. Mueller, Heidelberger, Hennix & Ratcliff 2007, "Position based dynamics",
-// section 3.5, take a body's motion as a whole out of damping likewise.
+// from inside out, and what damping turns, velocities get. Mueller, Heidelberger, Hennix & Ratcliff 2007,
+// "Position based dynamics", section 3.5, take a body's motion as a whole out of damping likewise.
 #include <span>
 #include <vector>
 
@@ -44,6 +44,9 @@ class PbdSpins {
   Outside outside() { return turning_.empty() ? Outside{} : Outside{body_of_, before_}; }
   /// Turns back what these have turned since, in a substep that began at `gone` [N] m.
   void take(std::span<detail::Place> places, std::span<const Vec3> gone);
+  /// What damping of the ways from `gone` [N] to places [N] m, which are then `ways` [N] m, has turned.
+  void note_damped(std::span<const detail::Place> places, std::span<const Vec3> gone,
+                   std::span<const detail::Place> ways);
   /// After a substep of h [s] that has led particles to x [N] m: gives v [N] m/s what turns could not.
   void make_up(std::span<const Vec3> x, std::span<Vec3> v, Real h);
 
@@ -67,11 +70,11 @@ class PbdSpins {
     Vec3 held_from = Vec3::Zero();  ///< [m] of it from the first particle where ways are counted from
     bool turns = false;             ///< no two of it are held
   };
-  /// Of a block, from the body's first particle where ways are counted from: m, m dx, m x, m x0, m dx_i x0_j
-  /// and m x_i x0_j by rows, with x before, dx the way since and x0 where the substep began. [kg, kg m, kg
-  /// m^2]
+  /// Of a block, from the body's first particle where ways are counted from: m, m dx, m x, m x0, m dx cross
+  /// x0 and m (x + dx)_i x0_j by rows, with x before, dx the way since and x0 where the substep began. [kg,
+  /// kg m, kg m^2]
   struct Sums {
-    double mass, way[3], at[3], was[3], moved[9], moments[9];
+    double mass, way[3], at[3], was[3], moved[3], moments[9];
     bool is_gripped;
   };
 
