@@ -1,6 +1,7 @@
 #include "plenum/solvers/pbd/detail/spins.h"
 
 #include <Eigen/Cholesky>
+#include <Eigen/LU>
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -122,28 +123,26 @@ D3 twist_of(const M3& s) {
 }
 
 /// The rotation R near to none by which sum m (R y) cross x is sum m y' cross x: `moments` is the sum of
-/// m y_i x_j, and `moved` that of m (y - y') cross x, which is small and told apart. By steps of Newton's
-/// method as of wide_polar_rotation(). `left`: what it could not do about of the sum, as where a body has
-/// come back from inside out. `turning`: the part of sum m y' cross x that is turning.
+/// m y_i x_j, and `moved` that of m (y - y') cross x, which is small and told apart. By Newton's method: with
+/// S that of m y_i x_j, turning y by w changes the sum by -(tr S - S) w. `left`: what it could not do about
+/// of the sum, as where a body has come back from inside out. `turning`: the part of sum m y' cross x that is
+/// turning.
 M3 turn_back(const M3& moments, const D3& moved, const D3& turning, D3& left) {
-  const auto response_of = [&](const M3& s) -> Eigen::LDLT<M3> {
-    return Eigen::LDLT<M3>((1 + least_width * least_width) * s.trace() * M3::Identity() -
-                           (s + s.transpose()) / 2);
+  // Turning w answers `of`, where it may. Not of the symmetric part of S: of what is on a line and has turned
+  // by an angle that would be 0 about halfway of it, and less.
+  const auto answer = [](const M3& s, const D3& of, D3& w) {
+    const double spread = s.trace();
+    const M3 response = (1 + least_width * least_width) * spread * M3::Identity() - s;
+    if (!(spread > 0) || !(response.determinant() > 0)) return false;
+    w = response.partialPivLu().solve(of);
+    return w.allFinite();
   };
-  D3 too_much = D3::Zero();
-  if (const Eigen::LDLT<M3> factors = response_of(moments); factors.isPositive()) {
-    const double turn = factors.solve(turning).norm();
-    if (turn > most_turn) too_much = (1 - most_turn / turn) * turning;
-  }
+  D3 too_much = D3::Zero(), w;
+  if (answer(moments, turning, w) && w.norm() > most_turn) too_much = (1 - most_turn / w.norm()) * turning;
   M3 turn = M3::Identity();
   for (int k = 0; k < 4; ++k) {
-    const M3 s = turn * moments;
-    const D3 tilt = moved + twist_of((turn - M3::Identity()) * moments) + too_much;
-    const Eigen::LDLT<M3> factors = response_of(s);
-    left = tilt;
-    if (!(s.trace() > 0) || !factors.isPositive()) return turn;
-    const D3 w = factors.solve(tilt);
-    if (!(w.squaredNorm() < 1)) return turn;
+    left = moved + twist_of((turn - M3::Identity()) * moments) + too_much;
+    if (!answer(turn * moments, left, w) || !(w.squaredNorm() < 1)) return turn;
     turn = Quaternion<double>(1, w.x() / 2, w.y() / 2, w.z() / 2).normalized().toRotationMatrix() * turn;
     if (w.squaredNorm() < 1e-14) break;  // the next would be as the square of this one
   }
@@ -397,8 +396,8 @@ void PbdSpins::make_up(std::span<const Vec3> x, std::span<Vec3> v, Real h) {
     const D3 first = x[std::size_t(body.first)].cast<double>(), middle = at / mass;
     const D3 about = body.held >= 0 ? D3(x[std::size_t(body.held)].cast<double>() - first) : middle;
     spread += mass * (about - middle) * (about - middle).transpose() - mass * middle * middle.transpose();
-    const Eigen::LDLT<M3> inertia(spread.trace() * M3::Identity() - spread);
-    if (!(spread.trace() > 0) || !inertia.isPositive() || !(inertia.rcond() > 1e-6)) continue;
+    if (!(spread.trace() > 0)) continue;
+    const Eigen::LDLT<M3> inertia((1 + least_width * least_width) * spread.trace() * M3::Identity() - spread);
     D3 by = inertia.solve(left);
     if (!by.allFinite()) continue;
     by *= most_turn / std::max(by.norm(), most_turn);
