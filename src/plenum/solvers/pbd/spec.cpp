@@ -151,7 +151,10 @@ void PbdPart::describe(Describer& d) {
       d("youngs_modulus", youngs_modulus,
         {.unit = "Pa", .min = 1, .max = 1e12, .doc = "of the solid", .logarithmic = true});
       d("poissons_ratio", poissons_ratio,
-        {.min = 0, .max = 0.499, .doc = "of the solid: how far it thins while it is stretched"});
+        // Of less, nothing at all costs hardly more than what is at rest.
+        {.min = 0.05,
+         .max = 0.499,
+         .doc = "of the solid: how far it thins while it is stretched; material strain: by nothing"});
     }
     if (d.when("material", "distances", material == Material::distances)) compliance();
     if (d.when("material", "strain", strains)) {
