@@ -154,6 +154,8 @@ bool keep(Pbd::State& state, PbdWorkspace& w, Real h, int damping_sweeps) {
   if (is_damped) detail::damp(w, h, damping_sweeps), w.spins.note_damped(w.places, w.gone, w.ways);
   Particles& p = state.particles;
   const Real per_h = 1 / h, farthest = h * pbd_fastest;
+  const auto most_of = [&](const Vec3& v) { return std::max(farthest, h * v.norm()); };
+  const auto is_free = [&](Real length, const Vec3& v) { return length <= Real(1.001) * most_of(v); };
   std::atomic<bool> any = false;
   parallel_for_evenly(p.size(), particles_per_block, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -162,11 +164,11 @@ bool keep(Pbd::State& state, PbdWorkspace& w, Real h, int damping_sweeps) {
       if (place.inverse_mass > 0) {
         const Vec3 moved = gone - w.gone[i];
         const Real length = moved.norm();
-        // What is not finite to begin with stays so, for all to see.
-        if (!(length <= farthest) && p.v[i].allFinite()) [[unlikely]] {
+        // What is not finite to begin with stays so, for all to see, and what is as fast by itself as fast.
+        if (!(length <= farthest) && p.v[i].allFinite() && !is_free(length, p.v[i])) [[unlikely]] {
           any.store(true, std::memory_order_relaxed);
           gone = w.gone[i];
-          if (std::isfinite(length)) gone += (farthest / length) * moved;
+          if (std::isfinite(length)) gone += (most_of(p.v[i]) / length) * moved;
           p.v[i] = per_h * (gone - w.gone[i]);
           w.gone[i] = gone, p.x[i] = w.x0[i] + gone;
           continue;
@@ -460,7 +462,9 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     if (counts.meeting > 0)
       report.warn(
           "surfaces lie exactly in each other, so that nothing tells on which sides they are, and come to "
-          "cross (the measure crossings): place them apart at the start, or set contact to none");
+          "cross (the measure crossings): place them apart, or take contact conservative or more substeps "
+          "where "
+          "they come to lie so; or set contact to none");
     if (counts.cut > 0)
       report.warn(
           "bodies go so far in a substep that there is no room for all that they might touch on the way, and "
