@@ -37,6 +37,12 @@ Turning turning_of(const plenum_test::Built& b) {
   return {inertia.ldlt().solve(momentum).norm(), momentum.norm()};
 }
 
+/// Sets it turning by `rate` [rad/s] about a point.
+void set_turning(plenum_test::Built& b, const Vec3& rate, const Vec3& about = Vec3::Zero()) {
+  for (std::size_t i = 0; i < b.model.mass.size(); ++i)
+    b.state.particles.v[i] = rate.cross(Vec3(b.state.particles.x[i] - about));
+}
+
 PbdPart balloon() {
   PbdPart part{.type = PbdPart::Type::mesh_cloth};
   part.mesh = icosphere_mesh(Real(0.5), 2);
@@ -86,8 +92,7 @@ TEST(PbdSpins, WhatTurnsGoesOn) {
       plenum_test::Built b(turning);
       b.params.gravity.setZero(), b.params.substeps = 40;
       const Vec3 about = is_held ? b.state.particles.x[0] : Vec3(Vec3::Zero());
-      for (std::size_t i = 0; i < b.model.mass.size(); ++i)
-        b.state.particles.v[i] = Vec3(0, 2, 0).cross(Vec3(b.state.particles.x[i] - about));
+      set_turning(b, Vec3(0, 2, 0), about);
       const double before = turning_of(b).momentum;
       b.run(60);
       EXPECT_NEAR(turning_of(b).momentum, before, 1e-3 * before) << is_held;
@@ -107,8 +112,7 @@ TEST(PbdSpins, WhatIsLetOutTurnsOn) {
         plenum_test::Built b(part);
         b.params.gravity.setZero(), b.params.substeps = substeps;
         b.params.contact = contact, b.params.thickness = Real(0.005);
-        for (std::size_t i = 0; i < b.model.mass.size(); ++i)
-          b.state.particles.v[i] = Vec3(Real(1.2), Real(1.2), 1).cross(b.state.particles.x[i]);
+        set_turning(b, Vec3(Real(1.2), Real(1.2), 1));
         const double before = turning_of(b).momentum;
         for (int k = 0; k < 120; ++k) {
           b.params.inflation = std::max(Real(0.02), 1 - Real(k) / 60);
@@ -126,8 +130,7 @@ TEST(PbdSpins, WhatTurnsFastGoesOn) {
   for (const Real rate : {Real(4), Real(40), Real(200)}) {
     plenum_test::Built b(bar);
     b.params.gravity.setZero(), b.params.substeps = 40;
-    for (std::size_t i = 0; i < b.model.mass.size(); ++i)
-      b.state.particles.v[i] = Vec3(0, rate, 0).cross(b.state.particles.x[i]);
+    set_turning(b, Vec3(0, rate, 0));
     const double before = turning_of(b).momentum;
     b.run(60);
     EXPECT_NEAR(turning_of(b).momentum, before, 2e-3 * before) << rate;
@@ -144,8 +147,7 @@ TEST(PbdSpins, WhatIsOnALineGoesOn) {
       rope.damping_time = damping;
       plenum_test::Built b(rope);
       b.params.gravity.setZero();
-      for (std::size_t i = 0; i < b.model.mass.size(); ++i)
-        b.state.particles.v[i] = Vec3(0, 0, rate).cross(Vec3(b.state.particles.x[i] - Vec3(Real(0.5), 0, 0)));
+      set_turning(b, Vec3(0, 0, rate), Vec3(Real(0.5), 0, 0));
       const double before = turning_of(b).momentum;
       b.run(60);
       EXPECT_NEAR(turning_of(b).momentum, before, 2e-3 * before) << rate << ' ' << damping;
@@ -165,8 +167,7 @@ TEST(PbdSpins, WhatIsDampedTurnsOn) {
       plenum_test::Built b(damped);
       b.params.gravity.setZero(), b.params.substeps = 20;
       const Vec3 about = is_held ? b.state.particles.x[0] : Vec3(Vec3::Zero());
-      for (std::size_t i = 0; i < b.model.mass.size(); ++i)
-        b.state.particles.v[i] = Vec3(0, 60, 0).cross(Vec3(b.state.particles.x[i] - about));
+      set_turning(b, Vec3(0, 60, 0), about);
       const double before = turning_of(b).momentum;
       b.run(60);
       EXPECT_NEAR(turning_of(b).momentum, before, 2e-3 * before) << damping << ' ' << is_held;
