@@ -462,9 +462,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     if (counts.meeting > 0)
       report.warn(
           "surfaces lie exactly in each other, so that nothing tells on which sides they are, and come to "
-          "cross (the measure crossings): place them apart, or take contact conservative or more substeps "
-          "where "
-          "they come to lie so; or set contact to none");
+          "cross (the measure crossings): place them apart, or take contact conservative or more substeps; "
+          "or set contact to none");
     if (counts.cut > 0)
       report.warn(
           "bodies go so far in a substep that there is no room for all that they might touch on the way, and "
