@@ -8,61 +8,25 @@
 // Balloons that are emptied: what is enclosed and contact ask opposite things of skins that lie on
 // themselves, and where neither is converged, at one to four substeps, these trembled at 0.2 m/s for ever.
 // What folds gives its energy to its folds.
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
+#include "plenum/solvers/pbd/detail/motion.h"
 #include "plenum/solvers/pbd/detail/workspace.h"
 
 namespace plenum::inline PLENUM_ABI {
+
+using detail::Motion;
+using detail::motion_of;
+
 namespace {
 
-using D3 = Vector3<double>;
+using D3 = Motion::D3;
 
 /// [s] in which what has crumpled gives up what it moves with in itself, if it gains.
 constexpr double folding_time = 0.1;
 /// Of what a body moves with in itself on the mean, the most that any of its particles may if it is broken.
 constexpr double most_of_mean = 3;
-
-/// A body's motion as a whole, and the energy of its motion in itself.
-struct Motion {
-  double mass = 0;
-  D3 centre = D3::Zero(), velocity = D3::Zero(), spin = D3::Zero();
-  Eigen::LDLT<Matrix3<double>> inertia;  ///< of what is not on one line
-  bool turns = false;
-  double energy = 0;  ///< [J]; no less, where it is no more than `enough`
-};
-
-template <class Members>
-Motion motion_of(const Members& members, const Pbd::Model& model, const Particles& p, double enough) {
-  Motion out;
-  double &mass = out.mass, all = 0;
-  for (const Index k : members) {
-    const auto i = std::size_t(k);
-    if (p.inverse_mass[i] == 0) continue;
-    const double m = double(model.mass[i]);
-    const D3 v = p.v[i].cast<double>();
-    mass += m, out.centre += m * p.x[i].cast<double>(), out.velocity += m * v, all += m * v.squaredNorm() / 2;
-  }
-  out.energy = all;
-  if (!(mass > 0) || !(all > enough)) return out;
-  out.centre /= mass, out.velocity /= mass;
-  D3 momentum = D3::Zero();
-  Matrix3<double> inertia = Matrix3<double>::Zero();
-  for (const Index k : members) {
-    const auto i = std::size_t(k);
-    if (p.inverse_mass[i] == 0) continue;
-    const double m = double(model.mass[i]);
-    const D3 r = p.x[i].cast<double>() - out.centre;
-    momentum += m * r.cross(p.v[i].cast<double>() - out.velocity);
-    inertia += m * (r.squaredNorm() * Matrix3<double>::Identity() - r * r.transpose());
-  }
-  out.inertia.compute(inertia);
-  out.turns = out.inertia.isPositive() && out.inertia.rcond() > 1e-9;
-  if (out.turns) out.spin = out.inertia.solve(momentum);
-  out.energy = all - mass * out.velocity.squaredNorm() / 2 - out.spin.dot(momentum) / 2;
-  return out;
-}
 
 /// Particles of what encloses a volume, one after the other.
 struct Skin {
@@ -129,7 +93,7 @@ void calm_crumpled(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, 
     for (const Index k : skin) {
       const auto i = std::size_t(k);
       if (p.inverse_mass[i] == 0) continue;
-      const D3 whole = now.velocity + now.spin.cross(D3(p.x[i].cast<double>() - now.centre));
+      const D3 whole = now.whole_at(p.x[i]);
       p.v[i] = (whole + part * (p.v[i].cast<double>() - whole)).cast<Real>();
     }
   }
@@ -153,7 +117,7 @@ void calm_solids(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, bo
     };
     D3 lost = D3::Zero(), lost_spin = D3::Zero();
     each([&](std::size_t i, double m, const D3& r) {
-      const D3 whole = now.velocity + now.spin.cross(r), own = p.v[i].cast<double>() - whole;
+      const D3 whole = now.whole_at(p.x[i]), own = p.v[i].cast<double>() - whole;
       const double kept = std::min(part, fastest / std::max(own.norm(), 1e-30));
       p.v[i] = (whole + kept * own).cast<Real>();
       lost += (m * (part - kept)) * own, lost_spin += (m * (part - kept)) * r.cross(own);

@@ -353,6 +353,12 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     begin(state, w);
     w.enclosures.set_distance(skin_distance);
     w.skins.shrink(model, state, params.inflation, skin_distance, dt);
+    // Classic stiffness has no energy.
+    const bool is_bound = !w.energy_bounds.empty() && params.method == Method::xpbd;
+    if (is_bound)
+      w.energy_bounds.begin_step(state.stored, w.x0);
+    else
+      state.stored.clear();
     if (touches) w.contacts.begin_step(w.x0, model.surface_edges, model.surface, crossing);
     const bool bodies = !model.bodies.empty() || !model.holds.empty();
     if (bodies) begin_bodies(model, state, params, dt, w);
@@ -365,7 +371,9 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       if (s - counted == most_counted) count_anew(state, w, Real(s - counted) * h, touches), counted = s;
       lead_riders(model, state, params, w, Real(s + 1) / Real(params.substeps), h);
       inflate(model, state, params, w, h);
+      if (is_bound) w.energy_bounds.begin_substep(model, state.particles);
       predict(model, state, params, w, h);
+      if (is_bound) w.energy_bounds.note_alone(state.particles);
       const bool is_pressed = bodies || touches || !w.supports.empty();
       note_energies(model, state, w, is_pressed);
       if (touches) note_skins(model, state, w);
@@ -398,16 +406,20 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         }
         again = hold_enclosed(w, how, bodies || !w.supports.empty(), k + 1 < params.iterations, [&] {
           // What lies on particles is to know what these lie on.
+          if (is_bound) w.energy_bounds.pause(w.places);
           if (bodies) hold_on_solids(s), w.bodies.sweep(model, params, body_view(state, w), how);
           hold_on_solids(s);
+          if (is_bound) w.energy_bounds.resume(w.places, h);
         });
       }
       if (touches) {
         // What is pressed against solids would be pushed into them, and out again after the step, through
         // what is near.
         w.spins.note(w.places);
+        if (is_bound) w.energy_bounds.pause(w.places);
         w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, w.spins.outside(),
                         [&](int round) {
+                          if (is_bound) w.energy_bounds.resume(w.places, h);
                           const Real follow = how.part == 1 && round < most_volume_rounds
                                                   ? w.enclosures.hold(w.places, how, held_volume, again)
                                                   : Real(0);
@@ -417,20 +429,24 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
                             w.enclosures.hold(w.places, how, 0, again & PbdEnclosures::balloons);
                           if (!is_off && round >= PbdContacts::least_rounds) w.spins.take(w.places, w.gone);
                           w.spins.pause(w.places);
+                          if (is_bound) w.energy_bounds.pause(w.places);
                           hold_on_solids(s);
                           if (bodies) w.bodies.hold_on_led(body_view(state, w));
                           w.spins.resume(w.places);
                           return is_off;
                         });
+        if (is_bound) w.energy_bounds.resume(w.places, h);
       }
       is_held_back |= keep(state, w, h, w.is_damped && params.method == Method::xpbd ? params.iterations : 0);
       w.spins.make_up(state.particles.x, state.particles.v, h);
       calm_solids(model, state, w, is_pressed);
+      if (is_bound) w.energy_bounds.end_substep(model, state.particles, w.places, state.stored);
       if (touches) calm_crumpled(model, state, w, h);
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
       if (bodies) is_held_back |= w.bodies.keep(body_view(state, w), h);
     }
+    if (is_bound) w.energy_bounds.end_step(state.stored, w.x0, w.gone, dt);
     if (bodies) w.bodies.end_step(model, state);
   });
   if (is_held_back)
@@ -532,6 +548,7 @@ void Pbd::fields(const Model& model, State& state, FieldVisitor& visit) {
   visit({"body_touching", "1", Centring::edge}, state.touching);
   visit({"body_touch_normal", "1", Centring::edge}, state.touch_normal);
   visit({"inflation", "1", Centring::edge}, state.inflation);
+  visit({"stored_energy", "J", Centring::edge}, state.stored);
   visit.derived({"speed", "m/s", Centring::particle}, [&](std::vector<Real>& out) {
     out.resize(state.particles.size());
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = state.particles.v[i].norm();

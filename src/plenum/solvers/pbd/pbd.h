@@ -193,6 +193,8 @@ struct Pbd {
     std::vector<Vec3> touch_normal;  ///< [C] unit, from the first to the second, in the first one's frame
     std::vector<Real> inflation;  ///< [enclosures] where Params::inflation has led them, >= 0, as the sizes
                                   ///< of balloons take time; empty: not yet begun
+    std::vector<Real> stored;     ///< [solids] J, that neo-Hookean bodies may yet move with; empty: not yet
+                                  ///< begun
     double time = 0;              ///< [s] simulated, for what changes with it
   };
 

@@ -153,6 +153,21 @@ struct PairResponse {
   }
 };
 
+/// Neo-Hookean tetrahedra below a part of their volume resist as if lambda were more; see SolidPack.
+inline constexpr Real crushed = Real(0.5);    ///< J
+inline constexpr Real crushed_hardness = 20;  ///< lambda over mu
+/// [J] What they store, of mu V and lambda V.
+[[gnu::always_inline]] inline Wide solid_energy(const Wide3 (&x)[4], const Wide (&rest)[9], const Wide& mu,
+                                                const Wide& lambda) {
+  Wide3 gradient[4];
+  const Wide shape = DeviatoricConstraint::value(x, rest, gradient),
+             volume = HydrostaticConstraint::value(x, rest, gradient);
+  const Wide least = fill(crushed - 1), beyond = min(volume - least, Wide{}), all = max(volume, least);
+  const Wide hard = max(lambda, fill(crushed_hardness) * mu);
+  const Wide squares = mu * shape * shape + lambda * all * all + hard * beyond * beyond;
+  return fill(Real(0.5)) * squares + lambda * least * beyond;
+}
+
 /// Neo-Hookean tetrahedra: the deviatoric and the hydrostatic constraint together, by the inverse of their
 /// 2x2 response.
 ///
@@ -161,8 +176,6 @@ struct PairResponse {
 /// less than twenty mu, with the pressure that it has there: of energy, what falls into a point then has more
 /// than 2.5 mu V.
 struct alignas(64) SolidPack {
-  static constexpr Real crushed = Real(0.5);    ///< J
-  static constexpr Real crushed_hardness = 20;  ///< lambda over mu
   static constexpr int points = 4;
   static constexpr bool in_pairs = false;
   Index particle[points][wide];

@@ -10,6 +10,7 @@
 #include "plenum/solvers/pbd/detail/coarse.h"
 #include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/enclosures.h"
+#include "plenum/solvers/pbd/detail/energy_bounds.h"
 #include "plenum/solvers/pbd/detail/grasps.h"
 #include "plenum/solvers/pbd/detail/joint_pack.h"
 #include "plenum/solvers/pbd/detail/packs.h"
@@ -120,6 +121,7 @@ struct PbdWorkspace {
   std::optional<Gust> gust;  ///< in the next step
   PbdEnclosures enclosures;
   std::vector<TetBody> tet_bodies;
+  PbdEnergyBounds energy_bounds;
   std::vector<double> skin_energies;      ///< [enclosures] J, as TetBody::energy
   std::vector<std::uint8_t> is_crumpled;  ///< [enclosures] whether they press themselves in the substep
   PbdBodies bodies;
