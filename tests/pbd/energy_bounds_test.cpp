@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "pbd/built.h"
 #include "plenum/base/parallel.h"
@@ -64,6 +65,77 @@ TEST(PbdEnergyBounds, WhatHangsGainsNothing) {
       ASSERT_LT(energy_under_gravity(b), first + 1e-3 * mass_of(b) * 9.81 * size) << part.cells_x << ' ' << k;
     }
   }
+}
+
+// Nor as a pin leads them, or a hand: what these give is counted.
+TEST(PbdEnergyBounds, WhatIsLedGainsWhatItIsGiven) {
+  for (const bool by_hand : {false, true})
+    for (const auto& [cells, modulus, ratio] : {std::tuple(4, 1e9, 0.3), std::tuple(6, 1e8, 0.05)}) {
+      PbdPart needle =
+          bar_of(Vec3(Real(0.5), Real(0.0055), Real(0.0055)), cells, 1, Real(modulus), Real(ratio));
+      if (!by_hand) needle = held_by_one(needle);
+      plenum_test::Built b(needle);
+      b.params.pins.resize(by_hand ? 0 : 1);
+      Vec3 at = b.state.particles.x[0];
+      const Vec3 start = at;
+      for (int k = 0; k < 300; ++k) {
+        // To and fro at up to 1 m/s, with a stop.
+        const double t = std::min(k, 200) / 60.0;
+        const Vec3 to = start + Vec3(Real(0.5 * std::sin(2 * t)), 0, 0);
+        if (by_hand) {
+          const Grasp grasp{.sample = 0, .from = at, .to = to, .rate = 1000};
+          Pbd::grasp(b.workspace, std::span(&grasp, 1));
+        } else {
+          b.params.pins[0].offset = to - start;
+        }
+        b.step(), at = to;
+        // It swings with no more than falling by its length, and the hand's speed, give it.
+        ASSERT_LT(kinetic_energy(b), mass_of(b) * (9.81 + 2)) << by_hand << ' ' << cells << ' ' << k;
+      }
+    }
+}
+
+// What falls, slides and lies has nothing taken: it moves as without gravity's origin, and owes nothing.
+TEST(PbdEnergyBounds, NothingIsOwed) {
+  PbdPart part = bar_of(Vec3(Real(0.2), Real(0.1), Real(0.13)), 3, 3, Real(5e6), Real(0.25));
+  part.density = 150, part.rotation = Vec3(20, 30, 40), part.position.y() = 1;
+  PbdBody floor;
+  floor.half_extents = Vec3(3, Real(0.1), 3), floor.position.y() = Real(-0.1);
+  floor.motion = PbdBody::Motion::led, floor.friction = Real(0.1);
+  plenum_test::Built b(PbdSpec{.parts = {part}, .bodies = {floor}});
+  b.params.substeps = 20;
+  for (int k = 0; k < 200; ++k) {
+    b.step();
+    ASSERT_GE(b.state.stored[0], 0);
+  }
+  // What strikes it then makes it wobble.
+  const double mass = mass_of(b);
+  b.state.particles.v[0] += Vec3(0, 10, 0);
+  b.step(Real(1) / 240);
+  D3 whole = D3::Zero();
+  for (std::size_t i = 0; i < b.model.mass.size(); ++i)
+    whole += double(b.model.mass[i]) / mass * b.state.particles.v[i].cast<double>();
+  EXPECT_GT(kinetic_energy(b), 1.1 * mass * whole.squaredNorm() / 2);
+}
+
+// Far from rest too.
+TEST(PbdEnergyBounds, WobbleIsTheSameInMotion) {
+  double own[2];
+  for (const int fast : {0, 1}) {
+    plenum_test::Built b(bar_of(Vec3(Real(0.5), Real(0.1), Real(0.1)), 10, 2, Real(1e4), Real(0.3)));
+    b.params.gravity.setZero(), b.params.substeps = 40;
+    for (std::size_t i = 0; i < b.model.mass.size(); ++i)
+      b.state.particles.v[i] = Vec3(Real(20 * fast), Real(0.05 * std::sin(6 * b.x(i).x())), 0);
+    b.run(60);
+    D3 whole = D3::Zero();
+    for (std::size_t i = 0; i < b.model.mass.size(); ++i)
+      whole += double(b.model.mass[i]) / mass_of(b) * b.state.particles.v[i].cast<double>();
+    own[fast] = 0;
+    for (std::size_t i = 0; i < b.model.mass.size(); ++i)
+      own[fast] +=
+          double(b.model.mass[i]) * (b.state.particles.v[i].cast<double>() - whole).squaredNorm() / 2;
+  }
+  EXPECT_GT(own[1], 0.5 * own[0]);
 }
 
 // The energy that is in motion and in form at first is the most that there is of motion.

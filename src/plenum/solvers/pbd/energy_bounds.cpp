@@ -16,7 +16,7 @@ using detail::Wide3;
 
 namespace {
 
-constexpr std::size_t members_per_block = 1024;
+constexpr std::size_t members_per_task = 1024;
 constexpr std::size_t packs_per_task = 256;
 /// [s] in which energy that is neither motion nor stored is forgotten.
 constexpr double remembered = 1;
@@ -40,21 +40,38 @@ std::vector<std::uint8_t> of_other_constraints(const Pbd::Model& model) {
   return out;
 }
 
+/// In [0, 1], of what they move by besides `whole`, with which their energy is `most` [J], or as near to it
+/// as may be: that of part^2 a + part b + c.
+double part_of_own(std::span<const Index> particles, const Pbd::Model& model, const Particles& p,
+                   const detail::Motion& whole, double most) {
+  using D3 = detail::Motion::D3;
+  double a = 0, b = 0, c = 0;
+  for (const Index k : particles) {
+    const auto i = std::size_t(k);
+    if (p.inverse_mass[i] == 0) continue;
+    const double m = double(model.mass[i]);
+    const D3 with = whole.whole_at(p.x[i]), own = p.v[i].cast<double>() - with;
+    a += m * own.squaredNorm() / 2, b += m * own.dot(with), c += m * with.squaredNorm() / 2;
+  }
+  if (!(a > 0)) return 1;
+  return std::clamp((std::sqrt(std::max(0.0, b * b - 4 * a * (c - most))) - b) / (2 * a), 0.0, 1.0);
+}
+
 }  // namespace
 
 void PbdEnergyBounds::lay_out(const Pbd::Model& model, std::span<const TetBody> bodies) {
-  particle_.clear(), blocks_.clear(), bodies_.clear(), packs_.clear();
+  particle_.clear(), pieces_.clear(), bodies_.clear(), packs_.clear();
   const std::vector<std::uint8_t> is_other = of_other_constraints(model);
   for (const TetBody& of : bodies) {
     if (std::any_of(of.particles.begin(), of.particles.end(),
                     [&](Index i) { return is_other[std::size_t(i)]; }))
       continue;
     Body& body = bodies_.emplace_back();
-    body = {.first_block = blocks_.size(), .last_block = 0, .first_pack = packs_.size(), .last_pack = 0};
-    const std::size_t end = particle_.size() + of.particles.size();
-    for (std::size_t k = particle_.size(); k < end; k += members_per_block)
-      blocks_.push_back({bodies_.size() - 1, k, std::min(end, k + members_per_block)});
-    body.last_block = blocks_.size();
+    body.first = particle_.size(), body.last = body.first + of.particles.size();
+    body.first_pack = packs_.size(), body.first_piece = pieces_.size();
+    for (std::size_t k = body.first; k < body.last; k += members_per_task)
+      pieces_.push_back({k, std::min(body.last, k + members_per_task)});
+    body.last_piece = pieces_.size();
     particle_.insert(particle_.end(), of.particles.begin(), of.particles.end());
     for (std::size_t k = 0; k < of.tetrahedra.size(); k += wide) {
       Pack& pack = packs_.emplace_back();
@@ -71,12 +88,30 @@ void PbdEnergyBounds::lay_out(const Pbd::Model& model, std::span<const TetBody> 
     }
     body.last_pack = packs_.size();
   }
-  outer_.resize(particle_.size()), paused_.resize(particle_.size()), sums_.resize(blocks_.size());
+  tasks_.clear();
+  std::size_t members = 0;
+  for (std::size_t k = 0; k < pieces_.size(); ++k) {
+    if (members % members_per_task == 0 || pieces_[k].last - pieces_[k].first + members > members_per_task)
+      tasks_.push_back(k), members = 0;
+    members += pieces_[k].last - pieces_[k].first;
+  }
+  for (std::vector<Vec3>* const of : {&before_, &alone_, &touch_, &paused_}) of->resize(particle_.size());
+  sums_.resize(pieces_.size());
 }
 
-std::span<const Index> PbdEnergyBounds::particles_of(const Body& body) const {
-  const std::size_t first = blocks_[body.first_block].first, last = blocks_[body.last_block - 1].last;
-  return std::span(particle_).subspan(first, last - first);
+template <class F>
+void PbdEnergyBounds::each_piece(F&& f) const {
+  parallel_blocks(tasks_.size(), [&](std::size_t t) {
+    const std::size_t end = t + 1 < tasks_.size() ? tasks_[t + 1] : pieces_.size();
+    for (std::size_t k = tasks_[t]; k < end; ++k) f(k, pieces_[k].first, pieces_[k].last);
+  });
+}
+
+void PbdEnergyBounds::Sums::add(const Sums& b) {
+  are_several |= b.are_several || (is_held && b.is_held && led != b.led);
+  if (b.is_held) led = b.led;
+  before += b.before, after += b.after, work += b.work, touch += b.touch, inner += b.inner;
+  is_held |= b.is_held, is_led |= b.is_led;
 }
 
 double PbdEnergyBounds::stored_by(const Body& body, std::span<const Vec3> x0,
@@ -119,42 +154,38 @@ void PbdEnergyBounds::begin_step(std::vector<Real>& stored, std::span<const Vec3
 }
 
 void PbdEnergyBounds::begin_substep(const Pbd::Model& model, const Particles& p) {
-  parallel_blocks(blocks_.size(), [&](std::size_t b) {
-    Sums& out = sums_[b];
-    out.motion = 0;
-    for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k) {
+  each_piece([&](std::size_t piece, std::size_t first, std::size_t last) {
+    double sum = 0;
+    for (std::size_t k = first; k < last; ++k) {
       const auto i = std::size_t(particle_[k]);
-      outer_[k] = -p.v[i];
-      if (p.inverse_mass[i] > 0)
-        out.motion += double(model.mass[i]) * p.v[i].cast<double>().squaredNorm() / 2;
+      before_[k] = p.v[i], touch_[k].setZero();
+      if (p.inverse_mass[i] > 0) sum += double(model.mass[i]) * p.v[i].cast<double>().squaredNorm() / 2;
     }
+    sums_[piece].before = sum;
   });
-  for (Body& body : bodies_) {
-    body.motion = 0;
-    for (std::size_t b = body.first_block; b < body.last_block; ++b) body.motion += sums_[b].motion;
-  }
 }
 
 void PbdEnergyBounds::note_alone(const Particles& p) {
-  parallel_for(particle_.size(), members_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) outer_[k] += p.v[std::size_t(particle_[k])];
+  each_piece([&](std::size_t, std::size_t first, std::size_t last) {
+    for (std::size_t k = first; k < last; ++k) alone_[k] = p.v[std::size_t(particle_[k])];
   });
 }
 
 void PbdEnergyBounds::pause(std::span<const Place> places) {
-  parallel_for(particle_.size(), members_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) {
+  each_piece([&](std::size_t, std::size_t first, std::size_t last) {
+    for (std::size_t k = first; k < last; ++k) {
       const Place& at = places[std::size_t(particle_[k])];
       paused_[k] = Vec3(at.x[0], at.x[1], at.x[2]);
     }
   });
 }
 
-void PbdEnergyBounds::resume(std::span<const Place> places, Real h) {
-  parallel_for(particle_.size(), members_per_block, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t k = begin; k < end; ++k) {
+void PbdEnergyBounds::resume(std::span<const Place> places, Real h, bool is_hand) {
+  std::vector<Vec3>& to = is_hand ? alone_ : touch_;
+  each_piece([&](std::size_t, std::size_t first, std::size_t last) {
+    for (std::size_t k = first; k < last; ++k) {
       const Place& at = places[std::size_t(particle_[k])];
-      outer_[k] += (Vec3(at.x[0], at.x[1], at.x[2]) - paused_[k]) / h;
+      to[k] += (Vec3(at.x[0], at.x[1], at.x[2]) - paused_[k]) / h;
     }
   });
 }
@@ -162,46 +193,55 @@ void PbdEnergyBounds::resume(std::span<const Place> places, Real h) {
 void PbdEnergyBounds::end_substep(const Pbd::Model& model, Particles& p, std::span<const Place> places,
                                   std::span<Real> stored) {
   using D3 = detail::Motion::D3;
-  parallel_blocks(blocks_.size(), [&](std::size_t b) {
-    Sums sums{};
-    for (std::size_t k = blocks_[b].first; k < blocks_[b].last; ++k) {
+  each_piece([&](std::size_t piece, std::size_t first, std::size_t last) {
+    Sums sums;
+    sums.before = sums_[piece].before;
+    for (std::size_t k = first; k < last; ++k) {
       const auto i = std::size_t(particle_[k]);
       if (p.inverse_mass[i] == 0) {
-        sums.is_held = true, sums.is_led |= p.v[i] != Vec3::Zero();
+        sums.are_several |= sums.is_held && sums.led != p.v[i];
+        sums.is_held = true, sums.led = p.v[i];
         continue;
       }
-      sums.is_led |= places[i].inverse_mass < gripped * p.inverse_mass[i];
-      const double m = double(model.mass[i]);
-      const D3 v = p.v[i].cast<double>();
-      sums.motion += m * v.squaredNorm() / 2, sums.work += m * v.dot(outer_[k].cast<double>());
+      // What a hand has a hold of is as heavy to the solid as its spring makes it, which takes the difference
+      // (grasps.cpp).
+      const double m = double(model.mass[i]), heavier = double(p.inverse_mass[i] / places[i].inverse_mass);
+      const D3 v = p.v[i].cast<double>(), touch = touch_[k].cast<double>();
+      const D3 inner = v - alone_[k].cast<double>() - touch, hand = (1 - heavier) * inner;
+      sums.after += m * v.squaredNorm() / 2;
+      sums.work += m * v.dot(D3((alone_[k] - before_[k]).cast<double>()) + hand);
+      sums.touch += m * v.dot(touch), sums.inner += (m * heavier) * inner;
     }
-    sums_[b] = sums;
+    sums_[piece] = sums;
   });
   for (std::size_t n = 0; n < bodies_.size(); ++n) {
     Body& body = bodies_[n];
-    Sums all{};
-    for (std::size_t b = body.first_block; b < body.last_block; ++b) {
-      const Sums& s = sums_[b];
-      all.motion += s.motion, all.work += s.work, all.is_held |= s.is_held, all.is_led |= s.is_led;
-    }
-    body.is_led |= all.is_led;
-    const double most = body.motion + double(stored[n]) + all.work;
-    double motion = all.motion;
-    if (!body.is_led && motion > most + rounded * std::max(motion, body.motion)) {
-      const std::span<const Index> particles = particles_of(body);
-      detail::Motion now = detail::motion_of(particles, model, p, 0);
-      if (all.is_held) now.velocity.setZero(), now.spin.setZero(), now.energy = motion;
-      const double whole = motion - now.energy, own = std::max(0.0, most - whole),
-                   part = now.energy > own ? std::sqrt(own / now.energy) : 1;
+    Sums all = sums_[body.first_piece];
+    for (std::size_t k = body.first_piece + 1; k < body.last_piece; ++k) all.add(sums_[k]);
+    // Pins take what the solid gives to all else; if they go one way, its work is known.
+    body.is_led |= all.are_several;
+    const double led = all.inner.dot(all.led.cast<double>());
+    const double most = all.before + double(stored[n]) + all.work + std::max(all.touch, 0.0) + led;
+    double motion = all.after;
+    if (!body.is_led && motion > most + rounded * std::max(motion, all.before)) {
+      const std::span<const Index> particles =
+          std::span(particle_).subspan(body.first, body.last - body.first);
+      detail::Motion whole;
+      if (all.is_held)
+        whole.velocity = all.led.cast<double>();
+      else
+        whole = detail::motion_of(particles, model, p, 0);
+      const double part = part_of_own(particles, model, p, whole, most);
       for (const Index k : particles) {
         const auto i = std::size_t(k);
         if (p.inverse_mass[i] == 0) continue;
-        const D3 with = now.whole_at(p.x[i]);
+        const D3 with = whole.whole_at(p.x[i]);
         p.v[i] = (with + part * (p.v[i].cast<double>() - with)).cast<Real>();
       }
-      motion = std::min(motion, whole + own);
+      motion = most;
     }
-    stored[n] = Real(most - motion);
+    // What rounding has lost is not owed.
+    stored[n] = Real(std::max(most - motion, 0.0));
   }
 }
 

@@ -9,7 +9,6 @@
 
 #include "plenum/base/parallel.h"
 #include "plenum/geometry/topology.h"
-#include "plenum/solvers/pbd/detail/grasps.h"
 #include "plenum/solvers/pbd/detail/wide_places.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -25,6 +24,8 @@ namespace {
 /// Of the length of a body, a width below which it is a line, which does not turn about itself: what is left
 /// of a spin about that comes and goes with the width.
 constexpr double least_width = 0.03;
+/// A particle that is this much lighter to a push than by its own mass is in a hand.
+constexpr Real gripped = Real(0.99);
 /// What turns faster than by this in a substep, by its sine, is slowed to it: by that of more than a right
 /// angle, places would not tell of it.
 constexpr double most_turn = 0.5;

@@ -19,9 +19,10 @@ struct TetBody;
 /// m/s. What a body stores cannot tell of it: after a sweep that is mostly what the sweep has left. So it is
 /// counted from outside. Kinetic energy is at most what it was and what was stored to begin with, and the
 /// work of all that is not the solid itself, of which each substep's is the sum of J . v over particles: of
-/// the impulses J of gravity, air and what touches, with velocities v at the substep's end. A step of
-/// implicit Euler's method has no more, since |J - m dv|^2 / 2m is lost. What is not there any more as motion
-/// or as stored energy is forgotten with time.
+/// the impulses J of gravity, air, hands, pins and what touches, with velocities v at the substep's end. A
+/// step of implicit Euler's method has no more, since |J - m dv|^2 / 2m is lost. What touch takes is not
+/// counted: its impulses are large, and mostly answered by the solid's, so that the difference would be
+/// rounding's. What is not there any more as motion or as stored energy is forgotten with time.
 class PbdEnergyBounds {
  public:
   void lay_out(const Pbd::Model& model, std::span<const TetBody> bodies);
@@ -31,9 +32,9 @@ class PbdEnergyBounds {
   /// v [N] m/s as a substep begins, and what gravity and air have made of them.
   void begin_substep(const Pbd::Model& model, const Particles& p);
   void note_alone(const Particles& p);
-  /// From pause() to resume() something else moves them in a substep of h [s].
+  /// From pause() to resume() something else moves them in a substep of h [s]: what touches, or a hand.
   void pause(std::span<const detail::Place> places);
-  void resume(std::span<const detail::Place> places, Real h);
+  void resume(std::span<const detail::Place> places, Real h, bool is_hand = false);
   /// Takes motion that nothing has given: of what is free in itself, so that momenta stay.
   void end_substep(const Pbd::Model& model, Particles& p, std::span<const detail::Place> places,
                    std::span<Real> stored);
@@ -47,27 +48,36 @@ class PbdEnergyBounds {
     detail::Wide mu, lambda;  ///< [J] times the volume; 0 in lanes left over
   };
   struct Body {
-    std::size_t first_block, last_block;
+    std::size_t first, last;  ///< of particle_
+    std::size_t first_piece, last_piece;
     std::size_t first_pack, last_pack;
-    double motion = 0;    ///< [J] kinetic energy as the substep began
-    bool is_led = false;  ///< by a pin or a hand in the step, whose work is not counted
+    bool is_led = false;  ///< in the step, by pins that go several ways, whose work is not known
   };
-  struct Block {
-    std::size_t body, first, last;  ///< of particle_
+  /// Particles of a body, of which a thread takes several pieces at a time.
+  struct Piece {
+    std::size_t first, last;
   };
   struct Sums {
-    double motion, work;  ///< [J]
-    bool is_held, is_led;
+    double before = 0, after = 0;                     ///< [J] kinetic energy
+    double work = 0, touch = 0;                       ///< [J]
+    Vector3<double> inner = Vector3<double>::Zero();  ///< [N s] by the solid itself on what is not held
+    bool is_held = false, is_led = false, are_several = false;
+    Vec3 led = Vec3::Zero();  ///< [m/s] of pins, if these are not several
+    void add(const Sums& b);
   };
-  std::span<const Index> particles_of(const Body& body) const;
+  template <class F>
+  void each_piece(F&& f) const;
   /// [J] that a body stores where ways have led it; no ways: at x0.
   double stored_by(const Body& body, std::span<const Vec3> x0, std::span<const Vec3> gone) const;
 
   std::vector<Index> particle_;  ///< of one body after the other
-  std::vector<Vec3> outer_;      ///< [as particle_] m/s by all that is not the solid itself
+  std::vector<Vec3> before_;     ///< [as particle_] m/s as the substep began
+  std::vector<Vec3> alone_;      ///< [as particle_] m/s by gravity, air and hands then
+  std::vector<Vec3> touch_;      ///< [as particle_] m/s that what touches adds
   std::vector<Vec3> paused_;     ///< [as particle_] m
-  std::vector<Block> blocks_;
-  std::vector<Sums> sums_;  ///< [blocks]
+  std::vector<Piece> pieces_;
+  std::vector<std::size_t> tasks_;  ///< the first piece of each
+  std::vector<Sums> sums_;          ///< [pieces]
   std::vector<Body> bodies_;
   AlignedVector<Pack> packs_;
 };

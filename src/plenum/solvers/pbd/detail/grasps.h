@@ -8,9 +8,6 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-/// Of a particle's own inverse mass: one that has less of it in a sweep is in a hand.
-inline constexpr Real gripped = Real(0.99);
-
 /// A grasp draws its particle to a target by a spring k = m w^2 with the damping 2 m w, as the constraint
 /// C = x - target of compliance 1 / k; target and particle move through the step.
 class PbdGrasps {

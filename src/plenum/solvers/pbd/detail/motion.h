@@ -25,15 +25,17 @@ Motion motion_of(const Members& members, const Pbd::Model& model, const Particle
   using D3 = Motion::D3;
   Motion out;
   double &mass = out.mass, all = 0;
+  for (const Index k : members)
+    if (const auto i = std::size_t(k); p.inverse_mass[i] > 0)
+      all += double(model.mass[i]) * p.v[i].cast<double>().squaredNorm() / 2;
+  out.energy = all;
+  if (!(all > enough)) return out;
   for (const Index k : members) {
     const auto i = std::size_t(k);
     if (p.inverse_mass[i] == 0) continue;
     const double m = double(model.mass[i]);
-    const D3 v = p.v[i].cast<double>();
-    mass += m, out.centre += m * p.x[i].cast<double>(), out.velocity += m * v, all += m * v.squaredNorm() / 2;
+    mass += m, out.centre += m * p.x[i].cast<double>(), out.velocity += m * p.v[i].cast<double>();
   }
-  out.energy = all;
-  if (!(mass > 0) || !(all > enough)) return out;
   out.centre /= mass, out.velocity /= mass;
   D3 momentum = D3::Zero();
   Matrix3<double> inertia = Matrix3<double>::Zero();
