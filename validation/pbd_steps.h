@@ -542,9 +542,9 @@ inline Ways step_of_support(const D3& normal, const D3& velocity) {
   support.gap = Real(off);
   PbdSupports supports;
   supports.take({&support, 1});
-  supports.begin_substep();
   const double since = 0.02;
   std::vector<detail::Place> places = {{{Real(off), Real(-2 * off), 0}, Real(0.7)}};
+  supports.begin_substep(places, Vec3::Zero(), Real(since), Real(0.01));
   const std::vector<Vec3> gone = {Vec3::Zero()};
   const auto place = [&] {
     return D3(double(places[0].x[0]), double(places[0].x[1]), double(places[0].x[2]));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "pbd/built.h"
 #include "plenum/geometry/shapes.h"
@@ -15,9 +16,9 @@ TEST(PbdSupports, BearNothingThatHasBeenLiftedOff) {
   floor.normal = Vec3::UnitY();
   PbdSupports supports;
   supports.take({&floor, 1});
-  supports.begin_substep();
   const Real h = Real(0.01), deep = Real(0.01);
   std::vector<detail::Place> places = {{{0, -deep, 0}, 2}};
+  supports.begin_substep(places, Vec3::Zero(), h, h);
   const std::vector<Vec3> gone = {Vec3::Zero()};
   std::vector<PbdRest> rests(1);
   supports.hold(places, gone, h, h, rests);
@@ -65,6 +66,45 @@ TEST(PbdSupports, UnderABalloonGiveNoEnergyToWhatFallsOnIt) {
       ASSERT_LT(v * v / 2 + 9.81 * double(b.state.frames.x[0].y()), 1.01 * begun) << aside << ' ' << k;
     }
   }
+}
+
+/// Particles of 1/4 kg that fall onto the top of a free body, at the same `speed` [m/s], in a step of dt [s].
+struct Struck {
+  plenum_test::Built b;
+  std::vector<Support> top;
+  Struck(double mass, Real speed, Real dt, int substeps) {
+    PbdPart cloth;
+    cloth.size_x = cloth.size_z = 1, cloth.cells_x = cloth.cells_z = 1, cloth.areal_density = 1;
+    cloth.position.y() = 0;
+    b = plenum_test::Built(cloth);
+    b.params.gravity.setZero(), b.params.substeps = substeps;
+    for (Vec3& v : b.state.particles.v) v = Vec3(0, -speed, 0);
+    for (Index i = 0; i < 4; ++i) {
+      Support& s = top.emplace_back(Support{});
+      s.sample = i, s.normal = Vec3::UnitY(), s.mass = Real(mass);
+    }
+    Pbd::rest_on(b.workspace, top);
+    b.step(dt);
+  }
+};
+
+// Four that fall together onto a free body go on with it, m v / (m + M), and give it what they have lost.
+TEST(PbdSupports, FreeBodiesGoAlong) {
+  for (const double mass : {0.1, 1.0, 20.0})
+    for (const int substeps : {1, 10}) {
+      const Struck struck(mass, 2, Real(1) / 60, substeps);
+      double given = 0;
+      for (const Support& s : struck.top) {
+        EXPECT_TRUE(s.yielded);
+        given += double(s.impulse.y());
+      }
+      for (const Vec3& v : struck.b.state.particles.v)
+        EXPECT_NEAR(double(v.y()), -2 / (1 + mass), 1e-4) << mass << ' ' << substeps;
+      EXPECT_NEAR(given, 2 * mass / (1 + mass), 1e-4) << mass << ' ' << substeps;
+    }
+  const Struck firm(std::numeric_limits<double>::infinity(), 2, Real(1) / 60, 10);
+  for (const Vec3& v : firm.b.state.particles.v) EXPECT_NEAR(double(v.y()), 0, 1e-6);
+  EXPECT_FALSE(firm.top[0].yielded);
 }
 
 }}  // namespace plenum

@@ -312,7 +312,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);
-  w.supports.take(std::exchange(w.offered, {}));
+  w.supports.take(std::exchange(w.offered, {}), params.gravity, dt);
   if (w.coarse_revision != model.revision || w.coarse.levels() != params.coarse_levels) {
     w.coarse.lay_out(model, params.coarse_levels);
     w.coarse_revision = model.revision;
@@ -383,7 +383,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       if (bodies) w.bodies.predict(model, params, h);
       const bool bounces = touches && params.restitution > 0;
       if (bounces || !w.supports.empty()) w.struck = state.particles.v;
-      if (!w.supports.empty()) w.supports.begin_substep();
+      if (!w.supports.empty())
+        w.supports.begin_substep(w.places, params.gravity, Real(s + 1 - counted) * h, h);
       if (is_bound) w.energy_bounds.pause(w.places);
       w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
                     Real(s + 1) / Real(params.substeps), h);

@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::size_t supports_per_block = 256;
 
+bool can_yield(const Support& support) {
+  return support.mass > 0 && std::isfinite(support.mass);
+}
+
 /// f(first, last) for ranges of supports that begin and end with those of one sample.
 template <class F>
 void each_sample(std::span<const Support> supports, F&& f) {
@@ -24,8 +28,13 @@ void each_sample(std::span<const Support> supports, F&& f) {
 
 }  // namespace
 
-void PbdSupports::take(std::span<Support> offered) {
+void PbdSupports::take(std::span<Support> offered, const Vec3& gravity, Real dt) {
   supports_ = offered;
+  groups_.clear();
+  for (Support& support : offered)
+    if (can_yield(support))
+      groups_.resize(std::max(groups_.size(), std::size_t(support.group) + 1)), support.yielded = true;
+  for (Group& group : groups_) group.velocity = -dt * gravity;
   pushed_.assign(offered.size(), 0);
   rubbed_.assign(offered.size(), Vec3::Zero());
   gaps_.resize(offered.size());
@@ -38,7 +47,24 @@ void PbdSupports::count_anew(std::span<const Vec3> shift, Real since) {
         supports_[s].normal.dot(shift[std::size_t(supports_[s].sample)] - since * supports_[s].velocity);
 }
 
-void PbdSupports::begin_substep() {
+Real PbdSupports::yields(std::size_t s) const {
+  const Support& support = supports_[s];
+  if (groups_.empty() || !can_yield(support)) return 0;
+  return Real(std::max(groups_[std::size_t(support.group)].sharers, Index(1))) / support.mass;
+}
+
+void PbdSupports::begin_substep(std::span<const detail::Place> places, const Vec3& gravity, Real since,
+                                Real h) {
+  for (Group& group : groups_) group.velocity += h * gravity, group.sharers = 0;
+  for (std::size_t s = 0; s < supports_.size() && !groups_.empty(); ++s) {
+    const Support& support = supports_[s];
+    if (!can_yield(support)) continue;
+    Group& group = groups_[std::size_t(support.group)];
+    const detail::Place& place = places[std::size_t(support.sample)];
+    const Vec3 x(place.x[0], place.x[1], place.x[2]);
+    const Vec3 gone = since * support.velocity + group.way + h * group.velocity;
+    group.sharers += pushed_[s] > 0 || gaps_[s] + support.normal.dot(x - gone) < 0;
+  }
   std::fill(pushed_.begin(), pushed_.end(), Real(0));
   std::fill(rubbed_.begin(), rubbed_.end(), Vec3::Zero());
 }
@@ -53,19 +79,25 @@ void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> go
       if (place.inverse_mass == 0) continue;
       const Vec3& n = support.normal;
       Vec3 x(place.x[0], place.x[1], place.x[2]);
-      const Real open = gaps_[s] + n.dot(x) - since * n.dot(support.velocity);
+      // Of what particle and body part by, what the particle goes.
+      const Real gives = yields(s) / place.inverse_mass, part = 1 / (1 + gives);
+      const Group* const group = gives > 0 ? &groups_[std::size_t(support.group)] : nullptr;
+      const Vec3 led = h * (group ? Vec3(support.velocity + group->velocity) : support.velocity);
+      const Vec3 besides = group ? Vec3(group->way + h * group->velocity) : Vec3(Vec3::Zero());
+      const Real open =
+          gaps_[s] + n.dot(x) - since * n.dot(support.velocity) - n.dot(besides) + gives * pushed_[s];
       PbdRest* const rest = rests.empty() ? nullptr : &rests[i];
       if (rest && rest->on == Index(s)) pushed_[s] += std::exchange(rest->load, Real(0));
       // No more is taken back than was given.
-      const Real push = std::max(-open, -pushed_[s]);
+      const Real push = std::max(-part * open, -pushed_[s]);
       if (push == 0 && pushed_[s] == 0) continue;
       pushed_[s] += push;
       x += push * n;
       // What has slid in the substep, within Coulomb's bound on all that friction takes back in it. Source:
       // Macklin, Mueller, Chentanez & Kim 2014, "Unified particle physics for real-time applications",
       // eq. 24.
-      const Vec3 way = x - gone[i] - h * support.velocity, slid = way - n.dot(way) * n;
-      const Vec3 holds = rubbed_[s] - slid;
+      const Vec3 way = x - gone[i] - led, slid = way - n.dot(way) * n + gives * rubbed_[s];
+      const Vec3 holds = rubbed_[s] - part * slid;
       Vec3 rub = holds;
       const Real bound = support.friction * pushed_[s], length = rub.norm();
       if (length > bound) rub *= length > 0 ? bound / length : Real(0);
@@ -75,8 +107,7 @@ void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> go
       // What has been lifted off again bears nothing.
       if (rest && !(pushed_[s] > 0) && rest->on == Index(s)) *rest = PbdRest{};
       if (rest && pushed_[s] > 0 && (rest->on == -1 || rest->on == Index(s)))
-        *rest = {n,   Index(s),    rest->load,          pushed_[s], support.friction,
-                 rub, rub - holds, h * support.velocity};
+        *rest = {n, Index(s), rest->load, pushed_[s], support.friction, rub, rub - holds, led};
     }
   });
 }
@@ -90,6 +121,8 @@ void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
       const auto i = static_cast<std::size_t>(support.sample);
       const Real mass = 1 / inverse_mass[i];
       support.impulse += (mass / h) * (pushed_[s] * support.normal + rubbed_[s]);
+      // What a body that yields bounces off is not offered (coupling/support.cpp).
+      if (can_yield(support)) continue;
       const Real approach = -support.normal.dot(before[i] - support.velocity);
       if (!bounces(approach, support.restitution, h)) continue;
       const Real now = support.normal.dot(v[i] - support.velocity);
@@ -99,6 +132,19 @@ void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
       support.impulse += mass * change * support.normal;
     }
   });
+  for (std::size_t s = 0; s < supports_.size() && !groups_.empty(); ++s) {
+    const Support& support = supports_[s];
+    if (!can_yield(support) || !(pushed_[s] > 0)) continue;
+    Group& group = groups_[std::size_t(support.group)];
+    const Real mass = 1 / inverse_mass[std::size_t(support.sample)];
+    group.given += (mass / h) * (pushed_[s] * support.normal + rubbed_[s]);
+    group.pressed += double(mass * pushed_[s]), group.weighed += double(support.mass * mass * pushed_[s]);
+  }
+  for (Group& group : groups_) {
+    if (group.pressed > 0) group.velocity -= Real(group.pressed / group.weighed) * group.given;
+    group.way += h * group.velocity;
+    group.given.setZero(), group.pressed = group.weighed = 0;
+  }
 }
 
 }  // namespace plenum::inline PLENUM_ABI
