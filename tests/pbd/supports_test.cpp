@@ -10,10 +10,17 @@
 
 namespace plenum { namespace {
 
+/// A level plane at a height of 0 that stands still, for a sample that touches it.
+Support floor_for(Index sample) {
+  Support out{};
+  out.sample = sample, out.normal = Vec3::UnitY();
+  out.point.setZero(), out.velocity.setZero(), out.impulse.setZero();  // Eigen does not
+  return out;
+}
+
 // What lies on a particle is borne by what the particle lies on, as long as that pushes it.
 TEST(PbdSupports, BearNothingThatHasBeenLiftedOff) {
-  Support floor{};
-  floor.normal = Vec3::UnitY();
+  Support floor = floor_for(0);
   PbdSupports supports;
   supports.take({&floor, 1});
   const Real h = Real(0.01), deep = Real(0.01);
@@ -56,8 +63,7 @@ TEST(PbdSupports, UnderABalloonGiveNoEnergyToWhatFallsOnIt) {
     // Until it lies on the floor, which bears particles alone.
     for (int k = 0; k < 90 && b.state.frames.x[0].y() > Real(0.15); ++k) {
       for (std::size_t i = 0; i < floor.size(); ++i) {
-        floor[i] = {};
-        floor[i].sample = Index(i), floor[i].normal = Vec3::UnitY(), floor[i].friction = 1;
+        floor[i] = floor_for(Index(i)), floor[i].friction = 1;
         floor[i].gap = b.state.particles.x[i].y();
       }
       Pbd::rest_on(b.workspace, floor);
@@ -80,8 +86,7 @@ struct Struck {
     b.params.gravity.setZero(), b.params.substeps = substeps;
     for (Vec3& v : b.state.particles.v) v = Vec3(0, -speed, 0);
     for (Index i = 0; i < 4; ++i) {
-      Support& s = top.emplace_back(Support{});
-      s.sample = i, s.normal = Vec3::UnitY(), s.mass = Real(mass);
+      top.push_back(floor_for(i)), top.back().mass = Real(mass);
     }
     Pbd::rest_on(b.workspace, top);
     b.step(dt);
