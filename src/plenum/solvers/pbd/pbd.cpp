@@ -385,10 +385,11 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       if (bounces || !w.supports.empty()) w.struck = state.particles.v;
       if (!w.supports.empty())
         w.supports.begin_substep(w.places, params.gravity, Real(s + 1 - counted) * h, h);
-      if (is_bound) w.energy_bounds.pause(w.places);
+      const bool is_grasped = is_bound && !w.grasps.empty();
+      if (is_grasped) w.energy_bounds.pause(w.places);
       w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
                     Real(s + 1) / Real(params.substeps), h);
-      if (is_bound) w.energy_bounds.resume(w.places, h, true);
+      if (is_grasped) w.energy_bounds.resume(w.places, h, true);
       detail::ChebyshevFactors chebyshev(params.spectral_radius, params.iterations);
       unsigned again = PbdEnclosures::all;
       for (int k = 0; k < params.iterations; ++k) {

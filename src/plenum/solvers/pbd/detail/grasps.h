@@ -15,6 +15,7 @@ class PbdGrasps {
   /// For the next step.
   void take(std::span<const Grasp> grasps) { grasps_.assign(grasps.begin(), grasps.end()); }
   void clear() { grasps_.clear(); }
+  bool empty() const { return grasps_.empty(); }
   /// Before the sweeps of the substep of h [s] that goes from part f0 to part f1 of the step: particles go
   /// where springs lead them by themselves, and are as heavy in it as these make them. places [N], which
   /// began it at gone [N]; x0 [N] m where ways are counted from.
