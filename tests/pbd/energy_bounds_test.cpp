@@ -95,7 +95,8 @@ TEST(PbdEnergyBounds, WhatIsLedGainsWhatItIsGiven) {
     }
 }
 
-// What falls, slides and lies has nothing taken: it moves as without gravity's origin, and owes nothing.
+// What falls, slides and lies owes nothing by it: friction was counted three times too high, and all of the
+// wobble of what was struck later was taken.
 TEST(PbdEnergyBounds, NothingIsOwed) {
   PbdPart part = bar_of(Vec3(Real(0.2), Real(0.1), Real(0.13)), 3, 3, Real(5e6), Real(0.25));
   part.density = 150, part.rotation = Vec3(20, 30, 40), part.position.y() = 1;

@@ -111,7 +111,7 @@ void PbdEnergyBounds::Sums::add(const Sums& b) {
   are_several |= b.are_several || (is_held && b.is_held && led != b.led);
   if (b.is_held) led = b.led;
   before += b.before, after += b.after, work += b.work, touch += b.touch, inner += b.inner;
-  is_held |= b.is_held, is_led |= b.is_led;
+  is_held |= b.is_held;
 }
 
 double PbdEnergyBounds::stored_by(const Body& body, std::span<const Vec3> x0,

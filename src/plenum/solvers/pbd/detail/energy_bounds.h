@@ -61,7 +61,7 @@ class PbdEnergyBounds {
     double before = 0, after = 0;                     ///< [J] kinetic energy
     double work = 0, touch = 0;                       ///< [J]
     Vector3<double> inner = Vector3<double>::Zero();  ///< [N s] by the solid itself on what is not held
-    bool is_held = false, is_led = false, are_several = false;
+    bool is_held = false, are_several = false;
     Vec3 led = Vec3::Zero();  ///< [m/s] of pins, if these are not several
     void add(const Sums& b);
   };
