@@ -107,7 +107,7 @@ void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> go
       // What has been lifted off again bears nothing.
       if (rest && !(pushed_[s] > 0) && rest->on == Index(s)) *rest = PbdRest{};
       if (rest && pushed_[s] > 0 && (rest->on == -1 || rest->on == Index(s)))
-        *rest = {n, Index(s), rest->load, pushed_[s], support.friction, rub, rub - holds, led};
+        *rest = {n, Index(s), rest->load, pushed_[s], support.friction, rub, rub - holds, led, n.dot(x)};
     }
   });
 }

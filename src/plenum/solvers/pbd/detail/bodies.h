@@ -30,6 +30,7 @@ struct PbdRest {
   Vec3 rubbed = Vec3::Zero();     ///< [m] that friction has taken back in the substep
   Vec3 slid = Vec3::Zero();       ///< [m] that is left of what the particle slides on it in the substep
   Vec3 way = Vec3::Zero();        ///< [m] of what it lies on in the substep
+  Real at = 0;  ///< [m] along the normal, from where ways are counted: where it was put on it
 };
 
 /// Particles of a substep, as bodies see them.
