@@ -537,14 +537,14 @@ inline Ways step_of_ball_on_face(double s, double t, const D3& up) {
 constexpr double few_roundings = 16 * double(std::numeric_limits<Real>::epsilon());
 /// `velocity` [m/s]: at least 0.1 along the normal.
 inline Ways step_of_support(const D3& normal, const D3& velocity) {
-  Support support{};
+  Support support;
   support.normal = normal.cast<Real>(), support.velocity = velocity.cast<Real>();
   support.gap = Real(off);
   PbdSupports supports;
   supports.take({&support, 1});
   const double since = 0.02;
   std::vector<detail::Place> places = {{{Real(off), Real(-2 * off), 0}, Real(0.7)}};
-  supports.begin_substep(places, Vec3::Zero(), Real(since), Real(0.01));
+  supports.begin_substep(places, Real(since), Real(0.01));
   const std::vector<Vec3> gone = {Vec3::Zero()};
   const auto place = [&] {
     return D3(double(places[0].x[0]), double(places[0].x[1]), double(places[0].x[2]));

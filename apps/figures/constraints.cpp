@@ -321,7 +321,7 @@ void draw_floor(Drawing& d) {
   const D3 from(0.1, 0.45, 0), end(1.05, -0.25, 0);
   ball.place({from, {5, 5, 5}});
   ball.state.particles.v[0] = (end - from).cast<Real>();
-  Support floor{};
+  Support floor;
   floor.normal = Vec3::UnitY(), floor.gap = Real(from[1]), floor.friction = Real(0.5);
   Pbd::Workspace workspace;
   Pbd::rest_on(workspace, {&floor, 1});

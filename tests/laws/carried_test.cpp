@@ -13,10 +13,11 @@ namespace plenum { namespace {
 struct Carried {
   double highest = 0;  ///< [m] that the body gets, after it has touched
   double at_the_end = 0;
+  double speed_at_the_end = 0;  ///< [m/s]
 };
-/// A body above (0, 0, 0) for two seconds, at default settings but for `params`.
+/// A body above (0, 0, 0), at default settings but for `params`.
 Carried carry(const std::string& shape, double density, double y, const std::string& part,
-              const std::string& params) {
+              const std::string& params, int frames = 120) {
   Scene scene = load_scene_text(fmt::format(R"({{"systems": [
             {{"type": "obstacle", "name": "ground", "model": {{"parts": [{{"shape": "plane"}}]}}}},
             {{"type": "rigid", "name": "body",
@@ -27,11 +28,12 @@ Carried carry(const std::string& shape, double density, double y, const std::str
   const auto& rigid = dynamic_cast<const SystemOf<Rigid>&>(scene.world.system(1));
   Carried out;
   bool has_touched = false;
-  for (int k = 0; k < 120; ++k) {
+  for (int k = 0; k < frames; ++k) {
     const auto report = scene.world.step_frame();
     EXPECT_TRUE(report.ok);
     has_touched |= report.contacts > 0;
     out.at_the_end = double(rigid.state.frames.x[0].y());
+    out.speed_at_the_end = double(rigid.state.frames.v[0].norm());
     if (has_touched) out.highest = std::max(out.highest, out.at_the_end);
   }
   EXPECT_TRUE(has_touched);
@@ -39,21 +41,21 @@ Carried carry(const std::string& shape, double density, double y, const std::str
 }
 
 // Offered to the soft body as if it could not be stopped for a frame, a crate of half a kilogram that was put
-// onto jelly was flung 70 m.
+// onto jelly was flung 70 m. By planes that did not know how they turn, it hopped by 3 m on what is hard, and
+// said that it moved, at 0.07 m/s: four substeps' worth of gravity, of which less than one is left.
 TEST(Carried, CratesPutOnJellyLieOnIt) {
   for (const char* material : {"neo_hookean", "strain", "distances", "shape_matching"})
     for (const double density : {20.0, 200.0, 1000.0}) {
-      // What is lighter than the particles of hard bodies under it hops (docs/theory).
-      if (density < 200 && material != std::string("neo_hookean")) continue;
       SCOPED_TRACE(fmt::format("{} {}", material, density));
       const std::string part = fmt::format(
           R"({{"type": "bar", "half_extents": [0.4, 0.15, 0.4], "cells_x": 8, "cells_y": 3, "cells_z": 8,
                "material": "{}", "position": [0, 0.155, 0]}})",
           material);
       const Carried crate = carry(R"({"shape": "box", "half_extents": [0.15, 0.15, 0.15]})", density, 0.4655,
-                                  part, R"("thickness": 0.005)");
+                                  part, R"("thickness": 0.005)", 240);
       EXPECT_LT(crate.highest, 0.4655 + 0.02);
       EXPECT_GT(crate.at_the_end, 0.35);
+      EXPECT_LT(crate.speed_at_the_end, 9.81 / 600);
     }
 }
 

@@ -74,6 +74,17 @@ TEST(Idle, InflationWithoutABalloonIsTold) {
 }
 
 // In one iteration Chebyshev's method is Jacobi's, to the bit.
+TEST(Idle, WindWithoutClothIsTold) {
+  for (const auto type : {PbdPart::Type::bar, PbdPart::Type::cloth}) {
+    PbdPart part;
+    part.type = type;
+    Built b(part);
+    EXPECT_FALSE(warns(b, "wind blows"));
+    b.params.wind = Vec3(1, 0, 0);
+    EXPECT_EQ(warns(b, "wind blows"), type == PbdPart::Type::bar);
+  }
+}
+
 TEST(Idle, ChebyshevOfOneIterationIsTold) {
   Built jacobi(idle_rope()), chebyshev(idle_rope());
   jacobi.params.solver = Pbd::Solver::jacobi, chebyshev.params.solver = Pbd::Solver::chebyshev;

@@ -1,6 +1,8 @@
 // Particles on solids of others, and bodies that lie on these particles.
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,9 +15,8 @@ namespace plenum { namespace {
 
 /// A level plane at a height of 0 that stands still, for a sample that touches it.
 Support floor_for(Index sample) {
-  Support out{};
+  Support out;
   out.sample = sample, out.normal = Vec3::UnitY();
-  out.point.setZero(), out.velocity.setZero(), out.impulse.setZero();  // Eigen does not
   return out;
 }
 
@@ -23,10 +24,10 @@ Support floor_for(Index sample) {
 TEST(PbdSupports, BearNothingThatHasBeenLiftedOff) {
   Support floor = floor_for(0);
   PbdSupports supports;
-  supports.take({&floor, 1});
   const Real h = Real(0.01), deep = Real(0.01);
+  supports.take({&floor, 1});
   std::vector<detail::Place> places = {{{0, -deep, 0}, 2}};
-  supports.begin_substep(places, Vec3::Zero(), h, h);
+  supports.begin_substep(places, h, h);
   const std::vector<Vec3> gone = {Vec3::Zero()};
   std::vector<PbdRest> rests(1);
   supports.hold(places, gone, h, h, rests);
@@ -91,7 +92,7 @@ struct Struck {
     b.params.gravity.setZero(), b.params.substeps = substeps;
     for (Vec3& v : b.state.particles.v) v = Vec3(0, -speed, 0);
     for (Index i = 0; i < 4; ++i) {
-      top.push_back(floor_for(i)), top.back().mass = Real(mass);
+      top.push_back(floor_for(i)), top.back().bearer.inverse_mass = Real(1 / mass);
     }
     Pbd::rest_on(b.workspace, top);
     b.step(dt);
@@ -115,6 +116,41 @@ TEST(PbdSupports, FreeBodiesGoAlong) {
   const Struck firm(std::numeric_limits<double>::infinity(), 2, Real(1) / 60, 10);
   for (const Vec3& v : firm.b.state.particles.v) EXPECT_NEAR(double(v.y()), 0, 1e-6);
   EXPECT_FALSE(firm.top[0].yielded);
+}
+
+// Two that fall onto a rod, off its middle, push it along and turn it: what both give solves
+// (1/m + A) J = m u, with the response A of the rod at one by a push at the other.
+TEST(PbdSupports, FreeBodiesTurnAlong) {
+  const double mass = 0.5, rod = 3, inertia = 0.25, speed = 2;
+  const Eigen::Vector2d arms(-0.3, 0.9);
+  std::vector<Support> planes;
+  for (Index i = 0; i < 2; ++i) {
+    planes.push_back(floor_for(i));
+    planes.back().point.x() = Real(arms[i]);
+    planes.back().bearer.inverse_mass = Real(1 / rod);
+    planes.back().bearer.inverse_inertia = Real(1 / inertia) * Mat3::Identity();
+  }
+  PbdSupports supports;
+  supports.take(planes);
+  const Real h = Real(0.01), down = h * Real(speed);
+  std::vector<detail::Place> places;
+  std::vector<Vec3> v(2, Vec3(0, Real(-speed), 0)), gone(2, Vec3::Zero());
+  for (int i = 0; i < 2; ++i) places.push_back({{Real(arms[i]), -down, 0}, Real(1 / mass)});
+  supports.begin_substep(places, h, h);
+  for (int round = 0; round < 60; ++round) supports.hold(places, gone, h, h, {});
+  const std::vector<Real> inverse_mass(2, Real(1 / mass));
+  supports.bounce(v, v, inverse_mass, h);
+  supports.end_step(h);
+  const Eigen::Matrix2d response = Eigen::Matrix2d::Identity() / mass + Eigen::Matrix2d::Constant(1 / rod) +
+                                   arms * arms.transpose() / inertia;
+  const Eigen::Vector2d given = response.inverse() * Eigen::Vector2d::Constant(speed);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_NEAR(double(planes[std::size_t(i)].impulse.y()), given[i], 1e-4) << i;
+    EXPECT_NEAR(double(places[std::size_t(i)].x[1]), -double(h) * (speed - given[i] / mass), 1e-6) << i;
+    // In one substep as long as the step, that has moved the rod as far as impulses at its start.
+    EXPECT_LT(double(planes[std::size_t(i)].shift.norm()), 1e-6);
+    EXPECT_LT(double(planes[std::size_t(i)].turn.norm()), 1e-6);
+  }
 }
 
 }}  // namespace plenum

@@ -20,15 +20,13 @@ constexpr std::array implicit_methods = {Integrator::implicit_euler, Integrator:
 /// The support of one particle by a floor at `height` [m] that moves up at `speed` [m/s] and gives back all
 /// of what strikes it.
 Support floor_under(const Net& net, Index particle, Real height, Real speed = 0) {
-  Support support{};
+  Support support;
   support.sample = particle;
   support.normal = Vec3(0, 1, 0);
   support.point = Vec3(0, height, 0);
   support.velocity = Vec3(0, speed, 0);
   support.gap = std::max(net.state.particles.x[std::size_t(particle)].y() - height, Real(0));
   support.restitution = 1;
-  support.mass = std::numeric_limits<Real>::infinity();
-  support.impulse.setZero();
   return support;
 }
 

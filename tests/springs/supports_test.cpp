@@ -15,13 +15,9 @@ TEST(SupportSet, FrictionOfWhatIsHardlyTouchedIsFinite) {
   constexpr Real dt = Real(1) / 60, friction = Real(0.3);
   for (int exponent = -10; exponent >= -38; exponent -= 2) {
     const Real approach = static_cast<Real>(std::pow(10.0, exponent));
-    Support wall{};
+    Support wall;
     wall.normal = Vec3(1, 0, 0);
     wall.friction = friction;
-    wall.mass = std::numeric_limits<Real>::infinity();
-    wall.impulse.setZero();
-    wall.point.setZero();
-    wall.velocity.setZero();
     std::array supports = {wall};
     const std::vector<Vec3> x = {Vec3::Zero()}, v = {Vec3(-approach, -1, 0)};
     const std::vector<Real> inverse_mass = {1}, pressed = {0};

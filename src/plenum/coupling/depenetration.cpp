@@ -292,7 +292,7 @@ void Depenetration::supports(const Samples& samples, std::size_t system, std::ve
       if (solid.system != system) continue;
       const SolidBody& body = solid.swept.body;
       const Vec3& x = samples.x[std::size_t(m.sample)];
-      Support support{};
+      Support support;
       support.sample = m.sample;
       support.body = solid.body;
       support.normal = piece.direction;
@@ -300,13 +300,8 @@ void Depenetration::supports(const Samples& samples, std::size_t system, std::ve
       support.velocity = (body.pose * body.pose0.to_local(support.point) - support.point) / h_;
       if (!piece.carried) support.velocity += piece.speed * piece.direction;
       support.friction = std::sqrt(samples.friction * body.friction);
-      support.impulse.setZero();
-      support.mass = infinity;
       support.group = body.owner >= 0 ? body.owner : solid.body;
-      if (body.inverse_mass > 0) {
-        const Vec3 turn = (support.point - body.centre).cross(support.normal);
-        support.mass = 1 / (body.inverse_mass + turn.dot(body.inverse_inertia * turn));
-      }
+      bear_by(solid.swept, h_, support);
       out.push_back(support);
     }
 }

@@ -12,8 +12,9 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 /// The support that a body is to a sample, if it is one.
-std::optional<Support> support_of(const Samples& samples, std::size_t i, const SolidBody& body, Index index,
+std::optional<Support> support_of(const Samples& samples, std::size_t i, const SweptSolid& solid, Index index,
                                   Real h) {
+  const SolidBody& body = solid.body;
   const Shape& shape = *body.shape;
   const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
   const Vec3 &x = samples.x[i], &v = samples.v[i];
@@ -39,7 +40,7 @@ std::optional<Support> support_of(const Samples& samples, std::size_t i, const S
               : body.pose.to_local(to);
     surface = shape.signed_distance(q);
   }
-  Support support{};
+  Support support;
   support.sample = static_cast<Index>(i);
   support.body = index;
   support.normal = body.pose.rotation * surface.normal;
@@ -49,14 +50,8 @@ std::optional<Support> support_of(const Samples& samples, std::size_t i, const S
   const Vec3& n = support.normal;
   support.gap = std::max(n.dot(x - support.point) - radius, Real(0));
   support.friction = std::sqrt(samples.friction * body.friction);
-  support.impulse.setZero();
-  support.yielded = false;
-  support.mass = std::numeric_limits<Real>::infinity();
   support.group = body.owner >= 0 ? body.owner : index;
-  if (body.inverse_mass > 0) {
-    const Vec3 turn = (support.point - body.centre).cross(n);
-    support.mass = 1 / (body.inverse_mass + turn.dot(body.inverse_inertia * turn));
-  }
+  bear_by(solid, h, support);
   const Real approach = -n.dot(v - support.velocity);
   if (support.gap > h * std::max(approach, Real(0)) + fall) return {};
   support.restitution = std::max(samples.restitution, body.restitution);
@@ -87,7 +82,7 @@ void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s
       const Vec3 to = samples.x[i] + h * samples.v[i];
       for (std::size_t k = 0; k < w.solids.size(); ++k) {
         if (!w.solids[k].is_near(samples.x[i], to) || is_buried(buried, Index(i), Index(k))) continue;
-        if (const auto support = support_of(samples, i, w.solids[k].body, static_cast<Index>(k), h))
+        if (const auto support = support_of(samples, i, w.solids[k], static_cast<Index>(k), h))
           found.push_back(*support);
       }
     }

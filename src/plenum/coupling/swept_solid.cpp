@@ -12,6 +12,11 @@ void sweep(std::span<const SolidBody> bodies, Real s0, Real s1, Real margin, std
     SweptSolid solid{body, {}};
     const Pose& from = solid.body.pose0 = between(body.pose0, body.pose, s0);
     const Pose& to = solid.body.pose = between(body.pose0, body.pose, s1);
+    if (body.inverse_mass > 0) {
+      solid.body.centre = to * body.pose.to_local(body.centre);
+      solid.start_velocity = body.velocity_at(body.centre) - (1 - s0) * body.gained;
+      solid.body.gained = (s1 - s0) * body.gained;
+    }
     // A turning body sweeps outside of both its boxes by at most the sagitta of its farthest point.
     const Aabb first = body.shape->bounds(from), last = body.shape->bounds(to);
     solid.bounds = first;
@@ -28,6 +33,16 @@ void sweep(std::span<const SolidBody> bodies, Real s0, Real s1, Real margin, std
     }
     out.push_back(solid);
   }
+}
+
+void bear_by(const SweptSolid& solid, Real h, Support& support) {
+  const SolidBody& body = solid.body;
+  if (!(body.inverse_mass > 0)) return;
+  const Vec3 centre = body.pose0 * body.pose.to_local(body.centre);
+  const Vec3 turn = (support.point - centre).cross(support.normal);
+  support.mass = 1 / (body.inverse_mass + turn.dot(body.inverse_inertia * turn));
+  support.bearer = {body.inverse_mass, body.inverse_inertia, centre,
+                    solid.start_velocity - (body.centre - centre) / h, body.gained / h};
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -15,7 +15,8 @@ struct SweptSolid {
   Aabb bounds = {};            ///< of the whole motion
   bool is_half_space = false;  ///< a plane that does not move: near are points x with normal . x < offset
   Vec3 normal = Vec3::Zero();
-  Real offset = 0;  ///< [m]
+  Real offset = 0;                     ///< [m]
+  Vec3 start_velocity = Vec3::Zero();  ///< [m/s] of the centre of mass, of what yields
 
   /// Whether a straight path from x0 to x1 may come near. Most samples of a cloud of many are far from
   /// everything, and to find that out must cost no more than to read them.
@@ -25,6 +26,9 @@ struct SweptSolid {
     return bounds.overlaps({x0.cwiseMin(x1), x0.cwiseMax(x1)});
   }
 };
+
+/// Says how a body that goes through a step of h [s] yields to a support by it.
+void bear_by(const SweptSolid& solid, Real h, Support& support);
 
 /// Fills `out` with the bodies' motions in the part [s0, s1] of the substep, near being within `margin` [m].
 void sweep(std::span<const SolidBody> bodies, Real s0, Real s1, Real margin, std::vector<SweptSolid>& out);

@@ -53,6 +53,7 @@ struct SolidBody {
   Mat3 inverse_inertia = Mat3::Zero();   ///< [1/(kg m^2)] in the world about the centre of mass
   Vec3 centre = Vec3::Zero();            ///< [m] centre of mass in the world
   Vec3 acceleration = Vec3::Zero();      ///< [m/s^2] of the centre in the next step, by gravity
+  Vec3 gained = Vec3::Zero();            ///< [m/s] by its centre, from pose0 to pose
   Index owner = -1;                      ///< body that it is a part of, with others; -1: by itself
   Real friction = 0;
   Real restitution = 0;
@@ -79,23 +80,37 @@ struct BodyImpulse {
   bool spread = false;
 };
 
+/// A free body as supports are pushed along with it; none, where they are not.
+struct Bearer {
+  Real inverse_mass = 0;                ///< [1/kg]
+  Mat3 inverse_inertia = Mat3::Zero();  ///< [1/(kg m^2)] in the world about the centre of mass
+  Vec3 centre = Vec3::Zero();           ///< [m] that, at the start of the step
+  Vec3 velocity = Vec3::Zero();         ///< [m/s] of the centre then, less the mean of its way in the step
+  Vec3 acceleration = Vec3::Zero();  ///< [m/s^2] of the centre through the step, if supports do not push it
+};
+
 /// The surface of a solid that nothing moves, where a sample rests on it or is about to strike it: a plane
 /// through the step to come. A solver that solves for all its samples at once holds them there in the same
 /// solve, for as long as that takes a push and no pull, and fills in the impulses. Left to the contact after
 /// the step alone, stiff surfaces draw what touches through the solid, while all the rest falls on.
 struct Support {
-  Index sample;
-  Index body;
-  Vec3 normal;       ///< unit, out of the solid
-  Vec3 point;        ///< [m] of the solid's surface, at the start of the step
-  Vec3 velocity;     ///< [m/s] of that point through the step
-  Real gap;          ///< [m] >= 0 left to the sample's own surface at the start of the step
-  Real friction;     ///< Coulomb coefficient of the pair
-  Real restitution;  ///< in [0, 1], of the pair
-  Real mass;     ///< [kg] that a push at the point meets, with all of its body; infinity: it does not yield
-  Index group;   ///< supports of one body have the same
-  bool yielded;  ///< whether the body was let move along with the push; else it stood still for it
-  Vec3 impulse;  ///< [N s] given to the sample by the end of the step
+  Index sample = 0;
+  Index body = 0;
+  Vec3 normal = Vec3::Zero();    ///< unit, out of the solid
+  Vec3 point = Vec3::Zero();     ///< [m] of the solid's surface, at the start of the step
+  Vec3 velocity = Vec3::Zero();  ///< [m/s] of that point through the step
+  Real gap = 0;                  ///< [m] >= 0 left to the sample's own surface at the start of the step
+  Real friction = 0;             ///< Coulomb coefficient of the pair
+  Real restitution = 0;          ///< in [0, 1], of the pair
+  /// [kg] that a push at the point meets, with all of its body; infinity: it does not yield
+  Real mass = std::numeric_limits<Real>::infinity();
+  Index group = 0;  ///< supports of one body have the same
+  Bearer bearer = {};
+  bool yielded = false;  ///< whether the body was let move along with the push; else it stood still for it
+  Vec3 impulse = Vec3::Zero();  ///< [N s] given to the sample by the end of the step
+  /// [m] and [rad] by which the body has been moved on besides, if it yielded: beyond what its impulses would
+  /// have moved it by from the start of the step. Of one support of each group.
+  Vec3 shift = Vec3::Zero(), turn = Vec3::Zero();
 };
 
 /// Which samples hang together, so that one cannot be moved far without the others.

@@ -247,14 +247,21 @@ void World::offer_supports(std::size_t i, Real h, Real s0, Real s1, FrameReport&
   a->rest_on(supports_);
 }
 
-void World::return_supports(const System& system, Real lead, FrameReport& report) {
+void World::return_supports(const System& system, Real h, Real lead, FrameReport& report) {
   LedgerEntry sum;
   reactions_.clear();
   for (std::size_t s = 0; s < supports_.size(); ++s) {
     const Support& support = supports_[s];
     if (support.impulse != Vec3::Zero()) {
-      sum.book(support.point, support.impulse);
-      reactions_.push_back({support.body, -support.impulse, support.point, support.yielded ? lead : Real(0)});
+      // Where the body has taken the point by now, as its centre is.
+      const Vec3 point = support.point + h * support.velocity;
+      sum.book(point, support.impulse);
+      reactions_.push_back({.body = support.body,
+                            .impulse = -support.impulse,
+                            .point = point,
+                            .lead = support.yielded ? lead : Real(0),
+                            .shift = support.shift,
+                            .turn = support.turn});
     }
     if (s + 1 < supports_.size() && supporters_[s + 1] == supporters_[s]) continue;
     System& supporter = *systems_[supporters_[s]];
@@ -479,7 +486,7 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
     look_for_failure(i, i + 1);
     part.substeps = 1;
     report.systems[i].add(part);
-    return_supports(system, h * (1 - s0), report);
+    return_supports(system, part_h, h * (1 - s0), report);
     if (Boundary* const a = system.boundary()) return_pushes(system, a->pushes(), report);
     return_pulls(i, h * (1 - s1), report);
     push_out(system, report);

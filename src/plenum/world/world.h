@@ -184,8 +184,8 @@ class World {
   void touch(std::size_t i, Real h, Real s0, Real s1, FrameReport& report);
   /// Tells a system what its samples rest on in a step to come, and books what that gave them after it.
   void offer_supports(std::size_t i, Real h, Real s0, Real s1, FrameReport& report);
-  /// Gives supports what they took, to be moved on by for `lead` [s].
-  void return_supports(const System& system, Real lead, FrameReport& report);
+  /// Gives supports what they took in a step of h [s], to be moved on by for `lead` [s].
+  void return_supports(const System& system, Real h, Real lead, FrameReport& report);
   /// Tells a system whose bodies meet other systems' solids where these are in a step to come, and books what
   /// they were given after it.
   void offer_solids(System& system, Real h, Real s0, Real s1);

@@ -28,6 +28,10 @@ void warn_of_idle(const Pbd::Model& model, const Pbd::Params& params, Report& re
     report.warn(
         "inflation is of balloons, of which there are none: set `inflated` of a part of the type mesh_cloth, "
         "or leave inflation at 1");
+  if (!params.wind.isZero(0) && model.triangles.empty() && !model.mass.empty())
+    report.warn(
+        "wind blows on cloth and balloons alone, of which there are none; ropes and soft bodies do not feel "
+        "it: leave it at 0");
   if (params.tear_strain > 0) {
     bool any = false;
     for (std::size_t p = 0; p < model.parts.size(); ++p)

@@ -312,7 +312,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);
-  w.supports.take(std::exchange(w.offered, {}), params.gravity, dt);
+  w.supports.take(std::exchange(w.offered, {}));
   if (w.coarse_revision != model.revision || w.coarse.levels() != params.coarse_levels) {
     w.coarse.lay_out(model, params.coarse_levels);
     w.coarse_revision = model.revision;
@@ -383,8 +383,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       if (bodies) w.bodies.predict(model, params, h);
       const bool bounces = touches && params.restitution > 0;
       if (bounces || !w.supports.empty()) w.struck = state.particles.v;
-      if (!w.supports.empty())
-        w.supports.begin_substep(w.places, params.gravity, Real(s + 1 - counted) * h, h);
+      if (!w.supports.empty()) w.supports.begin_substep(w.places, Real(s + 1 - counted) * h, h);
       const bool is_grasped = is_bound && !w.grasps.empty();
       if (is_grasped) w.energy_bounds.pause(w.places);
       w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
@@ -457,7 +456,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     report.warn(
         "constraints contradict each other so far that something would have gone faster than 10 000 m/s, and "
         "was held back: take more substeps, or stiffnesses that are less unlike");
-  w.supports.take({});
+  w.supports.end_step(dt);
   w.grasps.clear(), w.gust.reset();
   report.iterations = params.substeps * params.iterations;
   // Rounding must not let held particles drift from their pins.

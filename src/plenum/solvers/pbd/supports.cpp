@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::size_t supports_per_block = 256;
 
-bool can_yield(const Support& support) {
-  return support.mass > 0 && std::isfinite(support.mass);
-}
-
 /// f(first, last) for ranges of supports that begin and end with those of one sample.
 template <class F>
 void each_sample(std::span<const Support> supports, F&& f) {
@@ -28,17 +24,38 @@ void each_sample(std::span<const Support> supports, F&& f) {
 
 }  // namespace
 
-void PbdSupports::take(std::span<Support> offered, const Vec3& gravity, Real dt) {
+void PbdSupports::take(std::span<Support> offered) {
   supports_ = offered;
   groups_.clear();
-  for (Support& support : offered)
-    if (can_yield(support))
-      groups_.resize(std::max(groups_.size(), std::size_t(support.group) + 1)), support.yielded = true;
-  for (Group& group : groups_) group.velocity = -dt * gravity;
-  pushed_.assign(offered.size(), 0);
+  for (Support& support : offered) {
+    if (!can_yield(support)) continue;
+    groups_.resize(std::max(groups_.size(), std::size_t(support.group) + 1));
+    Group& group = *group_of(support);
+    group.bearer = support.bearer, group.velocity = support.bearer.velocity;
+    support.yielded = true;
+  }
+  pushed_.assign(offered.size(), 0), yields_.assign(offered.size(), 0);
   rubbed_.assign(offered.size(), Vec3::Zero());
   gaps_.resize(offered.size());
   for (std::size_t s = 0; s < offered.size(); ++s) gaps_[s] = offered[s].gap;
+}
+
+void PbdSupports::end_step(Real dt) {
+  for (Group& group : groups_) group.pushed.setZero(), group.moment.setZero();
+  for (const Support& support : supports_) {
+    Group* const group = group_of(support);
+    if (!group) continue;
+    group->pushed -= support.impulse;
+    group->moment -= (support.point - group->bearer.centre).cross(support.impulse);
+  }
+  for (Support& support : supports_) {
+    Group* const group = group_of(support);
+    if (!group || support.impulse.isZero(0) || std::exchange(group->is_told, true)) continue;
+    const Bearer& bearer = group->bearer;
+    support.shift = group->way - dt * bearer.inverse_mass * group->pushed;
+    support.turn = group->turn - dt * bearer.inverse_inertia * group->moment;
+  }
+  supports_ = {}, groups_.clear();
 }
 
 void PbdSupports::count_anew(std::span<const Vec3> shift, Real since) {
@@ -47,26 +64,54 @@ void PbdSupports::count_anew(std::span<const Vec3> shift, Real since) {
         supports_[s].normal.dot(shift[std::size_t(supports_[s].sample)] - since * supports_[s].velocity);
 }
 
-Real PbdSupports::yields(std::size_t s) const {
-  const Support& support = supports_[s];
-  if (groups_.empty() || !can_yield(support)) return 0;
-  return Real(std::max(groups_[std::size_t(support.group)].sharers, Index(1))) / support.mass;
+/// [m] From the step's start to the end of the substep of h [s].
+Vec3 PbdSupports::way_besides(const Support& support, const Group& group, Real h) const {
+  const Vec3 arm = support.point - group.bearer.centre;
+  return group.way + h * group.velocity + group.moved +
+         (group.turn + h * group.spin + group.turned).cross(arm);
 }
 
-void PbdSupports::begin_substep(std::span<const detail::Place> places, const Vec3& gravity, Real since,
-                                Real h) {
-  for (Group& group : groups_) group.velocity += h * gravity, group.sharers = 0;
+void PbdSupports::begin_substep(std::span<const detail::Place> places, Real since, Real h) {
+  for (Group& group : groups_) {
+    group.velocity += h * group.bearer.acceleration;
+    group.moved.setZero(), group.turned.setZero(), group.sharers = 0;
+  }
   for (std::size_t s = 0; s < supports_.size() && !groups_.empty(); ++s) {
     const Support& support = supports_[s];
-    if (!can_yield(support)) continue;
-    Group& group = groups_[std::size_t(support.group)];
+    Group* const group = group_of(support);
+    if (!group) continue;
     const detail::Place& place = places[std::size_t(support.sample)];
     const Vec3 x(place.x[0], place.x[1], place.x[2]);
-    const Vec3 gone = since * support.velocity + group.way + h * group.velocity;
-    group.sharers += pushed_[s] > 0 || gaps_[s] + support.normal.dot(x - gone) < 0;
+    const Vec3 gone = since * support.velocity + way_besides(support, *group, h);
+    group->sharers += pushed_[s] > 0 || gaps_[s] + support.normal.dot(x - gone) < 0;
+  }
+  for (std::size_t s = 0; s < supports_.size() && !groups_.empty(); ++s) {
+    const Support& support = supports_[s];
+    const Group* const group = group_of(support);
+    if (!group) continue;
+    const Vec3 turn = (support.point - group->bearer.centre).cross(support.normal);
+    yields_[s] = Real(std::max(group->sharers, Index(1))) *
+                 (group->bearer.inverse_mass + turn.dot(group->bearer.inverse_inertia * turn));
   }
   std::fill(pushed_.begin(), pushed_.end(), Real(0));
   std::fill(rubbed_.begin(), rubbed_.end(), Vec3::Zero());
+}
+
+/// By what all have pushed and rubbed.
+void PbdSupports::move_groups(std::span<const detail::Place> places) {
+  for (Group& group : groups_) group.pushed.setZero(), group.moment.setZero();
+  for (std::size_t s = 0; s < supports_.size(); ++s) {
+    const Support& support = supports_[s];
+    Group* const group = group_of(support);
+    if (!group || !(pushed_[s] > 0)) continue;
+    const Vec3 by =
+        -(pushed_[s] * support.normal + rubbed_[s]) / places[std::size_t(support.sample)].inverse_mass;
+    group->pushed += by, group->moment += (support.point - group->bearer.centre).cross(by);
+  }
+  for (Group& group : groups_) {
+    group.moved = group.bearer.inverse_mass * group.pushed;
+    group.turned = group.bearer.inverse_inertia * group.moment;
+  }
 }
 
 void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> gone, Real since, Real h,
@@ -80,12 +125,13 @@ void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> go
       const Vec3& n = support.normal;
       Vec3 x(place.x[0], place.x[1], place.x[2]);
       // Of what particle and body part by, what the particle goes.
-      const Real gives = yields(s) / place.inverse_mass, part = 1 / (1 + gives);
-      const Group* const group = gives > 0 ? &groups_[std::size_t(support.group)] : nullptr;
-      const Vec3 led = h * (group ? Vec3(support.velocity + group->velocity) : support.velocity);
-      const Vec3 besides = group ? Vec3(group->way + h * group->velocity) : Vec3(Vec3::Zero());
-      const Real open =
-          gaps_[s] + n.dot(x) - since * n.dot(support.velocity) - n.dot(besides) + gives * pushed_[s];
+      const Real part = 1 / (1 + yields_[s] / place.inverse_mass);
+      Vec3 led = h * support.velocity, besides = Vec3::Zero();
+      if (const Group* const group = group_of(support)) {
+        besides = way_besides(support, *group, h);
+        led += besides - group->way - group->turn.cross(support.point - group->bearer.centre);
+      }
+      const Real open = gaps_[s] + n.dot(x) - since * n.dot(support.velocity) - n.dot(besides);
       PbdRest* const rest = rests.empty() ? nullptr : &rests[i];
       if (rest && rest->on == Index(s)) pushed_[s] += std::exchange(rest->load, Real(0));
       // No more is taken back than was given.
@@ -96,7 +142,7 @@ void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> go
       // What has slid in the substep, within Coulomb's bound on all that friction takes back in it. Source:
       // Macklin, Mueller, Chentanez & Kim 2014, "Unified particle physics for real-time applications",
       // eq. 24.
-      const Vec3 way = x - gone[i] - led, slid = way - n.dot(way) * n + gives * rubbed_[s];
+      const Vec3 way = x - gone[i] - led, slid = way - n.dot(way) * n;
       const Vec3 holds = rubbed_[s] - part * slid;
       Vec3 rub = holds;
       const Real bound = support.friction * pushed_[s], length = rub.norm();
@@ -110,6 +156,7 @@ void PbdSupports::hold(std::span<detail::Place> places, std::span<const Vec3> go
         *rest = {n, Index(s), rest->load, pushed_[s], support.friction, rub, rub - holds, led, n.dot(x)};
     }
   });
+  if (!groups_.empty()) move_groups(places);
 }
 
 void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
@@ -132,18 +179,9 @@ void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
       support.impulse += mass * change * support.normal;
     }
   });
-  for (std::size_t s = 0; s < supports_.size() && !groups_.empty(); ++s) {
-    const Support& support = supports_[s];
-    if (!can_yield(support) || !(pushed_[s] > 0)) continue;
-    Group& group = groups_[std::size_t(support.group)];
-    const Real mass = 1 / inverse_mass[std::size_t(support.sample)];
-    group.given += (mass / h) * (pushed_[s] * support.normal + rubbed_[s]);
-    group.pressed += double(mass * pushed_[s]), group.weighed += double(support.mass * mass * pushed_[s]);
-  }
   for (Group& group : groups_) {
-    if (group.pressed > 0) group.velocity -= Real(group.pressed / group.weighed) * group.given;
-    group.way += h * group.velocity;
-    group.given.setZero(), group.pressed = group.weighed = 0;
+    group.velocity += group.moved / h, group.spin += group.turned / h;
+    group.way += h * group.velocity, group.turn += h * group.spin;
   }
 }
 

@@ -447,6 +447,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
   if (!workspace.data) workspace.data = std::make_shared<RigidWorkspace>();
   RigidWorkspace& w = *workspace.data;
   w.whole_dt = dt;
+  workspace.start_v = state.frames.v;
   workspace.pushes.clear();
   detail::find_driven(model, state, dt, w);
   begin_events(state, w);
@@ -635,6 +636,8 @@ std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state,
         world_inertia<Real>(state.frames.rotation(c.body), state.frames.inverse_inertia[c.body]);
     b.centre = state.frames.x[c.body];
     b.acceleration = b.inverse_mass > 0 ? Vec3(model.gravity_scale[c.body] * params.gravity) : Vec3::Zero();
+    if (b.inverse_mass > 0 && w.start_v.size() == state.frames.size())
+      b.gained = state.frames.v[c.body] - w.start_v[c.body];
     b.owner = c.body;
     b.friction = c.friction;
     b.restitution = c.restitution;

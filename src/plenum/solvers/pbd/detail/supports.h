@@ -9,20 +9,21 @@
 
 namespace plenum::inline PLENUM_ABI {
 
-/// What does not yield is where it goes. A free body is as heavy to each particle as its share of it, and
-/// goes on in the next substep by what all have given: offered as if it could not be stopped for a step, a
-/// crate of half a kilogram that was put onto jelly was flung 70 m. It begins without the speed that gravity
-/// gives it in the step, and gets that substep by substep, as the particles do, so that what it lies on does
-/// not feel steps.
+/// What does not yield is where it goes. A free body goes on within the step, and turns, by what all push it:
+/// offered as if it could not be stopped for a step, a crate of half a kilogram that was put onto jelly was
+/// flung 70 m. To each particle it is as heavy as its share (mass splitting: Tonge, Benevolenski & Voroshilov
+/// 2012, "Mass splitting for jitter-free parallel rigid body simulation"), and after each round all of it has
+/// moved by what all have given. What its own step has made it faster by, it gets
+/// substep by substep, as the particles do, so that what it lies on does not feel steps.
 class PbdSupports {
  public:
   bool empty() const { return supports_.empty(); }
-  /// Supports in order of their samples, to be filled in; they must live until the step of dt [s] ends.
-  void take(std::span<Support> offered, const Vec3& gravity = Vec3::Zero(), Real dt = 0);
+  /// Supports in order of their samples, to be filled in; they must live until end_step().
+  void take(std::span<Support> offered);
   /// Ways are counted from `shift` [N] m farther on, and time from `since` [s] later.
   void count_anew(std::span<const Vec3> shift, Real since);
   /// places [N]: where particles of the substep of h [s] go by themselves; since: as of hold().
-  void begin_substep(std::span<const detail::Place> places, const Vec3& gravity, Real since, Real h);
+  void begin_substep(std::span<const detail::Place> places, Real since, Real h);
   /// Puts what is beyond its planes back and takes what friction can of what has slid. places [N]; gone [N]
   /// m: where the substep of h [s] began; since [s]: from where ways are counted to the end of the substep;
   /// rests [N], or none: what bears whom, to be filled in, and what others have pressed onto it.
@@ -31,6 +32,8 @@ class PbdSupports {
   /// At the end of a substep: books its impulses, and gives v [N] m/s back what was `before` it, times the
   /// restitution, where it struck.
   void bounce(std::vector<Vec3>& v, std::span<const Vec3> before, std::span<const Real> inverse_mass, Real h);
+  /// Says how far bodies that yield have gone in the step of dt [s], and forgets all.
+  void end_step(Real dt);
 
  private:
   std::span<Support> supports_;
@@ -39,13 +42,21 @@ class PbdSupports {
   std::vector<Vec3> rubbed_;  ///< [S] m across them
   /// A body that yields.
   struct Group {
-    Vec3 way = Vec3::Zero(), velocity = Vec3::Zero();  ///< [m], [m/s] besides what its supports say
-    Vec3 given = Vec3::Zero();                         ///< [N s] in the substep
-    double pressed = 0, weighed = 0;  ///< [kg m], [kg^2 m] in it, by the masses that they meet
+    Bearer bearer;
+    /// [m], [rad], [m/s], [rad/s] besides what its supports say, from the step's start to the substep's
+    Vec3 way = Vec3::Zero(), turn = Vec3::Zero(), velocity = Vec3::Zero(), spin = Vec3::Zero();
+    Vec3 moved = Vec3::Zero(), turned = Vec3::Zero();   ///< [m], [rad] in the substep, by what pushes it
+    Vec3 pushed = Vec3::Zero(), moment = Vec3::Zero();  ///< [kg m], [kg m^2] by which it does
     Index sharers = 0;
+    bool is_told = false;  ///< at the step's end
   };
-  /// [1/kg] of its share of what it presses; 0: it does not yield.
-  Real yields(std::size_t s) const;
+  bool can_yield(const Support& support) const { return support.bearer.inverse_mass > 0; }
+  Group* group_of(const Support& support) {
+    return can_yield(support) ? &groups_[std::size_t(support.group)] : nullptr;
+  }
+  Vec3 way_besides(const Support& support, const Group& group, Real h) const;
+  void move_groups(std::span<const detail::Place> places);
+  std::vector<Real> yields_;   ///< [S] 1/kg of a body's share; 0: it does not yield
   std::vector<Group> groups_;  ///< none, if nothing yields
 };
 
