@@ -58,7 +58,7 @@ bool any_inside_out(const TetBody& body, const Pbd::Model& model, const std::vec
 }
 
 bool is_calmed(const TetBody& body, bool is_pressed) {
-  return body.shear_energy > 0 && (is_pressed || body.is_strained);
+  return (body.shear_energy > 0 || body.is_lattice) && (is_pressed || body.is_strained);
 }
 
 }  // namespace
@@ -100,7 +100,8 @@ void calm_crumpled(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, 
 }
 
 /// To no more than it had or, if that is more, mu V, what a shear by its own length is worth; and of each
-/// particle to some times the mean. Momentum and angular momentum stay.
+/// particle to some times the mean. Momentum and angular momentum stay. Lengths that do not give store
+/// nothing.
 void calm_solids(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, bool is_pressed) {
   Particles& p = state.particles;
   for (const TetBody& body : w.tet_bodies) {

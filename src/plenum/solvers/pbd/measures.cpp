@@ -130,10 +130,18 @@ std::vector<TetBody> tet_bodies_of(const Pbd::Model& model) {
     std::sort(body.particles.begin(), body.particles.end());
     body.particles.erase(std::unique(body.particles.begin(), body.particles.end()), body.particles.end());
   }
-  if (model.strain_tetrahedra.empty()) return bodies;
+  if (bodies.empty()) return bodies;
   std::vector<Index> body_of(model.mass.size(), -1);
   for (std::size_t b = 0; b < bodies.size(); ++b)
     for (const Index i : bodies[b].particles) body_of[std::size_t(i)] = Index(b);
+  // Lengths that do not give store nothing.
+  for (std::size_t e = 0; e < model.edges.size(); ++e) {
+    const Index b = body_of[std::size_t(model.edges[e][0])];
+    if (b < 0 || b != body_of[std::size_t(model.edges[e][1])]) continue;
+    const double l = double(model.rest_length[e]), compliance = double(model.stretch_compliance[e]);
+    bodies[std::size_t(b)].is_lattice = true;
+    if (compliance > 0) bodies[std::size_t(b)].shear_energy += l * l / (2 * compliance);
+  }
   for (std::size_t u = 0; u < model.strain_tetrahedra.size(); ++u) {
     TetBody& body = bodies[std::size_t(body_of[std::size_t(model.strain_tetrahedra[u][0])])];
     Real softest = 0;

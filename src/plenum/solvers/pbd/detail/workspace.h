@@ -28,10 +28,10 @@ struct TetBody {
   double rest_volume = 0;  ///< [m^3]
   bool is_hard = true;     ///< gives nothing of its volume
   std::vector<Index> particles;
-  /// [J] mu V of neo-Hookean bodies, of those with strains k V of the softest of each tetrahedron; of others
-  /// 0.
+  /// [J] mu V of neo-Hookean bodies, of those with strains k V of the softest of each tetrahedron, of those
+  /// with lengths k l^2 / 2 of these that give.
   double shear_energy = 0;
-  bool is_strained = false;
+  bool is_strained = false, is_lattice = false;
   double energy = 0;  ///< [J] that it moved in itself with as the substep began; see calm_solids()
 };
 struct PbdWorkspace;
@@ -39,7 +39,8 @@ std::vector<TetBody> tet_bodies_of(const Pbd::Model& model);
 /// How solids move in themselves as a substep begins, for calm_solids() at its end.
 void note_energies(const Pbd::Model& model, const Pbd::State& state, PbdWorkspace& w, bool is_pressed);
 /// Takes what a solid some of whose tetrahedra are inside out has gained of motion in itself: of neo-Hookean
-/// ones, if something presses them; what nothing presses comes back from inside out as fast as it may.
+/// ones and of lattices, if something presses them; what nothing presses comes back from inside out as fast
+/// as it may.
 void calm_solids(const Pbd::Model& model, Pbd::State& state, PbdWorkspace& w, bool is_pressed);
 /// The same for balloons that are crumpled: takes what they have gained of motion in themselves.
 void note_skins(const Pbd::Model& model, const Pbd::State& state, PbdWorkspace& w);
