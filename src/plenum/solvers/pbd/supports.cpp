@@ -31,7 +31,7 @@ void PbdSupports::take(std::span<Support> offered) {
     if (!can_yield(support)) continue;
     groups_.resize(std::max(groups_.size(), std::size_t(support.group) + 1));
     Group& group = *group_of(support);
-    group.bearer = support.bearer, group.velocity = support.bearer.velocity;
+    group.bearer = support.bearer, group.velocity = group.own_velocity = support.bearer.velocity;
     support.yielded = true;
   }
   pushed_.assign(offered.size(), 0), yields_.assign(offered.size(), 0);
@@ -52,7 +52,7 @@ void PbdSupports::end_step(Real dt) {
     Group* const group = group_of(support);
     if (!group || support.impulse.isZero(0) || std::exchange(group->is_told, true)) continue;
     const Bearer& bearer = group->bearer;
-    support.shift = group->way - dt * bearer.inverse_mass * group->pushed;
+    support.shift = group->way - group->own_way - dt * bearer.inverse_mass * group->pushed;
     support.turn = group->turn - dt * bearer.inverse_inertia * group->moment;
   }
   supports_ = {}, groups_.clear();
@@ -73,7 +73,7 @@ Vec3 PbdSupports::way_besides(const Support& support, const Group& group, Real h
 
 void PbdSupports::begin_substep(std::span<const detail::Place> places, Real since, Real h) {
   for (Group& group : groups_) {
-    group.velocity += h * group.bearer.acceleration;
+    group.velocity += h * group.bearer.acceleration, group.own_velocity += h * group.bearer.acceleration;
     group.moved.setZero(), group.turned.setZero(), group.sharers = 0;
   }
   for (std::size_t s = 0; s < supports_.size() && !groups_.empty(); ++s) {
@@ -182,6 +182,7 @@ void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
   for (Group& group : groups_) {
     group.velocity += group.moved / h, group.spin += group.turned / h;
     group.way += h * group.velocity, group.turn += h * group.spin;
+    group.own_way += h * group.own_velocity;
   }
 }
 

@@ -45,6 +45,7 @@ class PbdSupports {
     Bearer bearer;
     /// [m], [rad], [m/s], [rad/s] besides what its supports say, from the step's start to the substep's
     Vec3 way = Vec3::Zero(), turn = Vec3::Zero(), velocity = Vec3::Zero(), spin = Vec3::Zero();
+    Vec3 own_velocity = Vec3::Zero(), own_way = Vec3::Zero();  ///< the same, if nothing pushed it
     Vec3 moved = Vec3::Zero(), turned = Vec3::Zero();   ///< [m], [rad] in the substep, by what pushes it
     Vec3 pushed = Vec3::Zero(), moment = Vec3::Zero();  ///< [kg m], [kg m^2] by which it does
     Index sharers = 0;
