@@ -541,7 +541,7 @@ inline Ways step_of_support(const D3& normal, const D3& velocity) {
   support.normal = normal.cast<Real>(), support.velocity = velocity.cast<Real>();
   support.gap = Real(off);
   PbdSupports supports;
-  supports.take({&support, 1});
+  supports.take({&support, 1}, {}, Real(0.05));
   const double since = 0.02;
   std::vector<detail::Place> places = {{{Real(off), Real(-2 * off), 0}, Real(0.7)}};
   supports.begin_substep(places, Real(since), Real(0.01));

@@ -25,7 +25,7 @@ TEST(PbdSupports, BearNothingThatHasBeenLiftedOff) {
   Support floor = floor_for(0);
   PbdSupports supports;
   const Real h = Real(0.01), deep = Real(0.01);
-  supports.take({&floor, 1});
+  supports.take({&floor, 1}, {}, h);
   std::vector<detail::Place> places = {{{0, -deep, 0}, 2}};
   supports.begin_substep(places, h, h);
   const std::vector<Vec3> gone = {Vec3::Zero()};
@@ -131,7 +131,7 @@ TEST(PbdSupports, FreeBodiesTurnAlong) {
     planes.back().bearer.inverse_inertia = Real(1 / inertia) * Mat3::Identity();
   }
   PbdSupports supports;
-  supports.take(planes);
+  supports.take(planes, std::vector<Vec3>(2, Vec3(0, Real(-speed), 0)), Real(0.01));
   const Real h = Real(0.01), down = h * Real(speed);
   std::vector<detail::Place> places;
   std::vector<Vec3> v(2, Vec3(0, Real(-speed), 0)), gone(2, Vec3::Zero());

@@ -253,8 +253,12 @@ void World::return_supports(const System& system, Real h, Real lead, FrameReport
   for (std::size_t s = 0; s < supports_.size(); ++s) {
     const Support& support = supports_[s];
     if (support.impulse != Vec3::Zero()) {
-      // Where the body has taken the point by now, as its centre is.
-      const Vec3 point = support.point + h * support.velocity;
+      // With the arm that it had for the one that it pushed: what pushes a body from both sides would turn it
+      // by all that it has turned since.
+      Vec3 point = support.point + h * support.velocity;
+      if (support.bearer.inverse_mass > 0)
+        point = systems_[supporters_[s]]->boundary()->bodies()[std::size_t(support.body)].centre +
+                (support.point - support.bearer.centre);
       sum.book(point, support.impulse);
       reactions_.push_back({.body = support.body,
                             .impulse = -support.impulse,

@@ -18,8 +18,9 @@ namespace plenum::inline PLENUM_ABI {
 class PbdSupports {
  public:
   bool empty() const { return supports_.empty(); }
-  /// Supports in order of their samples, to be filled in; they must live until end_step().
-  void take(std::span<Support> offered);
+  /// Supports in order of their samples, to be filled in; they must live until end_step(). v [N] m/s of
+  /// samples as the step of dt [s] begins.
+  void take(std::span<Support> offered, std::span<const Vec3> v, Real dt);
   /// Ways are counted from `shift` [N] m farther on, and time from `since` [s] later.
   void count_anew(std::span<const Vec3> shift, Real since);
   /// places [N]: where particles of the substep of h [s] go by themselves; since: as of hold().
@@ -48,6 +49,9 @@ class PbdSupports {
     Vec3 own_velocity = Vec3::Zero(), own_way = Vec3::Zero();  ///< the same, if nothing pushed it
     Vec3 moved = Vec3::Zero(), turned = Vec3::Zero();   ///< [m], [rad] in the substep, by what pushes it
     Vec3 pushed = Vec3::Zero(), moment = Vec3::Zero();  ///< [kg m], [kg m^2] by which it does
+    Vec3 mean = Vec3::Zero();                           ///< [m/s] of what is near it, as the step began
+    Real fastest = 0, near = 0;  ///< [m/s] beside that, that it may be where it is pressed; how many
+    Real part = 1;               ///< in [0, 1], of its impulses in the substep that it takes
     Index sharers = 0;
     bool is_told = false;  ///< at the step's end
   };
@@ -57,6 +61,8 @@ class PbdSupports {
   }
   Vec3 way_besides(const Support& support, const Group& group, Real h) const;
   void move_groups(std::span<const detail::Place> places);
+  void find_fastest(std::span<const Vec3> v, Real dt);
+  void bound_speeds(Real h);
   std::vector<Real> yields_;   ///< [S] 1/kg of a body's share; 0: it does not yield
   std::vector<Group> groups_;  ///< none, if nothing yields
 };
