@@ -541,11 +541,12 @@ inline Ways step_of_support(const D3& normal, const D3& velocity) {
   support.normal = normal.cast<Real>(), support.velocity = velocity.cast<Real>();
   support.gap = Real(off);
   PbdSupports supports;
-  supports.take({&support, 1}, {}, Real(0.05));
-  const double since = 0.02;
-  std::vector<detail::Place> places = {{{Real(off), Real(-2 * off), 0}, Real(0.7)}};
-  supports.begin_substep(places, Real(since), Real(0.01));
   const std::vector<Vec3> gone = {Vec3::Zero()};
+  supports.take({&support, 1}, gone, gone, Real(0.05));
+  const double since = 0.02;
+  const PbdSupports::Substep substep{gone, gone, Real(since), Real(0.01), Real(0.2), Real(0.4)};
+  std::vector<detail::Place> places = {{{Real(off), Real(-2 * off), 0}, Real(0.7)}};
+  supports.begin_substep(substep);
   const auto place = [&] {
     return D3(double(places[0].x[0]), double(places[0].x[1]), double(places[0].x[2]));
   };
@@ -554,7 +555,7 @@ inline Ways step_of_support(const D3& normal, const D3& velocity) {
     return double(support.gap) +
            support.normal.cast<double>().dot(x - since * support.velocity.cast<double>());
   };
-  supports.hold(places, gone, Real(since), Real(0.01), {});
+  supports.hold(substep, places, {});
   D3 gradient;
   for (int c = 0; c < 3; ++c) gradient[c] = (value(before + D3::Unit(c)) - value(before - D3::Unit(c))) / 2;
   return {place() - before, -value(before) / gradient.squaredNorm() * gradient};

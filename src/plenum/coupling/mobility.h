@@ -10,7 +10,7 @@ inline Mat3 inverse_mass_at(const SolidBody& body, const Vec3& point) {
   const Vec3 r = point - body.centre;
   Mat3 cross;
   cross << 0, -r.z(), r.y(), r.z(), 0, -r.x(), -r.y(), r.x(), 0;
-  return body.inverse_mass * Mat3::Identity() - cross * body.inverse_inertia * cross;
+  return (body.inverse_mass * body.free).asDiagonal().toDenseMatrix() - cross * body.inverse_inertia * cross;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

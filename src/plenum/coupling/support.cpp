@@ -11,6 +11,9 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
+/// [rad] in a step beyond which planes by a solid on its way are found anew within it.
+constexpr Real turns_far = Real(0.02);
+
 /// The support that a body is to a sample, if it is one.
 std::optional<Support> support_of(const Samples& samples, std::size_t i, const SweptSolid& solid, Index index,
                                   Real h) {
@@ -26,7 +29,7 @@ std::optional<Support> support_of(const Samples& samples, std::size_t i, const S
   // What could come to press on it within the step, from rest: by gravity, or since a body that nothing stops
   // drives what it pushes before it. There springs pull harder than gravity by any factor, and a sample that
   // curvature or rounding has left a micrometre off the surface would be drawn through it.
-  const Real driven = body.inverse_mass > 0 ? Real(0) : (body.pose * q - body.pose0 * q).norm();
+  const Real driven = (body.pose * q - body.pose0 * q).norm();
   const Real fall = earth_gravity * h * h + driven;
   if (surface.distance - radius > fall) {
     // Not at rest on it: a support where its way ends, not where the body is nearest; or nearest to where it
@@ -52,6 +55,8 @@ std::optional<Support> support_of(const Samples& samples, std::size_t i, const S
   support.friction = std::sqrt(samples.friction * body.friction);
   support.group = body.owner >= 0 ? body.owner : index;
   bear_by(solid, h, support);
+  if (body.inverse_mass > 0 || body.pose0.rotation.angularDistance(body.pose.rotation) > turns_far)
+    support.shape = body.shape, support.pose0 = body.pose0, support.pose = body.pose;
   const Real approach = -n.dot(v - support.velocity);
   if (support.gap > h * std::max(approach, Real(0)) + fall) return {};
   support.restitution = std::max(samples.restitution, body.restitution);

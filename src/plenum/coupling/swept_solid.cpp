@@ -16,6 +16,8 @@ void sweep(std::span<const SolidBody> bodies, Real s0, Real s1, Real margin, std
       solid.body.centre = to * body.pose.to_local(body.centre);
       solid.start_velocity = body.velocity_at(body.centre) - (1 - s0) * body.gained;
       solid.body.gained = (s1 - s0) * body.gained;
+      solid.start_spin = body.angular_velocity - (1 - s0) * body.gained_spin;
+      solid.body.gained_spin = (s1 - s0) * body.gained_spin;
     }
     // A turning body sweeps outside of both its boxes by at most the sagitta of its farthest point.
     const Aabb first = body.shape->bounds(from), last = body.shape->bounds(to);
@@ -40,9 +42,18 @@ void bear_by(const SweptSolid& solid, Real h, Support& support) {
   if (!(body.inverse_mass > 0)) return;
   const Vec3 centre = body.pose0 * body.pose.to_local(body.centre);
   const Vec3 turn = (support.point - centre).cross(support.normal);
-  support.mass = 1 / (body.inverse_mass + turn.dot(body.inverse_inertia * turn));
-  support.bearer = {body.inverse_mass, body.inverse_inertia, centre,
-                    solid.start_velocity - (body.centre - centre) / h, body.gained / h};
+  support.pose0 = body.pose0, support.pose = body.pose;
+  const Vec3& n = support.normal;
+  support.mass =
+      1 / (body.inverse_mass * n.dot(body.free.cwiseProduct(n)) + turn.dot(body.inverse_inertia * turn));
+  support.bearer = {body.inverse_mass,
+                    body.free,
+                    body.inverse_inertia,
+                    centre,
+                    solid.start_velocity - (body.centre - centre) / h,
+                    body.gained / h,
+                    solid.start_spin,
+                    body.gained_spin / h};
 }
 
 }  // namespace plenum::inline PLENUM_ABI

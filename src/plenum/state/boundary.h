@@ -50,10 +50,12 @@ struct SolidBody {
   Vec3 velocity = Vec3::Zero();          ///< [m/s] of the pose's origin
   Vec3 angular_velocity = Vec3::Zero();  ///< [rad/s] in the world
   Real inverse_mass = 0;                 ///< [1/kg]; zero: kinematic
+  Vec3 free = Vec3::Ones();              ///< 1 along axes of the world, 0 along those that it is locked along
   Mat3 inverse_inertia = Mat3::Zero();   ///< [1/(kg m^2)] in the world about the centre of mass
   Vec3 centre = Vec3::Zero();            ///< [m] centre of mass in the world
   Vec3 acceleration = Vec3::Zero();      ///< [m/s^2] of the centre in the next step, by gravity
   Vec3 gained = Vec3::Zero();            ///< [m/s] by its centre, from pose0 to pose
+  Vec3 gained_spin = Vec3::Zero();       ///< [rad/s] by it
   Index owner = -1;                      ///< body that it is a part of, with others; -1: by itself
   Real friction = 0;
   Real restitution = 0;
@@ -82,11 +84,15 @@ struct BodyImpulse {
 
 /// A free body as supports are pushed along with it; none, where they are not.
 struct Bearer {
-  Real inverse_mass = 0;                ///< [1/kg]
-  Mat3 inverse_inertia = Mat3::Zero();  ///< [1/(kg m^2)] in the world about the centre of mass
-  Vec3 centre = Vec3::Zero();           ///< [m] that, at the start of the step
-  Vec3 velocity = Vec3::Zero();         ///< [m/s] of the centre then, less the mean of its way in the step
+  Real inverse_mass = 0;     ///< [1/kg]
+  Vec3 free = Vec3::Ones();  ///< as of SolidBody
+  Mat3 inverse_inertia =
+      Mat3::Zero();                  ///< [1/(kg m^2)] in the world about the centre of mass, as the step ends
+  Vec3 centre = Vec3::Zero();        ///< [m] that, as the step begins
+  Vec3 velocity = Vec3::Zero();      ///< [m/s] of the centre then, less the mean of its way in the step
   Vec3 acceleration = Vec3::Zero();  ///< [m/s^2] of the centre through the step, if supports do not push it
+  Vec3 angular_velocity = Vec3::Zero();      ///< [rad/s] as the step begins
+  Vec3 angular_acceleration = Vec3::Zero();  ///< [rad/s^2] through the step, the same
 };
 
 /// The surface of a solid that nothing moves, where a sample rests on it or is about to strike it: a plane
@@ -106,10 +112,16 @@ struct Support {
   Real mass = std::numeric_limits<Real>::infinity();
   Index group = 0;  ///< supports of one body have the same
   Bearer bearer = {};
-  bool yielded = false;  ///< whether the body was let move along with the push; else it stood still for it
+  Pose pose0 = {}, pose = {};  ///< of a solid that is free or turns, as the step begins and ends
+  /// Of it, by which a step of many substeps finds the plane anew in each; nullptr: the plane goes with it.
+  const Shape* shape = nullptr;
+  /// Whether the body was let move along with the push, and is to be moved on by that; else it stood still
+  /// for it, but for `shift` and `turn`
+  bool yielded = false;
   Vec3 impulse = Vec3::Zero();  ///< [N s] given to the sample by the end of the step
-  /// [m] and [rad] by which the body has been moved on besides, if it yielded: beyond what its impulses would
-  /// have moved it by from the start of the step. Of one support of each group.
+  /// [N m s] of it besides, where planes were found anew: beyond what it is at the point, gone with the solid
+  Vec3 couple = Vec3::Zero();
+  /// [m] and [rad] by which all that has pushed the body has moved it on. Of one support of each group.
   Vec3 shift = Vec3::Zero(), turn = Vec3::Zero();
 };
 

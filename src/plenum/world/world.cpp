@@ -259,11 +259,12 @@ void World::return_supports(const System& system, Real h, Real lead, FrameReport
       if (support.bearer.inverse_mass > 0)
         point = systems_[supporters_[s]]->boundary()->bodies()[std::size_t(support.body)].centre +
                 (support.point - support.bearer.centre);
-      sum.book(point, support.impulse);
+      sum.book(point, support.impulse, support.couple);
       reactions_.push_back({.body = support.body,
                             .impulse = -support.impulse,
                             .point = point,
                             .lead = support.yielded ? lead : Real(0),
+                            .couple = -support.couple,
                             .shift = support.shift,
                             .turn = support.turn});
     }

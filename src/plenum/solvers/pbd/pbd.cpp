@@ -312,7 +312,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);
-  w.supports.take(std::exchange(w.offered, {}), state.particles.v, dt);
+  w.supports.take(std::exchange(w.offered, {}), state.particles.x, state.particles.v, dt);
   if (w.coarse_revision != model.revision || w.coarse.levels() != params.coarse_levels) {
     w.coarse.lay_out(model, params.coarse_levels);
     w.coarse_revision = model.revision;
@@ -363,9 +363,16 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     const bool bodies = !model.bodies.empty() || !model.holds.empty();
     if (bodies) begin_bodies(model, state, params, dt, w);
     int counted = 0;  // the substep since whose begin ways are counted
+    const auto substep_of = [&](int s) {
+      return PbdSupports::Substep{w.x0,
+                                  w.gone,
+                                  Real(s + 1 - counted) * h,
+                                  h,
+                                  Real(s) / Real(params.substeps),
+                                  Real(s + 1) / Real(params.substeps)};
+    };
     const auto hold_on_solids = [&](int s) {
-      w.supports.hold(w.places, w.gone, Real(s + 1 - counted) * h, h,
-                      bodies ? std::span(w.rests) : std::span<PbdRest>());
+      w.supports.hold(substep_of(s), w.places, bodies ? std::span(w.rests) : std::span<PbdRest>());
     };
     for (int s = 0; s < params.substeps; ++s) {
       if (s - counted == most_counted) count_anew(state, w, Real(s - counted) * h, touches), counted = s;
@@ -383,7 +390,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
       if (bodies) w.bodies.predict(model, params, h);
       const bool bounces = touches && params.restitution > 0;
       if (bounces || !w.supports.empty()) w.struck = state.particles.v;
-      if (!w.supports.empty()) w.supports.begin_substep(w.places, Real(s + 1 - counted) * h, h);
+      if (!w.supports.empty()) w.supports.begin_substep(substep_of(s));
       const bool is_grasped = is_bound && !w.grasps.empty();
       if (is_grasped) w.energy_bounds.pause(w.places);
       w.grasps.hold(w.places, w.gone, w.x0, Real(s) / Real(params.substeps),
@@ -456,7 +463,7 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
     report.warn(
         "constraints contradict each other so far that something would have gone faster than 10 000 m/s, and "
         "was held back: take more substeps, or stiffnesses that are less unlike");
-  w.supports.end_step(dt);
+  w.supports.end_step();
   w.grasps.clear(), w.gust.reset();
   report.iterations = params.substeps * params.iterations;
   // Rounding must not let held particles drift from their pins.

@@ -46,6 +46,21 @@ void set_inertia(BodyInertia& row, const Quat& q, const Vec3& inverse, std::uint
   row.inverse[3] = m(0, 1), row.inverse[4] = m(0, 2), row.inverse[5] = m(1, 2);
 }
 
+/// 1 along axes of the world that a body moves along, 0 along those that it is locked along.
+Vec3 free_axes(const Rigid::Model& model, std::size_t i) {
+  Vec3 free = Vec3::Ones();
+  if (model.any_locks)
+    for (int c = 0; c < 3; ++c) free[c] = model.locks[i] >> c & 1 ? Real(0) : Real(1);
+  return free;
+}
+
+/// [1/(kg m^2)] In the world, of what a body turns about.
+Mat3 free_inertia(const Rigid::Model& model, const Rigid::State& state, std::size_t i) {
+  const Mat3 inverse = world_inertia<Real>(state.frames.rotation(i), state.frames.inverse_inertia[i]);
+  const bool turns_freely = !model.any_locks || (model.locks[i] & detail::turning_locks) == 0;
+  return turns_freely ? inverse : detail::turning_freely(inverse, model.locks[i]);
+}
+
 /// f(begin, end) for ranges of n bodies, nanoseconds each.
 template <class F>
 void share_bodies(std::size_t n, F&& f) {
@@ -447,7 +462,7 @@ void take_step(const Rigid::Model& model, Rigid::State& state, const Rigid::Para
   if (!workspace.data) workspace.data = std::make_shared<RigidWorkspace>();
   RigidWorkspace& w = *workspace.data;
   w.whole_dt = dt;
-  workspace.start_v = state.frames.v;
+  workspace.start_v = state.frames.v, workspace.start_w = state.frames.w;
   workspace.pushes.clear();
   detail::find_driven(model, state, dt, w);
   begin_events(state, w);
@@ -632,12 +647,15 @@ std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state,
     b.velocity =
         state.frames.v[c.body] + state.frames.w[c.body].cross(b.pose.position - state.frames.x[c.body]);
     b.inverse_mass = state.frames.inverse_mass[c.body];
-    b.inverse_inertia =
-        world_inertia<Real>(state.frames.rotation(c.body), state.frames.inverse_inertia[c.body]);
+    b.free = free_axes(model, c.body);
+    b.inverse_inertia = free_inertia(model, state, c.body);
     b.centre = state.frames.x[c.body];
-    b.acceleration = b.inverse_mass > 0 ? Vec3(model.gravity_scale[c.body] * params.gravity) : Vec3::Zero();
+    b.acceleration = b.inverse_mass > 0
+                         ? Vec3(model.gravity_scale[c.body] * b.free.cwiseProduct(params.gravity))
+                         : Vec3::Zero();
     if (b.inverse_mass > 0 && w.start_v.size() == state.frames.size())
-      b.gained = state.frames.v[c.body] - w.start_v[c.body];
+      b.gained = state.frames.v[c.body] - w.start_v[c.body],
+      b.gained_spin = state.frames.w[c.body] - w.start_w[c.body];
     b.owner = c.body;
     b.friction = c.friction;
     b.restitution = c.restitution;
@@ -681,17 +699,19 @@ double Rigid::mass_of(const Model& model, const State& state, std::span<const In
 void Rigid::absorb(const Model& model, State& state, std::span<const BodyImpulse> impulses) {
   for (const BodyImpulse& j : impulses) {
     const auto i = std::size_t(model.colliders[model.solids[j.body]].body);
-    if (!j.spread) {
-      take_impulse(state.frames, i, j);
-      continue;
-    }
     Frames& f = state.frames;
     if (f.inverse_mass[i] == 0 && f.inverse_inertia[i].isZero(0)) continue;
+    const Vec3 inverse_masses = f.inverse_mass[i] * free_axes(model, i);
+    const Mat3 inverse_inertia = free_inertia(model, state, i);
+    if (!j.spread) {
+      take_impulse(f, i, j, inverse_masses, inverse_inertia,
+                   model.any_locks && (model.locks[i] & detail::turning_locks) != 0);
+      continue;
+    }
     for (std::vector<Vec3>* coming : {&state.coming_v, &state.coming_w})
       coming->resize(f.size(), Vec3::Zero());
-    state.coming_v[i] += f.inverse_mass[i] * j.impulse;
-    state.coming_w[i] += world_inertia<Real>(f.rotation(i), f.inverse_inertia[i]) *
-                         ((j.point - f.x[i]).cross(j.impulse) + j.couple);
+    state.coming_v[i] += inverse_masses.cwiseProduct(j.impulse);
+    state.coming_w[i] += inverse_inertia * ((j.point - f.x[i]).cross(j.impulse) + j.couple);
   }
 }
 

@@ -209,6 +209,7 @@ struct Rigid {
     std::vector<SolidBody> bodies;
     std::vector<BodyImpulse> pushes;  ///< of the last step, on guests
     std::vector<Vec3> start_v;        ///< [N] m/s at the start of the last step
+    std::vector<Vec3> start_w;        ///< [N] rad/s, the same
   };
 
   static constexpr std::size_t memory_per_triangle = 500;  ///< [bytes] of a mesh, part of memory()

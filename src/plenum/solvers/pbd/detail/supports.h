@@ -15,38 +15,72 @@ namespace plenum::inline PLENUM_ABI {
 /// 2012, "Mass splitting for jitter-free parallel rigid body simulation"), and after each round all of it has
 /// moved by what all have given. What its own step has made it faster by, it gets
 /// substep by substep, as the particles do, so that what it lies on does not feel steps.
+///
+/// Planes are found anew in each substep where the body then is, and it turns by its angular momentum: planes
+/// and inertia of the step's start, of a plank that turns by a third of a radian in it, gave it energy
+/// without bound.
 class PbdSupports {
  public:
   bool empty() const { return supports_.empty(); }
-  /// Supports in order of their samples, to be filled in; they must live until end_step(). v [N] m/s of
-  /// samples as the step of dt [s] begins.
-  void take(std::span<Support> offered, std::span<const Vec3> v, Real dt);
+  /// Supports in order of their samples, to be filled in; they must live until end_step(). x [N] m and
+  /// v [N] m/s of samples as the step of dt [s] begins.
+  void take(std::span<Support> offered, std::span<const Vec3> x, std::span<const Vec3> v, Real dt);
   /// Ways are counted from `shift` [N] m farther on, and time from `since` [s] later.
   void count_anew(std::span<const Vec3> shift, Real since);
-  /// places [N]: where particles of the substep of h [s] go by themselves; since: as of hold().
-  void begin_substep(std::span<const detail::Place> places, Real since, Real h);
-  /// Puts what is beyond its planes back and takes what friction can of what has slid. places [N]; gone [N]
-  /// m: where the substep of h [s] began; since [s]: from where ways are counted to the end of the substep;
-  /// rests [N], or none: what bears whom, to be filled in, and what others have pressed onto it.
-  void hold(std::span<detail::Place> places, std::span<const Vec3> gone, Real since, Real h,
-            std::span<PbdRest> rests);
+  /// Where particles are as a substep begins, and when.
+  struct Substep {
+    std::span<const Vec3> x0, gone;  ///< [N] m from where ways are counted; these
+    Real since;                      ///< [s] from when ways are counted to its end
+    Real h;                          ///< [s]
+    Real s0, s1;                     ///< its part of the step
+  };
+  /// Finds planes.
+  void begin_substep(const Substep& substep);
+  /// Puts what is beyond its planes back and takes what friction can of what has slid. places [N]; rests [N],
+  /// or none: what bears whom, to be filled in, and what others have pressed onto it.
+  void hold(const Substep& substep, std::span<detail::Place> places, std::span<PbdRest> rests);
   /// At the end of a substep: books its impulses, and gives v [N] m/s back what was `before` it, times the
   /// restitution, where it struck.
   void bounce(std::vector<Vec3>& v, std::span<const Vec3> before, std::span<const Real> inverse_mass, Real h);
-  /// Says how far bodies that yield have gone in the step of dt [s], and forgets all.
-  void end_step(Real dt);
+  /// Says how far bodies that yield have gone, and forgets all.
+  void end_step();
 
  private:
   std::span<Support> supports_;
-  std::vector<Real> gaps_;    ///< [S] m where ways are counted from
-  std::vector<Real> pushed_;  ///< [S] m along the normals, in the substep
-  std::vector<Vec3> rubbed_;  ///< [S] m across them
+  /// A support's plane in the substep.
+  struct Plane {
+    Vec3 normal, velocity;  ///< in the world; [m/s] of its point, if nothing pushes its body in the substep
+    Vec3 arm;               ///< [m] of its sample from its body's centre, in the world, as the substep begins
+    Real gap;               ///< [m] where ways are counted from
+    // Of what is free or turns, in its frame:
+    Vec3 local_normal, local_point;
+    Quat frame = Quat::Identity();  ///< from there to its body's
+    Vec3 besides;                   ///< [m/s] that the plane is led beside its solid, in the world
+    Real radius;                    ///< [m] from the solid, at which the sample touches
+  };
+  std::vector<Plane> planes_;  ///< [S]
+  std::vector<Real> pushed_;   ///< [S] m along the normals, in the substep
+  std::vector<Vec3> rubbed_;   ///< [S] m across them
+  /// How a body turns.
+  struct Spin {
+    Quat q = Quat::Identity(),
+         next = Quat::Identity();  ///< as the substep begins; at its end, if nothing pushes
+    Vec3 given = Vec3::Zero();     ///< [N m s] by supports
+  };
   /// A body that yields.
   struct Group {
     Bearer bearer;
-    /// [m], [rad], [m/s], [rad/s] besides what its supports say, from the step's start to the substep's
-    Vec3 way = Vec3::Zero(), turn = Vec3::Zero(), velocity = Vec3::Zero(), spin = Vec3::Zero();
-    Vec3 own_velocity = Vec3::Zero(), own_way = Vec3::Zero();  ///< the same, if nothing pushed it
+    /// [m], [m/s] besides what its own step says, from the step's start to the substep's
+    Vec3 way = Vec3::Zero(), velocity = Vec3::Zero();
+    Vec3 own_way = Vec3::Zero(), own_velocity = Vec3::Zero();  ///< the same, if nothing pushed it
+    Vec3 gone = Vec3::Zero();                                  ///< [m] by its own step, through all of it
+    Spin spin, own_spin;                                       ///< the same
+    Quat from, to;    ///< attitudes as its own step says, then turned by what `spin` has more than `own_spin`
+    Quat begin, end;  ///< attitudes at the step's ends, as its own step says
+    /// [kg m^2/s] As the step begins, and what its own step adds; [rad/s], of what is locked about an axis
+    Vec3 start = Vec3::Zero(), added = Vec3::Zero();
+    Mat3 local_inertia = Mat3::Zero();    ///< inverse, in its frame; zero: it is locked about some axis
+    Mat3 inverse_inertia = Mat3::Zero();  ///< [1/(kg m^2)] in the world, as the substep ends
     Vec3 moved = Vec3::Zero(), turned = Vec3::Zero();   ///< [m], [rad] in the substep, by what pushes it
     Vec3 pushed = Vec3::Zero(), moment = Vec3::Zero();  ///< [kg m], [kg m^2] by which it does
     Vec3 mean = Vec3::Zero();                           ///< [m/s] of what is near it, as the step began
@@ -54,17 +88,25 @@ class PbdSupports {
     Real part = 1;               ///< in [0, 1], of its impulses in the substep that it takes
     Index sharers = 0;
     bool is_told = false;  ///< at the step's end
+    bool is_free() const { return bearer.inverse_mass > 0; }
+    bool is_locked() const { return local_inertia.isZero(0); }
+    Vec3 spin_at(const Spin& spin, const Quat& q, Real s) const;
+    Quat turned_freely(const Spin& spin, Real s0, Real s1, Real h) const;
+    Real yields(const Vec3& arm, const Vec3& direction) const;
+    Vec3 pushed_by(const Vec3& arm) const { return moved + turned.cross(arm); }
   };
+  std::vector<Group> groups_;  ///< none, if nothing yields
   bool can_yield(const Support& support) const { return support.bearer.inverse_mass > 0; }
   Group* group_of(const Support& support) {
     return can_yield(support) ? &groups_[std::size_t(support.group)] : nullptr;
   }
-  Vec3 way_besides(const Support& support, const Group& group, Real h) const;
+  void begin_group(Group& group, const Support& support, Real dt);
+  void begin_plane(Plane& plane, const Support& support, const Vec3& x, Real dt);
+  void find_plane(Plane& plane, const Support& support, const Substep& substep);
+  void share(const Substep& substep, std::span<const detail::Place> places);
   void move_groups(std::span<const detail::Place> places);
-  void find_fastest(std::span<const Vec3> v, Real dt);
+  void find_fastest(std::span<const Vec3> v);
   void bound_speeds(Real h);
-  std::vector<Real> yields_;   ///< [S] 1/kg of a body's share; 0: it does not yield
-  std::vector<Group> groups_;  ///< none, if nothing yields
 };
 
 }  // namespace plenum::inline PLENUM_ABI
