@@ -197,7 +197,7 @@ TEST(PbdSupports, AreFoundAnewAsSolidsTurn) {
 // What spins under a particle without friction does not push it along.
 TEST(PbdSupports, SpinningRoundSolidsPushAlongTheirNormals) {
   const Shape ball = SphereShape{Real(0.3)};
-  const Real radius = Real(0.01), h = Real(1) / 600;
+  const Real h = Real(1) / 600;
   constexpr int substeps = 10;
   Support support = floor_for(0);
   const Vec3 from(0, Real(0.31), 0);

@@ -75,8 +75,8 @@ class PbdSupports {
     Vec3 own_way = Vec3::Zero(), own_velocity = Vec3::Zero();  ///< the same, if nothing pushed it
     Vec3 gone = Vec3::Zero();                                  ///< [m] by its own step, through all of it
     Spin spin, own_spin;                                       ///< the same
-    Quat from, to;    ///< attitudes as its own step says, then turned by what `spin` has more than `own_spin`
-    Quat begin, end;  ///< attitudes at the step's ends, as its own step says
+    Quat begin, end;  ///< attitudes as the step begins and ends, as its own step says
+    Quat from, to;    ///< of the substep, between these, turned on by what `spin` has gone before `own_spin`
     /// [kg m^2/s] As the step begins, and what its own step adds; [rad/s], of what is locked about an axis
     Vec3 start = Vec3::Zero(), added = Vec3::Zero();
     Mat3 local_inertia = Mat3::Zero();    ///< inverse, in its frame; zero: it is locked about some axis
