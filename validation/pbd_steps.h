@@ -542,7 +542,7 @@ inline Ways step_of_support(const D3& normal, const D3& velocity) {
   support.gap = Real(off);
   PbdSupports supports;
   const std::vector<Vec3> gone = {Vec3::Zero()};
-  supports.take({&support, 1}, gone, gone, Real(0.05));
+  supports.take({&support, 1}, nullptr, gone, gone, Real(0.05));
   const double since = 0.02;
   const PbdSupports::Substep substep{gone, gone, Real(since), Real(0.01), Real(0.2), Real(0.4)};
   std::vector<detail::Place> places = {{{Real(off), Real(-2 * off), 0}, Real(0.7)}};

@@ -28,7 +28,7 @@ TEST(PbdSupports, BearNothingThatHasBeenLiftedOff) {
   const Real h = Real(0.01), deep = Real(0.01);
   const std::vector<Vec3> at_rest = {Vec3::Zero()};
   const PbdSupports::Substep substep{at_rest, at_rest, h, h, 0, 1};
-  supports.take({&floor, 1}, at_rest, at_rest, h);
+  supports.take({&floor, 1}, nullptr, at_rest, at_rest, h);
   std::vector<detail::Place> places = {{{0, -deep, 0}, 2}};
   supports.begin_substep(substep);
   std::vector<PbdRest> rests(1);
@@ -142,7 +142,7 @@ TEST(PbdSupports, FreeBodiesTurnAlong) {
     x.emplace_back(Real(arms[i]), 0, 0);
     places.push_back({{0, -down, 0}, Real(1 / mass)});
   }
-  supports.take(planes, x, v, h);
+  supports.take(planes, nullptr, x, v, h);
   const PbdSupports::Substep substep{x, gone, h, h, 0, 1};
   supports.begin_substep(substep);
   for (int round = 0; round < 60; ++round) supports.hold(substep, places, {});
@@ -177,7 +177,7 @@ TEST(PbdSupports, AreFoundAnewAsSolidsTurn) {
   PbdSupports supports;
   const std::vector<Vec3> x0 = {from}, v = {Vec3::Zero()};
   std::vector<Vec3> gone = {Vec3::Zero()};
-  supports.take({&support, 1}, x0, v, substeps * h);
+  supports.take({&support, 1}, nullptr, x0, v, substeps * h);
   for (int s = 0; s < substeps; ++s) {
     const Real s0 = Real(s) / substeps, s1 = Real(s + 1) / substeps;
     const PbdSupports::Substep substep{x0, gone, Real(s + 1) * h, h, s0, s1};
@@ -208,7 +208,7 @@ TEST(PbdSupports, SpinningRoundSolidsPushAlongTheirNormals) {
   const std::vector<Vec3> x0 = {from}, v = {Vec3::Zero()};
   const std::vector<Real> inverse_mass = {1};
   std::vector<Vec3> gone = {Vec3::Zero()};
-  supports.take({&support, 1}, x0, v, substeps * h);
+  supports.take({&support, 1}, nullptr, x0, v, substeps * h);
   for (int s = 0; s < substeps; ++s) {
     const PbdSupports::Substep substep{
         x0, gone, Real(s + 1) * h, h, Real(s) / substeps, Real(s + 1) / substeps};

@@ -1,5 +1,6 @@
 #include "plenum/coupling/support.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -94,6 +95,26 @@ void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s
   });
   for (std::size_t block = 0; block < num_blocks; ++block)
     out.insert(out.end(), w.blocks[block].begin(), w.blocks[block].end());
+}
+
+void find_links(const Boundary& b, std::span<const Support> supports, Real h, Real s0, Real s1,
+                SupportWorkspace& w, BodyLinks& out) {
+  std::vector<Index>& pushed = w.pushed;
+  pushed.clear();
+  for (const Support& support : supports)
+    if (support.bearer.inverse_mass > 0) pushed.push_back(support.body);
+  if (pushed.empty()) return;
+  std::sort(pushed.begin(), pushed.end());
+  pushed.erase(std::unique(pushed.begin(), pushed.end()), pushed.end());
+  const std::size_t first_body = out.bodies.size(), first_row = out.rows.size();
+  b.find_links(pushed, out);
+  for (std::size_t k = first_body; k < out.bodies.size(); ++k) {
+    LinkedBody& linked = out.bodies[k];
+    const SweptSolid& solid = w.solids[std::size_t(linked.body)];
+    linked.bearer = bearer_of(solid, h);
+    linked.pose0 = solid.body.pose0, linked.pose = solid.body.pose;
+  }
+  for (std::size_t k = first_row; k < out.rows.size(); ++k) out.rows[k].given *= s1 - s0;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

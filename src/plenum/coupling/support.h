@@ -10,6 +10,7 @@ namespace plenum::inline PLENUM_ABI {
 struct SupportWorkspace {
   std::vector<SweptSolid> solids;
   std::vector<std::vector<Support>> blocks;  ///< found by each block of samples
+  std::vector<Index> pushed;                 ///< bodies that yield
 };
 
 /// Appends to `out` the supports that bodies of `b` are to samples of `a` in a step of length h [s], in order
@@ -22,5 +23,10 @@ struct SupportWorkspace {
 /// gap at the end of the step may not be negative).
 void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s1, SupportWorkspace& w,
                    std::vector<Support>& out, std::span<const Buried> buried = {});
+
+/// Adds to `out` what ties the bodies of `b` that `supports` are by to others. They are those that
+/// find_supports() has just found there, with its part of the step and its workspace.
+void find_links(const Boundary& b, std::span<const Support> supports, Real h, Real s0, Real s1,
+                SupportWorkspace& w, BodyLinks& out);
 
 }  // namespace plenum::inline PLENUM_ABI

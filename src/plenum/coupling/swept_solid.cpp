@@ -37,23 +37,28 @@ void sweep(std::span<const SolidBody> bodies, Real s0, Real s1, Real margin, std
   }
 }
 
+Bearer bearer_of(const SweptSolid& solid, Real h) {
+  const SolidBody& body = solid.body;
+  const Vec3 centre = body.pose0 * body.pose.to_local(body.centre);
+  return {body.inverse_mass,
+          body.free,
+          body.inverse_inertia,
+          centre,
+          solid.start_velocity - (body.centre - centre) / h,
+          body.gained / h,
+          solid.start_spin,
+          body.gained_spin / h};
+}
+
 void bear_by(const SweptSolid& solid, Real h, Support& support) {
   const SolidBody& body = solid.body;
   if (!(body.inverse_mass > 0)) return;
-  const Vec3 centre = body.pose0 * body.pose.to_local(body.centre);
-  const Vec3 turn = (support.point - centre).cross(support.normal);
+  support.bearer = bearer_of(solid, h);
+  const Vec3 turn = (support.point - support.bearer.centre).cross(support.normal);
   support.pose0 = body.pose0, support.pose = body.pose;
   const Vec3& n = support.normal;
   support.mass =
       1 / (body.inverse_mass * n.dot(body.free.cwiseProduct(n)) + turn.dot(body.inverse_inertia * turn));
-  support.bearer = {body.inverse_mass,
-                    body.free,
-                    body.inverse_inertia,
-                    centre,
-                    solid.start_velocity - (body.centre - centre) / h,
-                    body.gained / h,
-                    solid.start_spin,
-                    body.gained_spin / h};
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -28,6 +28,9 @@ struct SweptSolid {
   }
 };
 
+/// A free body as what it bears pushes it along, on its way through a step of h [s].
+Bearer bearer_of(const SweptSolid& solid, Real h);
+
 /// Says how a body that goes through a step of h [s] yields to a support by it.
 void bear_by(const SweptSolid& solid, Real h, Support& support);
 

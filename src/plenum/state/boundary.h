@@ -125,6 +125,39 @@ struct Support {
   Vec3 shift = Vec3::Zero(), turn = Vec3::Zero();
 };
 
+/// A free body that supports push, or that contacts and joints tie to such a one.
+struct LinkedBody {
+  Index body = 0;              ///< a solid of it
+  Index group = 0;             ///< as of Support
+  Bearer bearer = {};          ///< filled in by coupling,
+  Pose pose0 = {}, pose = {};  ///< with the body's attitude as the step begins and ends
+  /// By the end of the step: [N s] and [N m s] about its centre, by rows; [m] and [rad] by which all that has
+  /// pushed it has moved it on.
+  Vec3 impulse = Vec3::Zero(), couple = Vec3::Zero(), shift = Vec3::Zero(), turn = Vec3::Zero();
+};
+/// A row of what ties bodies to each other and to what does not yield, as their own step left it: with v of
+/// centres of mass, along . (v_b - v_a) + about_b . w_b - about_a . w_a is how fast they part along it.
+struct LinkRow {
+  enum class Kind : std::uint8_t {
+    contact,   ///< pushes and does not pull; they may come nearer by `room`
+    friction,  ///< together with the row after it; both bounded by the contact before them
+    rub,       ///< the second one of friction
+    limit,     ///< pushes and does not pull, as contact
+    joint      ///< pushes and pulls
+  };
+  Kind kind = Kind::contact;
+  Index a = -1, b = -1;  ///< groups; -1: does not yield
+  Vec3 along = Vec3::Zero(), about_a = Vec3::Zero(), about_b = Vec3::Zero();
+  Real room = 0;   ///< [m] or [rad] >= 0
+  Real given = 0;  ///< [N s] or [N m s] in their own step, of which what supports give may take back
+  Real friction = 0;
+};
+struct BodyLinks {
+  std::vector<LinkedBody> bodies;
+  std::vector<LinkRow> rows;
+  void clear() { bodies.clear(), rows.clear(); }
+};
+
 /// Which samples hang together, so that one cannot be moved far without the others.
 struct Pieces {
   std::vector<Index> of;           ///< [N] piece of each sample, from 0; empty: each is one by itself
@@ -199,6 +232,12 @@ class Boundary {
   virtual bool takes_supports() const { return false; }
   /// Supports, to be heeded and filled in by the next step and then forgotten.
   virtual void rest_on(std::span<Support> supports) { static_cast<void>(supports); }
+  /// What ties the bodies that yield as these supports to others, to be heeded and filled in likewise.
+  virtual void link(BodyLinks& links) { static_cast<void>(links); }
+  /// Adds what ties these of bodies() to others in the step that they have gone: groups are owners of solids.
+  virtual void find_links(std::span<const Index> bodies, BodyLinks& out) const {
+    static_cast<void>(bodies), static_cast<void>(out);
+  }
   /// Whether its own bodies collide with others' solids in its step, together with all else that they touch.
   virtual bool meets_solids() const { return false; }
   /// The solids of all those that do not, on their way through the next step of dt [s]: kinematic, since they

@@ -187,6 +187,14 @@ class SystemOf final : public System, private Boundary {
   void rest_on(std::span<Support> supports) override {
     if constexpr (HasSupports<S>) S::rest_on(workspace, supports);
   }
+  void link(BodyLinks& links) override {
+    if constexpr (requires { S::link(workspace, links); }) S::link(workspace, links);
+  }
+  void find_links(std::span<const Index> bodies, BodyLinks& out) const override {
+    auto& scratch = const_cast<typename S::Workspace&>(workspace);
+    if constexpr (requires { S::find_links(model, state, parameters, scratch, bodies, out); })
+      S::find_links(model, state, parameters, scratch, bodies, out);
+  }
   bool meets_solids() const override { return MeetsSolids<S>; }
   bool surrounds_bodies() const override { return SurroundsBodies<S>; }
   void meet(std::span<const SolidBody> solids, Real dt) override {

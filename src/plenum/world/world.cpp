@@ -226,6 +226,8 @@ void World::offer_supports(std::size_t i, Real h, Real s0, Real s1, FrameReport&
   System& system = *systems_[i];
   supports_.clear();
   supporters_.clear();
+  links_.clear();
+  linkers_.clear();
   Boundary* const a = system.boundary();
   if (!a || !a->takes_supports()) return;
   const StageTimer timer(report.stages, "contact");
@@ -237,28 +239,39 @@ void World::offer_supports(std::size_t i, Real h, Real s0, Real s1, FrameReport&
     find_supports(*a, *b, h, s0, s1, support_, supports_, spared(i, k));
     if (!depenetration_.empty()) depenetration_.supports(a->samples(), k, supports_);
     supporters_.resize(supports_.size(), k);
+    const std::size_t first_body = links_.bodies.size(), first_row = links_.rows.size();
+    find_links(*b, std::span(supports_).subspan(first), h, s0, s1, support_, links_);
+    linkers_.resize(links_.bodies.size(), k);
     Index next = groups;
-    for (std::size_t s = first; s < supports_.size(); ++s) {
-      supports_[s].group += groups;
-      next = std::max(next, supports_[s].group + 1);
-    }
+    const auto number = [&](Index& group) {
+      if (group < 0) return;
+      group += groups;
+      next = std::max(next, group + 1);
+    };
+    for (std::size_t s = first; s < supports_.size(); ++s) number(supports_[s].group);
+    for (std::size_t l = first_body; l < links_.bodies.size(); ++l) number(links_.bodies[l].group);
+    for (std::size_t r = first_row; r < links_.rows.size(); ++r)
+      number(links_.rows[r].a), number(links_.rows[r].b);
     groups = next;
   }
   a->rest_on(supports_);
+  a->link(links_);
 }
 
 void World::return_supports(const System& system, Real h, Real lead, FrameReport& report) {
   LedgerEntry sum;
   reactions_.clear();
+  std::span<const SolidBody> solids;
   for (std::size_t s = 0; s < supports_.size(); ++s) {
     const Support& support = supports_[s];
+    if (s == 0 || supporters_[s] != supporters_[s - 1])
+      solids = systems_[supporters_[s]]->boundary()->bodies();
     if (support.impulse != Vec3::Zero()) {
       // With the arm that it had for the one that it pushed: what pushes a body from both sides would turn it
       // by all that it has turned since.
       Vec3 point = support.point + h * support.velocity;
       if (support.bearer.inverse_mass > 0)
-        point = systems_[supporters_[s]]->boundary()->bodies()[std::size_t(support.body)].centre +
-                (support.point - support.bearer.centre);
+        point = solids[std::size_t(support.body)].centre + (support.point - support.bearer.centre);
       sum.book(point, support.impulse, support.couple);
       reactions_.push_back({.body = support.body,
                             .impulse = -support.impulse,
@@ -274,6 +287,23 @@ void World::return_supports(const System& system, Real h, Real lead, FrameReport
     if (sum.transfers > 0) booked(supporter, system).add(sum);
     supporter.boundary()->absorb(reactions_);
     sum = {};
+    reactions_.clear();
+  }
+  // What bodies have given each other is a matter of their own.
+  for (std::size_t l = 0; l < links_.bodies.size(); ++l) {
+    const LinkedBody& linked = links_.bodies[l];
+    Boundary& of = *systems_[linkers_[l]]->boundary();
+    if (l == 0 || linkers_[l] != linkers_[l - 1]) solids = of.bodies();
+    if (!linked.impulse.isZero(0) || !linked.couple.isZero(0) || !linked.shift.isZero(0) ||
+        !linked.turn.isZero(0))
+      reactions_.push_back({.body = linked.body,
+                            .impulse = linked.impulse,
+                            .point = solids[std::size_t(linked.body)].centre,
+                            .couple = linked.couple,
+                            .shift = linked.shift,
+                            .turn = linked.turn});
+    if (l + 1 < links_.bodies.size() && linkers_[l + 1] == linkers_[l]) continue;
+    of.absorb(reactions_);
     reactions_.clear();
   }
 }

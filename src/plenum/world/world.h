@@ -246,6 +246,8 @@ class World {
   ContactWorkspace contact_;
   SupportWorkspace support_;
   std::vector<Support> supports_;        // of the system that steps
+  BodyLinks links_;                      // of bodies that these are by
+  std::vector<std::size_t> linkers_;     // the systems of links_.bodies
   std::vector<SolidBody> solids_;        // that the system that steps meets
   std::vector<SolidBody> carriers_;      // that it hangs on
   std::vector<std::size_t> solid_ends_;  // [systems] how many of them there are up to each one's last

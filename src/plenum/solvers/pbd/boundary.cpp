@@ -12,6 +12,11 @@ void Pbd::rest_on(Workspace& workspace, std::span<Support> supports) {
   workspace.impl->offered = supports;
 }
 
+void Pbd::link(Workspace& workspace, BodyLinks& links) {
+  if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
+  workspace.impl->links = &links;
+}
+
 void Pbd::grasp(Workspace& workspace, std::span<const Grasp> grasps) {
   if (!workspace.impl) workspace.impl = std::make_unique<PbdWorkspace>();
   workspace.impl->grasps.take(grasps);

@@ -312,7 +312,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
   move_pins(model, state, params, dt);
-  w.supports.take(std::exchange(w.offered, {}), state.particles.x, state.particles.v, dt);
+  w.supports.take(std::exchange(w.offered, {}), std::exchange(w.links, nullptr), state.particles.x,
+                  state.particles.v, dt);
   if (w.coarse_revision != model.revision || w.coarse.levels() != params.coarse_levels) {
     w.coarse.lay_out(model, params.coarse_levels);
     w.coarse_revision = model.revision;

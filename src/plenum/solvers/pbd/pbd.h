@@ -307,6 +307,7 @@ struct Pbd {
   static std::span<const BodyImpulse> pulls(const Workspace& workspace);
   static bool takes_supports(const Params&) { return true; }
   static void rest_on(Workspace& workspace, std::span<Support> supports);
+  static void link(Workspace& workspace, BodyLinks& links);
   static void grasp(Workspace& workspace, std::span<const Grasp> grasps);
   static void gust(Workspace& workspace, const Gust& gust);
   /// Opens cloth that may tear along edges beside a cut, on the one side of it.

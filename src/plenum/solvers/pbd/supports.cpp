@@ -1,6 +1,7 @@
 // Particles on solids: planes that the world offers before a step, held to in every substep.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "plenum/geometry/shape.h"
@@ -14,15 +15,16 @@ constexpr std::size_t supports_per_block = 256;
 /// [m/s] by which what yields may be sped up in a step, beyond what was fast before it.
 constexpr Real most_sped_up = Real(10. / 3);
 
-/// f(first, last) for ranges of supports that begin and end with those of one sample.
+/// f(s) for all supports in order of their samples, in parallel for different ones.
 template <class F>
-void each_sample(std::span<const Support> supports, F&& f) {
-  parallel_for(supports.size(), supports_per_block, [&](std::size_t begin, std::size_t end) {
-    const auto at_border = [&](std::size_t s) {
-      while (s > 0 && s < supports.size() && supports[s].sample == supports[s - 1].sample) ++s;
-      return s;
+void each_sample(std::span<const Support> supports, std::span<const Index> order, F&& f) {
+  const auto sample = [&](std::size_t k) { return supports[std::size_t(order[k])].sample; };
+  parallel_for(order.size(), supports_per_block, [&](std::size_t begin, std::size_t end) {
+    const auto at_border = [&](std::size_t k) {
+      while (k > 0 && k < order.size() && sample(k) == sample(k - 1)) ++k;
+      return k;
     };
-    f(at_border(begin), at_border(end));
+    for (std::size_t k = at_border(begin), last = at_border(end); k < last; ++k) f(std::size_t(order[k]));
   });
 }
 
@@ -56,16 +58,17 @@ Quat PbdSupports::Group::turned_freely(const Spin& of, Real s0, Real s1, Real h)
 /// [1/kg] Of a share of it, at an arm and along a unit vector.
 Real PbdSupports::Group::yields(const Vec3& arm, const Vec3& direction) const {
   const Vec3 turn = arm.cross(direction);
-  return Real(std::max(sharers, Index(1))) *
+  return gives * Real(std::max(sharers, Index(1))) *
          (bearer.inverse_mass * direction.dot(bearer.free.cwiseProduct(direction)) +
           turn.dot(inverse_inertia * turn));
 }
 
-void PbdSupports::begin_group(Group& group, const Support& support, Real dt) {
-  const Bearer& bearer = group.bearer = support.bearer;
+void PbdSupports::begin_group(Group& group, const Bearer& bearer, const Pose& pose0, const Pose& pose,
+                              Real dt) {
+  group.bearer = bearer;
   group.velocity = group.own_velocity = bearer.velocity;
-  const Quat &q0 = support.pose0.rotation, &q1 = support.pose.rotation;
-  group.gone = support.pose * support.pose0.to_local(bearer.centre) - bearer.centre;
+  const Quat &q0 = pose0.rotation, &q1 = pose.rotation;
+  group.gone = pose * pose0.to_local(bearer.centre) - bearer.centre;
   group.spin.q = group.own_spin.q = q0;
   group.begin = q0, group.end = q1;
   const Vec3 w0 = bearer.angular_velocity, w1 = w0 + dt * bearer.angular_acceleration;
@@ -94,14 +97,17 @@ void PbdSupports::begin_plane(Plane& plane, const Support& support, const Vec3& 
   plane.radius = support.normal.dot(x - support.point) - support.gap;
 }
 
-void PbdSupports::take(std::span<Support> offered, std::span<const Vec3> x, std::span<const Vec3> v,
-                       Real dt) {
+void PbdSupports::take(std::span<Support> offered, BodyLinks* links, std::span<const Vec3> x,
+                       std::span<const Vec3> v, Real dt) {
   supports_ = offered;
   groups_.clear();
+  links_ = links && !links->rows.empty() ? links : nullptr;
+  if (links_) take_links(dt);
   for (const Support& support : offered) {
     if (!can_yield(support)) continue;
     groups_.resize(std::max(groups_.size(), std::size_t(support.group) + 1));
-    if (Group& group = *group_of(support); !group.is_free()) begin_group(group, support, dt);
+    if (Group& group = *group_of(support); !group.is_free())
+      begin_group(group, support.bearer, support.pose0, support.pose, dt);
   }
   pushed_.assign(offered.size(), 0);
   rubbed_.assign(offered.size(), Vec3::Zero());
@@ -109,9 +115,17 @@ void PbdSupports::take(std::span<Support> offered, std::span<const Vec3> x, std:
   for (std::size_t s = 0; s < offered.size(); ++s)
     begin_plane(planes_[s], offered[s], x[std::size_t(offered[s].sample)], dt);
   if (!groups_.empty()) find_fastest(v);
+  // Those of one system are in order of their samples; what lies on two systems has some in each.
+  order_.resize(offered.size());
+  std::iota(order_.begin(), order_.end(), Index(0));
+  std::sort(order_.begin(), order_.end(), [&](Index a, Index b) {
+    const Index of_a = offered[std::size_t(a)].sample, of_b = offered[std::size_t(b)].sample;
+    return of_a != of_b ? of_a < of_b : a < b;
+  });
 }
 
 void PbdSupports::end_step() {
+  if (links_) tell_linked();
   for (Support& support : supports_) {
     Group* const group = group_of(support);
     if (!group || support.impulse.isZero(0) || std::exchange(group->is_told, true)) continue;
@@ -119,7 +133,7 @@ void PbdSupports::end_step() {
     const Eigen::AngleAxis<Real> turn(group->spin.q * group->own_spin.q.conjugate());
     support.turn = turn.angle() * turn.axis();
   }
-  supports_ = {}, groups_.clear();
+  supports_ = {}, links_ = nullptr, groups_.clear();
 }
 
 void PbdSupports::count_anew(std::span<const Vec3> shift, Real since) {
@@ -190,6 +204,7 @@ void PbdSupports::begin_substep(const Substep& sub) {
   });
   std::fill(pushed_.begin(), pushed_.end(), Real(0));
   std::fill(rubbed_.begin(), rubbed_.end(), Vec3::Zero());
+  if (links_) begin_rows(sub);
 }
 
 /// Among how many each body is shared: those that press on it now. Counted as the substep began, they left
@@ -209,6 +224,13 @@ void PbdSupports::share(const Substep& sub, std::span<const detail::Place> place
   }
 }
 
+void PbdSupports::move_untied() {
+  for (Group& group : groups_) {
+    group.moved = group.bearer.inverse_mass * group.bearer.free.cwiseProduct(group.pushed);
+    group.turned = group.inverse_inertia * group.moment;
+  }
+}
+
 /// By what all have pushed and rubbed.
 void PbdSupports::move_groups(std::span<const detail::Place> places) {
   for (Group& group : groups_) group.pushed.setZero(), group.moment.setZero();
@@ -220,56 +242,52 @@ void PbdSupports::move_groups(std::span<const detail::Place> places) {
         -(pushed_[s] * planes_[s].normal + rubbed_[s]) / places[std::size_t(support.sample)].inverse_mass;
     group->pushed += by, group->moment += planes_[s].arm.cross(by);
   }
-  for (Group& group : groups_) {
-    group.moved = group.bearer.inverse_mass * group.bearer.free.cwiseProduct(group.pushed);
-    group.turned = group.inverse_inertia * group.moment;
-  }
+  move_untied();
+  if (links_) solve_rows();
 }
 
 void PbdSupports::hold(const Substep& sub, std::span<detail::Place> places, std::span<PbdRest> rests) {
   if (!groups_.empty()) share(sub, places);
-  each_sample(supports_, [&](std::size_t first, std::size_t last) {
-    for (std::size_t s = first; s < last; ++s) {
-      const Support& support = supports_[s];
-      const auto i = static_cast<std::size_t>(support.sample);
-      detail::Place& place = places[i];
-      if (place.inverse_mass == 0) continue;
-      const Plane& plane = planes_[s];
-      const Vec3& n = plane.normal;
-      const Group* const group = group_of(support);
-      Vec3 x(place.x[0], place.x[1], place.x[2]);
-      // Of what particle and body part by along a unit vector, what the particle goes.
-      const auto part = [&](const Vec3& along) {
-        return group ? 1 / (1 + group->yields(plane.arm, along) / place.inverse_mass) : Real(1);
-      };
-      const Vec3 by = group ? group->pushed_by(plane.arm) : Vec3(Vec3::Zero());
-      const Vec3 led = sub.h * plane.velocity + by;
-      const Real open = plane.gap + n.dot(x) - sub.since * n.dot(plane.velocity) - n.dot(by);
-      PbdRest* const rest = rests.empty() ? nullptr : &rests[i];
-      if (rest && rest->on == Index(s)) pushed_[s] += std::exchange(rest->load, Real(0));
-      if (open >= 0 && pushed_[s] == 0) continue;
-      // No more is taken back than was given.
-      const Real push = std::max(-part(n) * open, -pushed_[s]);
-      if (push == 0 && pushed_[s] == 0) continue;
-      pushed_[s] += push;
-      x += push * n;
-      // What has slid in the substep, within Coulomb's bound on all that friction takes back in it. Source:
-      // Macklin, Mueller, Chentanez & Kim 2014, "Unified particle physics for real-time applications",
-      // eq. 24.
-      const Vec3 way = x - sub.gone[i] - led, slid = way - n.dot(way) * n;
-      const Real far = slid.norm();
-      const Vec3 holds = rubbed_[s] - (group && far > 0 ? part(slid / far) : Real(1)) * slid;
-      Vec3 rub = holds;
-      const Real bound = support.friction * pushed_[s], length = rub.norm();
-      if (length > bound) rub *= length > 0 ? bound / length : Real(0);
-      x += rub - rubbed_[s];
-      rubbed_[s] = rub;
-      for (int c = 0; c < 3; ++c) place.x[c] = x[c];
-      // What has been lifted off again bears nothing.
-      if (rest && !(pushed_[s] > 0) && rest->on == Index(s)) *rest = PbdRest{};
-      if (rest && pushed_[s] > 0 && (rest->on == -1 || rest->on == Index(s)))
-        *rest = {n, Index(s), rest->load, pushed_[s], support.friction, rub, rub - holds, led, n.dot(x)};
-    }
+  each_sample(supports_, order_, [&](std::size_t s) {
+    const Support& support = supports_[s];
+    const auto i = static_cast<std::size_t>(support.sample);
+    detail::Place& place = places[i];
+    if (place.inverse_mass == 0) return;
+    const Plane& plane = planes_[s];
+    const Vec3& n = plane.normal;
+    const Group* const group = group_of(support);
+    Vec3 x(place.x[0], place.x[1], place.x[2]);
+    // Of what particle and body part by along a unit vector, what the particle goes.
+    const auto part = [&](const Vec3& along) {
+      return group ? 1 / (1 + group->yields(plane.arm, along) / place.inverse_mass) : Real(1);
+    };
+    const Vec3 by = group ? group->pushed_by(plane.arm) : Vec3(Vec3::Zero());
+    const Vec3 led = sub.h * plane.velocity + by;
+    const Real open = plane.gap + n.dot(x) - sub.since * n.dot(plane.velocity) - n.dot(by);
+    PbdRest* const rest = rests.empty() ? nullptr : &rests[i];
+    if (rest && rest->on == Index(s)) pushed_[s] += std::exchange(rest->load, Real(0));
+    if (open >= 0 && pushed_[s] == 0) return;
+    // No more is taken back than was given.
+    const Real push = std::max(-part(n) * open, -pushed_[s]);
+    if (push == 0 && pushed_[s] == 0) return;
+    pushed_[s] += push;
+    x += push * n;
+    // What has slid in the substep, within Coulomb's bound on all that friction takes back in it. Source:
+    // Macklin, Mueller, Chentanez & Kim 2014, "Unified particle physics for real-time applications",
+    // eq. 24.
+    const Vec3 way = x - sub.gone[i] - led, slid = way - n.dot(way) * n;
+    const Real far = slid.norm();
+    const Vec3 holds = rubbed_[s] - (group && far > 0 ? part(slid / far) : Real(1)) * slid;
+    Vec3 rub = holds;
+    const Real bound = support.friction * pushed_[s], length = rub.norm();
+    if (length > bound) rub *= length > 0 ? bound / length : Real(0);
+    x += rub - rubbed_[s];
+    rubbed_[s] = rub;
+    for (int c = 0; c < 3; ++c) place.x[c] = x[c];
+    // What has been lifted off again bears nothing.
+    if (rest && !(pushed_[s] > 0) && rest->on == Index(s)) *rest = PbdRest{};
+    if (rest && pushed_[s] > 0 && (rest->on == -1 || rest->on == Index(s)))
+      *rest = {n, Index(s), rest->load, pushed_[s], support.friction, rub, rub - holds, led, n.dot(x)};
   });
   if (!groups_.empty()) move_groups(places);
 }
@@ -309,26 +327,25 @@ void PbdSupports::bound_speeds(Real h) {
 void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
                          std::span<const Real> inverse_mass, Real h) {
   if (!groups_.empty()) bound_speeds(h);
-  each_sample(supports_, [&](std::size_t first, std::size_t last) {
-    for (std::size_t s = first; s < last; ++s) {
-      Support& support = supports_[s];
-      if (!(pushed_[s] > 0)) continue;
-      const auto i = static_cast<std::size_t>(support.sample);
-      const Real mass = 1 / inverse_mass[i];
-      const Plane& plane = planes_[s];
-      const Group* const group = group_of(support);
-      Vec3 given = (group ? group->part : Real(1)) * mass / h * (pushed_[s] * plane.normal + rubbed_[s]);
-      // What a body that yields bounces off is not offered (coupling/support.cpp).
-      const Real approach = -plane.normal.dot(before[i] - plane.velocity);
-      if (!group && bounces(approach, support.restitution, h)) {
-        const Real now = plane.normal.dot(v[i] - plane.velocity);
-        const Real change = std::max(support.restitution * approach - now, Real(0));
-        v[i] += change * plane.normal;
-        given += mass * change * plane.normal;
-      }
-      support.impulse += given;
-      if (group) support.couple += (plane.arm - (support.point - support.bearer.centre)).cross(given);
+  if (links_) bound_linked();
+  each_sample(supports_, order_, [&](std::size_t s) {
+    Support& support = supports_[s];
+    if (!(pushed_[s] > 0)) return;
+    const auto i = static_cast<std::size_t>(support.sample);
+    const Real mass = 1 / inverse_mass[i];
+    const Plane& plane = planes_[s];
+    const Group* const group = group_of(support);
+    Vec3 given = (group ? group->part : Real(1)) * mass / h * (pushed_[s] * plane.normal + rubbed_[s]);
+    // What a body that yields bounces off is not offered (coupling/support.cpp).
+    const Real approach = -plane.normal.dot(before[i] - plane.velocity);
+    if (!group && bounces(approach, support.restitution, h)) {
+      const Real now = plane.normal.dot(v[i] - plane.velocity);
+      const Real change = std::max(support.restitution * approach - now, Real(0));
+      v[i] += change * plane.normal;
+      given += mass * change * plane.normal;
     }
+    support.impulse += given;
+    if (group) support.couple += (plane.arm - (support.point - support.bearer.centre)).cross(given);
   });
   for (Group& group : groups_) {
     group.own_way += h * group.own_velocity;
@@ -336,8 +353,9 @@ void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
     group.velocity += (group.part / h) * group.moved;
     group.own_spin.q = group.own_spin.next;
     group.spin.q = turned_by(group.turned, group.spin.next);
-    group.spin.given += (group.part / h) * group.moment;
+    group.spin.given += (group.part / h) * (group.moment + group.linked_moment);
   }
+  if (links_) end_rows(h);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -229,6 +229,10 @@ struct Rigid {
   static std::span<const SolidBody> bodies(const Model&, const State&, const Params&, Workspace&);
   static std::vector<Index> find_bodies(const Model&, const std::string& key, const std::string& text);
   static double mass_of(const Model&, const State&, std::span<const Index> bodies);
+  /// Adds what ties these of bodies() to others (boundary.h), by contacts and joints as the last step left
+  /// them.
+  static void find_links(const Model&, const State&, const Params&, Workspace&, std::span<const Index> bodies,
+                         BodyLinks& out);
   static void absorb(const Model&, State&, std::span<const BodyImpulse>);
   /// Takes in other systems' solids, which its bodies meet in the next step of dt [s], as bodies after its
   /// own. True if there are more or less of them than before; then everything wakes.

@@ -1,5 +1,6 @@
 #pragma once
 // Particles on solids, for one step.
+#include <array>
 #include <span>
 #include <vector>
 
@@ -19,12 +20,18 @@ namespace plenum::inline PLENUM_ABI {
 /// Planes are found anew in each substep where the body then is, and it turns by its angular momentum: planes
 /// and inertia of the step's start, of a plank that turns by a third of a radian in it, gave it energy
 /// without bound.
+///
+/// What ties bodies to each other, to the ground and to what is led answers pushes in the same rounds, by
+/// projected Gauss-Seidel over rows that their own step left (links.cpp): without it a box under jelly was
+/// pressed into the ground, and a stack on jelly into itself, for a step at a time.
 class PbdSupports {
  public:
   bool empty() const { return supports_.empty(); }
-  /// Supports in order of their samples, to be filled in; they must live until end_step(). x [N] m and
+  /// Supports, to be filled in; they must live until end_step(). x [N] m and
   /// v [N] m/s of samples as the step of dt [s] begins.
-  void take(std::span<Support> offered, std::span<const Vec3> x, std::span<const Vec3> v, Real dt);
+  /// What ties bodies is filled in too; nullptr: nothing does.
+  void take(std::span<Support> offered, BodyLinks* links, std::span<const Vec3> x, std::span<const Vec3> v,
+            Real dt);
   /// Ways are counted from `shift` [N] m farther on, and time from `since` [s] later.
   void count_anew(std::span<const Vec3> shift, Real since);
   /// Where particles are as a substep begins, and when.
@@ -59,6 +66,7 @@ class PbdSupports {
     Real radius;                    ///< [m] from the solid, at which the sample touches
   };
   std::vector<Plane> planes_;  ///< [S]
+  std::vector<Index> order_;   ///< [S] supports by their samples
   std::vector<Real> pushed_;   ///< [S] m along the normals, in the substep
   std::vector<Vec3> rubbed_;   ///< [S] m across them
   /// How a body turns.
@@ -67,6 +75,8 @@ class PbdSupports {
          next = Quat::Identity();  ///< as the substep begins; at its end, if nothing pushes
     Vec3 given = Vec3::Zero();     ///< [N m s] by supports
   };
+  /// What supports push a body by, [kg m] and [kg m^2], and how it answers, [m] and [rad].
+  using Answer = std::array<Vec3, 4>;
   /// A body that yields.
   struct Group {
     Bearer bearer;
@@ -87,7 +97,15 @@ class PbdSupports {
     Real fastest = 0, near = 0;  ///< [m/s] beside that, that it may be where it is pressed; how many
     Real part = 1;               ///< in [0, 1], of its impulses in the substep that it takes
     Index sharers = 0;
-    bool is_told = false;  ///< at the step's end
+    // Of what rows tie:
+    bool is_linked = false;
+    /// [m], [rad] in the substep, by its own step, and beyond that if nothing pushes it in this one
+    Vec3 own_go = Vec3::Zero(), own_turn = Vec3::Zero(), more = Vec3::Zero(), more_turn = Vec3::Zero();
+    Vec3 linked = Vec3::Zero(), linked_moment = Vec3::Zero();  ///< [kg m], [kg m^2] by rows in the substep
+    Vec3 impulse = Vec3::Zero(), couple = Vec3::Zero();        ///< [N s], [N m s] by rows in the step
+    Real gives = 1;  ///< in (0, 1], of what it would move by if nothing tied it
+    Answer alone = {}, last = {}, last_alone = {};  ///< untied; after the last round
+    bool is_told = false;                           ///< at the step's end
     bool is_free() const { return bearer.inverse_mass > 0; }
     bool is_locked() const { return local_inertia.isZero(0); }
     Vec3 spin_at(const Spin& spin, const Quat& q, Real s) const;
@@ -100,11 +118,36 @@ class PbdSupports {
   Group* group_of(const Support& support) {
     return can_yield(support) ? &groups_[std::size_t(support.group)] : nullptr;
   }
-  void begin_group(Group& group, const Support& support, Real dt);
+  /// A row in the substep.
+  struct Row {
+    Real mass = 0;    ///< [kg] or [kg m^2] that it meets
+    Real opens = 0;   ///< [m] or [rad] if nothing pushes
+    Real slides = 0;  ///< the same, by the bodies' own step
+    Real given = 0;   ///< [kg m] or [kg m^2] in the bodies' own step
+    Real pushed = 0;  ///< [kg m] or [kg m^2] besides
+    Real room = 0;    ///< [m] or [rad] >= 0 left
+  };
+  BodyLinks* links_ = nullptr;
+  std::vector<Row> rows_;
+
+  void begin_group(Group& group, const Bearer& bearer, const Pose& pose0, const Pose& pose, Real dt);
   void begin_plane(Plane& plane, const Support& support, const Vec3& x, Real dt);
   void find_plane(Plane& plane, const Support& support, const Substep& substep);
   void share(const Substep& substep, std::span<const detail::Place> places);
   void move_groups(std::span<const detail::Place> places);
+  void take_links(Real dt);
+  void begin_rows(const Substep& substep);
+  /// [m] or [rad] By which a row opens in the substep, with all that pushes.
+  Real opening(const LinkRow& of, const Row& row) const;
+  void push_row(const LinkRow& of, Real by);
+  void solve_row(std::size_t r);
+  void solve_rows();
+  void see_what_gives(Group& group);
+  void probe_rows(Real h);
+  void move_untied();
+  void bound_linked();
+  void end_rows(Real h);
+  void tell_linked();
   void find_fastest(std::span<const Vec3> v);
   void bound_speeds(Real h);
 };

@@ -117,6 +117,7 @@ struct PbdWorkspace {
   std::vector<Vec3> air;      ///< [T] N s
   CurlNoise eddies;
   std::span<Support> offered;  ///< to the next step
+  BodyLinks* links = nullptr;  ///< likewise
   PbdSupports supports;
   PbdGrasps grasps;          ///< of the next step
   std::optional<Gust> gust;  ///< in the next step

@@ -84,6 +84,9 @@ struct RigidWorkspace {
   std::vector<Vec3> pulled, turned;  ///< [J] N and N m, sums over the parts
   std::vector<Vec3> step_x;          ///< [N] m where bodies were when it began
   std::vector<Vec4> step_q;          ///< [N]
+  // Of links, after the step.
+  std::vector<std::uint8_t> is_linked;                ///< [N]
+  std::vector<Index> linked, link_ends, link_others;  ///< bodies; neighbours of each, and where they end
 };
 
 }  // namespace plenum::inline PLENUM_ABI

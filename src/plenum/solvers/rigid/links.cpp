@@ -1,0 +1,222 @@
+// What ties bodies to each other, for those that push them after their step.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "plenum/solvers/rigid/detail/continuous.h"
+#include "plenum/solvers/rigid/detail/joint_rows.h"
+#include "plenum/solvers/rigid/detail/last_contacts.h"
+#include "plenum/solvers/rigid/detail/workspace.h"
+#include "plenum/solvers/rigid/rigid.h"
+
+namespace plenum::inline PLENUM_ABI {
+namespace {
+
+/// How many contacts and joints away, and how many in all, bodies are looked for: what is beyond goes where
+/// its own step says. So a heap of thousands on jelly costs no more than what lies near it.
+constexpr int most_hops = 8;
+constexpr std::size_t most_linked = 2048;
+
+/// [m] Of the smaller one's width: farther apart than that, bodies do not come to touch in the step.
+constexpr Real near = Real(0.02);
+
+/// [rad] Levers of what turns farther in the step are not those that rows say, but of what is round.
+constexpr Real turns_far = Real(0.1);
+
+/// [rad] Farther from its limit, a joint does not come to it in the step.
+constexpr Real most_turn_in_step = Real(0.5);
+
+struct Links {
+  const Rigid::Model& model;
+  const Rigid::State& state;
+  const Rigid::Params& params;
+  RigidWorkspace& w;
+  BodyLinks& out;
+
+  /// Its group, or -1.
+  Index group(Index body) const { return body >= 0 && w.is_linked[std::size_t(body)] ? body : Index(-1); }
+  bool yields(Index body) const {
+    return body >= 0 && model.motion[std::size_t(body)] == Rigid::Motion::dynamic &&
+           state.frames.inverse_mass[std::size_t(body)] > 0;
+  }
+
+  /// Free, and too far away: what it would be pushed by is not known, nor how it would answer.
+  bool is_beyond(Index body) const { return yields(body) && group(body) < 0; }
+  /// [rad] in the last step
+  Real turned(Index body) const {
+    return Quat(state.start_q[std::size_t(body)]).angularDistance(state.frames.rotation(std::size_t(body)));
+  }
+  /// [m/s] of a point that goes with the body, at an arm from its centre
+  Vec3 velocity(Index body, const Vec3& arm) const {
+    const auto i = std::size_t(body);
+    return state.frames.v[i] + state.frames.w[i].cross(arm);
+  }
+
+  void find_bodies(std::span<const Index> solids);
+  void add_contacts(const Rigid::Contacts& contacts, Real rate);
+  void add_contact(const Rigid::Contacts& contacts, std::size_t k, Real rate);
+  void add_joint(const Rigid::Joint& joint);
+};
+
+/// Breadth first along contacts and joints.
+void Links::find_bodies(std::span<const Index> solids) {
+  const std::size_t n = model.motion.size();
+  const auto each_tie = [&](auto&& f) {
+    const auto tie = [&](Index one, Index other) {
+      if (one != other && yields(one) && yields(other))
+        f(std::size_t(one), other), f(std::size_t(other), one);
+    };
+    for (const Rigid::Contacts* contacts : {&state.contacts, &state.rest.contacts})
+      for (const Index2& pair : contacts->pair)
+        tie(model.colliders[pair[0]].body, model.colliders[pair[1]].body);
+    for (std::size_t k = 0; k < model.joints.size(); ++k)
+      if (!state.joints.broken[k]) tie(model.joints[k].a, model.joints[k].b);
+  };
+  // Neighbours of each body, one after the other.
+  std::vector<Index>&ends = w.link_ends, &others = w.link_others;
+  ends.assign(n + 1, 0);
+  each_tie([&](std::size_t one, Index) { ++ends[one + 1]; });
+  for (std::size_t i = 0; i < n; ++i) ends[i + 1] += ends[i];
+  others.resize(std::size_t(ends[n]));
+  each_tie([&](std::size_t one, Index other) { others[std::size_t(ends[one]++)] = other; });
+  std::vector<Index>& found = w.linked;
+  found.clear();
+  w.is_linked.assign(n, 0);
+  const auto add = [&](Index body) {
+    if (!yields(body) || w.is_linked[std::size_t(body)] || found.size() >= most_linked) return;
+    w.is_linked[std::size_t(body)] = 1, found.push_back(body);
+  };
+  for (const Index solid : solids) add(model.colliders[model.solids[std::size_t(solid)]].body);
+  std::size_t next = 0;
+  for (int hop = 0; hop < most_hops && next < found.size(); ++hop)
+    for (const std::size_t end = found.size(); next < end; ++next) {
+      const auto body = std::size_t(found[next]);
+      for (Index k = body > 0 ? ends[body - 1] : Index(0); k < ends[body]; ++k) add(others[std::size_t(k)]);
+    }
+  std::vector<Index>& solid_of = w.link_ends;
+  solid_of.assign(n, -1);
+  for (std::size_t k = model.solids.size(); k-- > 0;)
+    solid_of[std::size_t(model.colliders[model.solids[k]].body)] = Index(k);
+  for (const Index body : found) {
+    const Index solid = solid_of[std::size_t(body)];
+    if (solid >= 0)
+      out.bodies.push_back({.body = solid, .group = body});
+    else
+      w.is_linked[std::size_t(body)] = 0;  // others do not know where it goes
+  }
+}
+
+void Links::add_contact(const Rigid::Contacts& contacts, std::size_t k, Real rate) {
+  const Rigid::Collider &ca = model.colliders[contacts.pair[k][0]],
+                        &cb = model.colliders[contacts.pair[k][1]];
+  const Index a = group(ca.body), b = group(cb.body);
+  if (a == b || is_beyond(ca.body) || is_beyond(cb.body)) return;
+  for (const Rigid::Collider* c : {&ca, &cb})
+    if (group(c->body) >= 0 && !(c->round > 0) && turned(c->body) > turns_far) return;
+  const auto placed = [](const Pose& body, const Rigid::Collider& c) {
+    return Pose{body * c.local.position, (body.rotation * c.local.rotation).normalized()};
+  };
+  const auto at_start = [&](Index body) {
+    return Pose{state.start_x[std::size_t(body)], Quat(state.start_q[std::size_t(body)])};
+  };
+  const Pose start = placed(at_start(ca.body), ca);
+  const Pose now_a = placed(state.frames.pose(ca.body), ca), now_b = placed(state.frames.pose(cb.body), cb);
+  const Pose b_in_a{now_a.to_local(now_b.position),
+                    (now_a.rotation.conjugate() * now_b.rotation).normalized()};
+  Manifold m;
+  const ManifoldSeen seen = detail::seen_of(contacts, Index(k), m);
+  const Quat by = b_in_a.rotation * seen.b_in_a.rotation.conjugate();
+  const Vec3 turned = (by.w() < 0 ? Real(-2) : Real(2)) * by.vec();
+  const Vec3 n = start.rotation * m.normal;
+  const Vec3 t = n.unitOrthogonal(), other = n.cross(t);
+  const Real pressed = contacts.impulse[k].head(m.count).sum();
+  const Real friction = std::sqrt(ca.friction * cb.friction);
+  for (int q = 0; q < m.count; ++q) {
+    const Manifold::Point& point = m.points[q];
+    const Vec3 moved = b_in_a.position - seen.b_in_a.position + turned.cross(point.x - seen.b_in_a.position);
+    const Vec3 x = start * point.x;
+    const Vec3 ra = x - state.start_x[std::size_t(ca.body)], rb = x - state.start_x[std::size_t(cb.body)];
+    // What has struck and parts again is not pressed any more.
+    const bool parts =
+        n.dot(velocity(cb.body, rb) - velocity(ca.body, ra)) > params.gravity.norm() * state.dt;
+    const Real given = parts ? Real(0) : contacts.impulse[k][q];
+    const Real gap = given > 0 ? Real(0) : std::max(point.separation + m.normal.dot(moved), Real(0));
+    if (gap > near * std::min(ca.size, cb.size)) continue;
+    if (point.id - detail::guard_id < 4 && !(given > 0)) continue;
+    const auto add = [&](LinkRow::Kind kind, const Vec3& along, Real has_given) {
+      out.rows.push_back({.kind = kind,
+                          .a = a,
+                          .b = b,
+                          .along = along,
+                          .about_a = ra.cross(along),
+                          .about_b = rb.cross(along),
+                          .room = gap,
+                          .given = rate * has_given,
+                          .friction = friction});
+    };
+    const Vec3 rubbed = pressed > 0 ? Vec3(given / pressed * contacts.friction[k]) : Vec3(Vec3::Zero());
+    add(LinkRow::Kind::contact, n, given);
+    if (!(friction > 0)) continue;
+    add(LinkRow::Kind::friction, t, rubbed.dot(t));
+    add(LinkRow::Kind::rub, other, rubbed.dot(other));
+  }
+}
+
+void Links::add_contacts(const Rigid::Contacts& contacts, Real rate) {
+  for (std::size_t k = 0; k < contacts.pair.size(); ++k) add_contact(contacts, k, rate);
+}
+
+void Links::add_joint(const Rigid::Joint& joint) {
+  const Index a = group(joint.a), b = group(joint.b);
+  if (a == b || is_beyond(joint.a) || is_beyond(joint.b)) return;
+  if (joint.type == rigid::JointType::mouse) return;
+  const auto place = [&](Index body) {
+    if (body < 0) return detail::JointPose{};
+    const Pose pose = state.frames.pose(body);
+    return detail::JointPose{pose.position.cast<double>(), pose.rotation.cast<double>()};
+  };
+  double value[6] = {};
+  detail::JointRows rows;
+  detail::joint_rows(joint, place(joint.a), place(joint.b), value, rows);
+  const int winds = detail::first_to_wind(joint);
+  for (std::size_t r = 0; r < 6; ++r) {
+    const Rigid::JointAxis& axis = joint.axes[r];
+    const auto add = [&](LinkRow::Kind kind, Real side, Real room) {
+      out.rows.push_back({.kind = kind,
+                          .a = a,
+                          .b = b,
+                          .along = side * rows.n[r].cast<Real>(),
+                          .about_a = side * rows.on_a[r].cast<Real>(),
+                          .about_b = side * rows.on_b[r].cast<Real>(),
+                          .room = std::max(room, Real(0))});
+    };
+    if (axis.mode == rigid::AxisMode::locked) {
+      add(LinkRow::Kind::joint, 1, 0);
+    } else if (axis.mode == rigid::AxisMode::limited) {
+      const bool turns = r >= 3;
+      double at = value[r];
+      if (int(r) >= winds) at = detail::wound(at, 0.5 * (double(axis.lower) + double(axis.upper)));
+      for (const Real side : {Real(1), Real(-1)}) {
+        const Real room = side > 0 ? Real(at) - axis.lower : axis.upper - Real(at);
+        if (!turns || room < most_turn_in_step) add(LinkRow::Kind::limit, side, room);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void Rigid::find_links(const Model& model, const State& state, const Params& params, Workspace& workspace,
+                       std::span<const Index> bodies, BodyLinks& out) {
+  if (!(state.dt > 0) || !workspace.data) return;
+  Links links{model, state, params, *workspace.data, out};
+  links.find_bodies(bodies);
+  links.add_contacts(state.contacts, Real(params.substeps));
+  // Those of what sleeps are a sixtieth of a second's.
+  links.add_contacts(state.rest.contacts, Real(params.substeps) * 60 * state.dt);
+  for (std::size_t k = 0; k < model.joints.size(); ++k)
+    if (!state.joints.broken[k]) links.add_joint(model.joints[k]);
+}
+
+}  // namespace plenum::inline PLENUM_ABI
