@@ -196,4 +196,88 @@ TEST(Linked, JointsPassOnMomentum) {
   EXPECT_LT((after.spin - before.spin).norm(), 0.02 * 0.15 * before.momentum.norm());
 }
 
+/// A patch of cloth of 12 g that lies on a crate of `crate()`.
+std::string feather(double at_x, double speed) {
+  return fmt::format(R"({{"type": "cloth", "size_x": 0.2, "size_z": 0.2, "cells_x": 4, "cells_z": 4,
+                          "position": [{}, 0.21, 0], "velocity": [{}, 0, 0]}})",
+                     at_x, speed);
+}
+std::string crate(const char* more) {
+  return fmt::format(R"(, {{"name": "crate", "density": 400, "position": [0, 0.1, 0], {},
+                          "shapes": [{{"shape": "box", "half_extents": [0.2, 0.1, 0.2]}}]}})",
+                     more);
+}
+
+// What carries a crate is not what it slides on, whatever lies on the crate.
+TEST(Linked, CratesUnderAFeatherGoWithWhatCarriesThem) {
+  for (const bool conveys : {false, true}) {
+    const char* const ground = conveys ? R"({"name": "belt", "motion": "fixed", "surface_velocity": [1, 0, 0],
+                      "shapes": [{"shape": "plane"}]})"
+                                       : R"({"name": "sledge", "motion": "kinematic", "velocity": [1, 0, 0],
+                      "position": [0, -0.1, 0], "shapes": [{"shape": "box", "half_extents": [4, 0.1, 4]}]})";
+    Linked run(std::string(ground) + crate(R"("velocity": [1, 0, 0])"), "", feather(0, 1));
+    run.run(60);
+    EXPECT_NEAR(run.frames().x[1].x(), 1, 0.01) << conveys;
+    EXPECT_NEAR(run.frames().v[1].x(), 1, 0.01) << conveys;
+  }
+}
+
+// Nor is a crate that spins held by more friction than alone.
+TEST(Linked, CratesUnderAFeatherSpinAsAlone) {
+  const auto spins = [](const std::string& part) {
+    Linked run(R"({"name": "floor", "motion": "fixed", "friction": 0.05, "shapes": [{"shape": "plane"}]})" +
+                   crate(R"("friction": 0.05, "angular_velocity": [0, 5, 0])"),
+               "", part);
+    run.run(30);
+    return double(run.frames().w[1].y());
+  };
+  const double alone = spins(feather(5, 0));
+  EXPECT_LT(alone, 4.5);
+  // The feather is a thousandth of the crate.
+  EXPECT_NEAR(spins(feather(0, 0)), alone, 0.01 * alone);
+}
+
+// What rests is held by static friction: tan 20 degrees = 0.364 is between both coefficients.
+TEST(Linked, CratesUnderAFeatherRestByStaticFriction) {
+  const std::string rubs = R"("friction": 0.1, "static_friction": 0.6, "rotation": [0, 0, 20])";
+  Linked run(fmt::format(R"({{"name": "slope", "motion": "fixed", {0}, "shapes": [{{"shape": "plane"}}]}},
+                            {{"name": "sled", "mass": 6.2, {0}, "position": [-0.0171, 0.046985, 0],
+                              "shapes": [{{"shape": "box", "half_extents": [0.2, 0.05, 0.2]}}]}})",
+                         rubs),
+             "", R"({"type": "cloth", "size_x": 0.2, "size_z": 0.2, "cells_x": 4, "cells_z": 4,
+                     "position": [-0.0376, 0.10337, 0], "rotation": [0, 0, 20]})",
+             "", R"("friction": 10)");
+  run.run(60);
+  EXPECT_LT(run.frames().v[1].norm(), 0.002);
+}
+
+// 80 N of jelly break a joint of 40 N that holds 9 N by itself, and not one of 200 N.
+TEST(Linked, JointsBreakUnderJelly) {
+  for (const double most : {40., 200.}) {
+    Linked run(R"({"name": "plank", "density": 100, "position": [0.4, 1, 0],
+                   "shapes": [{"shape": "box", "half_extents": [0.4, 0.02, 0.15]}]})",
+               fmt::format(
+                   R"({{"type": "fixed", "body_b": "plank", "anchor": [0, 1, 0], "break_force": {}}})", most),
+               jelly("[0.15, 0.15, 0.15]", cells4, R"("position": [0.6, 1.176, 0])"));
+    run.run(60);
+    EXPECT_EQ(run.rigid->state.joints.broken[0], most < 80) << most;
+    if (most > 80) {
+      // What it carries: both weights, as a mean of steps of a jelly that still sways a little.
+      EXPECT_NEAR(run.rigid->state.joints.force[0].y(), 9.81 * (0.96 + 8.1), 0.15 * 9.81 * 9) << most;
+    }
+  }
+}
+
+// Jelly presses a crate up against a ceiling, from which it falls in its own step.
+TEST(Linked, CratesBetweenJellyAndACeilingRest) {
+  Linked run(R"({"name": "ceiling", "motion": "fixed", "position": [0, 0.505, 0],
+                 "shapes": [{"shape": "box", "half_extents": [1, 0.1, 1]}]},
+                {"name": "floor", "motion": "fixed", "shapes": [{"shape": "plane"}]})" +
+                 box("crate", 100, "[0.15, 0.05, 0.15]", 0, 0.355, 0),
+             "", jelly("[0.15, 0.15, 0.15]", cells4, R"("position": [0, 0.15, 0])"));
+  run.run(120);
+  EXPECT_LT(run.frames().v[2].norm(), 0.005);
+  EXPECT_NEAR(run.frames().x[2].y(), 0.355, 1e-3);
+}
+
 }}  // namespace plenum

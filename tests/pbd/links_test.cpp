@@ -145,12 +145,11 @@ TEST(PbdLinks, FrictionIsBoundByWhatPresses) {
     // Particles fall at 2 m/s along a normal that leans to the right.
     const Vec3 n = Vec3(Real(-0.6), Real(0.8), 0);
     for (Support& plane : run.planes) plane.normal = n;
-    run.add_row(LinkRow::Kind::contact, -1, 0).friction = Real(friction);
-    for (const Vec3& along : {Vec3(Vec3::UnitZ()), Vec3(Vec3::UnitX())}) {
-      const bool first = along == Vec3::UnitZ();
-      LinkRow& row = run.add_row(first ? LinkRow::Kind::friction : LinkRow::Kind::rub, -1, 0);
-      row.along = along, row.friction = Real(friction);
-    }
+    run.add_row(LinkRow::Kind::contact, -1, 0);
+    LinkRow& along = run.add_row(LinkRow::Kind::friction, -1, 0);
+    along.along = Vec3::UnitZ(), along.friction = along.static_friction = Real(friction), along.contacts = 1;
+    LinkRow& across = run.add_row(LinkRow::Kind::across, -1, 0);
+    across.along = Vec3::UnitX(), across.friction = 1;
     run.fall();
     const Vec3 held = run.links.bodies[0].impulse;
     const double shift = double(run.links.bodies[0].shift.x());

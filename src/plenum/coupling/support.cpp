@@ -114,7 +114,8 @@ void find_links(const Boundary& b, std::span<const Support> supports, Real h, Re
     linked.bearer = bearer_of(solid, h);
     linked.pose0 = solid.body.pose0, linked.pose = solid.body.pose;
   }
-  for (std::size_t k = first_row; k < out.rows.size(); ++k) out.rows[k].given *= s1 - s0;
+  for (std::size_t k = first_row; k < out.rows.size(); ++k)
+    out.rows[k].given *= s1 - s0, out.rows[k].drift *= s1 - s0;
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -139,18 +139,25 @@ struct LinkedBody {
 /// centres of mass, along . (v_b - v_a) + about_b . w_b - about_a . w_a is how fast they part along it.
 struct LinkRow {
   enum class Kind : std::uint8_t {
-    contact,   ///< pushes and does not pull; they may come nearer by `room`
-    friction,  ///< together with the row after it; both bounded by the contact before them
-    rub,       ///< the second one of friction
-    limit,     ///< pushes and does not pull, as contact
+    contact,   ///< pushes and does not pull; what slides is bounded by those right before it:
+    friction,  ///< along one direction,
+    across,    ///< right after that, along the other, in which it is `friction` of what it is in the first,
+    twist,     ///< and about the normal
+    limit,     ///< pushes and does not pull
     joint      ///< pushes and pulls
   };
   Kind kind = Kind::contact;
   Index a = -1, b = -1;  ///< groups; -1: does not yield
   Vec3 along = Vec3::Zero(), about_a = Vec3::Zero(), about_b = Vec3::Zero();
-  Real room = 0;   ///< [m] or [rad] >= 0
+  /// [m] or [rad] >= 0 by which they may come nearer: of a contact as the step begins, of a limit as it ends
+  Real room = 0;
+  Real drift = 0;  ///< [m] or [rad] by which what does not yield parts them in the step, and moving surfaces
   Real given = 0;  ///< [N s] or [N m s] in their own step, of which what supports give may take back
-  Real friction = 0;
+  Real friction = 0, static_friction = 0;
+  Real lever = 0;      ///< [m] of a contact, with which its friction holds against a twist
+  Index contacts = 0;  ///< of friction and twist: how many there are before the first of these
+  Index source = -1;   ///< of a joint: its number
+  Real impulse = 0;    ///< [N s] or [N m s] by the end of the step
 };
 struct BodyLinks {
   std::vector<LinkedBody> bodies;
@@ -238,6 +245,8 @@ class Boundary {
   virtual void find_links(std::span<const Index> bodies, BodyLinks& out) const {
     static_cast<void>(bodies), static_cast<void>(out);
   }
+  /// What rows of it that were told so have given.
+  virtual void absorb(std::span<const LinkRow> rows) { static_cast<void>(rows); }
   /// Whether its own bodies collide with others' solids in its step, together with all else that they touch.
   virtual bool meets_solids() const { return false; }
   /// The solids of all those that do not, on their way through the next step of dt [s]: kinematic, since they

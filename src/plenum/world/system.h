@@ -195,6 +195,9 @@ class SystemOf final : public System, private Boundary {
     if constexpr (requires { S::find_links(model, state, parameters, scratch, bodies, out); })
       S::find_links(model, state, parameters, scratch, bodies, out);
   }
+  void absorb(std::span<const LinkRow> rows) override {
+    if constexpr (requires { S::absorb(model, state, rows); }) S::absorb(model, state, rows);
+  }
   bool meets_solids() const override { return MeetsSolids<S>; }
   bool surrounds_bodies() const override { return SurroundsBodies<S>; }
   void meet(std::span<const SolidBody> solids, Real dt) override {

@@ -222,12 +222,42 @@ void World::touch(std::size_t i, Real h, Real s0, Real s1, FrameReport& report) 
   }
 }
 
+void World::untie_shared(std::size_t i, std::size_t first_body, std::size_t first_row) {
+  if (links_.rows.size() == first_row) return;
+  std::vector<Aabb> others;
+  for (std::size_t j = 0; j < systems_.size(); ++j)
+    if (const Boundary* const other = systems_[j]->boundary(); other && j != i && other->takes_supports())
+      if (const Samples samples = other->samples(); !samples.x.empty())
+        others.push_back(bounds_of(samples.x));
+  if (others.empty()) return;
+  std::vector<Index>& shared = numbers_;  // groups, and what is tied to them
+  shared.clear();
+  for (std::size_t l = first_body; l < links_.bodies.size(); ++l) {
+    const Aabb& bounds = support_.solids[std::size_t(links_.bodies[l].body)].bounds;
+    if (std::ranges::any_of(others, [&](const Aabb& box) { return box.overlaps(bounds); }))
+      shared.push_back(links_.bodies[l].group);
+  }
+  const auto is_shared = [&](Index group) {
+    return group >= 0 && std::find(shared.begin(), shared.end(), group) != shared.end();
+  };
+  for (bool more = !shared.empty(); std::exchange(more, false);)
+    for (std::size_t r = first_row; r < links_.rows.size(); ++r) {
+      const LinkRow& row = links_.rows[r];
+      if (row.a < 0 || row.b < 0 || is_shared(row.a) == is_shared(row.b)) continue;
+      shared.push_back(is_shared(row.a) ? row.b : row.a), more = true;
+    }
+  const auto begin = links_.rows.begin() + std::ptrdiff_t(first_row);
+  links_.rows.erase(std::remove_if(begin, links_.rows.end(),
+                                   [&](const LinkRow& row) { return is_shared(row.a) || is_shared(row.b); }),
+                    links_.rows.end());
+}
+
 void World::offer_supports(std::size_t i, Real h, Real s0, Real s1, FrameReport& report) {
   System& system = *systems_[i];
   supports_.clear();
   supporters_.clear();
   links_.clear();
-  linkers_.clear();
+  linkers_.clear(), row_ends_.clear();
   Boundary* const a = system.boundary();
   if (!a || !a->takes_supports()) return;
   const StageTimer timer(report.stages, "contact");
@@ -241,18 +271,25 @@ void World::offer_supports(std::size_t i, Real h, Real s0, Real s1, FrameReport&
     supporters_.resize(supports_.size(), k);
     const std::size_t first_body = links_.bodies.size(), first_row = links_.rows.size();
     find_links(*b, std::span(supports_).subspan(first), h, s0, s1, support_, links_);
+    untie_shared(i, first_body, first_row);
     linkers_.resize(links_.bodies.size(), k);
-    Index next = groups;
-    const auto number = [&](Index& group) {
-      if (group < 0) return;
-      group += groups;
-      next = std::max(next, group + 1);
+    row_ends_.resize(k + 1, first_row), row_ends_[k] = links_.rows.size();
+    // Numbered from 0, lest what is there for each group be there for each body of the system.
+    const auto each_group = [&](auto&& f) {
+      for (std::size_t s = first; s < supports_.size(); ++s) f(supports_[s].group);
+      for (std::size_t l = first_body; l < links_.bodies.size(); ++l) f(links_.bodies[l].group);
+      for (std::size_t r = first_row; r < links_.rows.size(); ++r)
+        for (Index* const of : {&links_.rows[r].a, &links_.rows[r].b})
+          if (*of >= 0) f(*of);
     };
-    for (std::size_t s = first; s < supports_.size(); ++s) number(supports_[s].group);
-    for (std::size_t l = first_body; l < links_.bodies.size(); ++l) number(links_.bodies[l].group);
-    for (std::size_t r = first_row; r < links_.rows.size(); ++r)
-      number(links_.rows[r].a), number(links_.rows[r].b);
-    groups = next;
+    numbers_.clear();
+    each_group([&](Index group) { numbers_.push_back(group); });
+    std::sort(numbers_.begin(), numbers_.end());
+    numbers_.erase(std::unique(numbers_.begin(), numbers_.end()), numbers_.end());
+    each_group([&](Index& group) {
+      group = groups + Index(std::lower_bound(numbers_.begin(), numbers_.end(), group) - numbers_.begin());
+    });
+    groups += Index(numbers_.size());
   }
   a->rest_on(supports_);
   a->link(links_);
@@ -290,6 +327,7 @@ void World::return_supports(const System& system, Real h, Real lead, FrameReport
     reactions_.clear();
   }
   // What bodies have given each other is a matter of their own.
+  std::size_t row = 0;
   for (std::size_t l = 0; l < links_.bodies.size(); ++l) {
     const LinkedBody& linked = links_.bodies[l];
     Boundary& of = *systems_[linkers_[l]]->boundary();
@@ -304,6 +342,8 @@ void World::return_supports(const System& system, Real h, Real lead, FrameReport
                             .turn = linked.turn});
     if (l + 1 < links_.bodies.size() && linkers_[l + 1] == linkers_[l]) continue;
     of.absorb(reactions_);
+    of.absorb(std::span(links_.rows).subspan(row, row_ends_[linkers_[l]] - row));
+    row = row_ends_[linkers_[l]];
     reactions_.clear();
   }
 }

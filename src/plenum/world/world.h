@@ -183,6 +183,10 @@ class World {
   LedgerEntry& booked(const System& from, const System& to);
   void touch(std::size_t i, Real h, Real s0, Real s1, FrameReport& report);
   /// Tells a system what its samples rest on in a step to come, and books what that gave them after it.
+  /// Two systems that push one body in turn would each find it tied, and free of the other, for a step: a
+  /// light plank across a post, with jelly of one system on each end, was flung. What another one is near is
+  /// not tied.
+  void untie_shared(std::size_t i, std::size_t first_body, std::size_t first_row);
   void offer_supports(std::size_t i, Real h, Real s0, Real s1, FrameReport& report);
   /// Gives supports what they took in a step of h [s], to be moved on by for `lead` [s].
   void return_supports(const System& system, Real h, Real lead, FrameReport& report);
@@ -248,6 +252,8 @@ class World {
   std::vector<Support> supports_;        // of the system that steps
   BodyLinks links_;                      // of bodies that these are by
   std::vector<std::size_t> linkers_;     // the systems of links_.bodies
+  std::vector<std::size_t> row_ends_;    // where links_.rows of each system end
+  std::vector<Index> numbers_;           // of groups of one system
   std::vector<SolidBody> solids_;        // that the system that steps meets
   std::vector<SolidBody> carriers_;      // that it hangs on
   std::vector<std::size_t> solid_ends_;  // [systems] how many of them there are up to each one's last

@@ -13,7 +13,7 @@ namespace {
 
 /// How often rows are solved in each round of what pushes, from where they were after the last: few often,
 /// so that a plank on a joint bears ten times its mass, thousands as seldom as still holds stacks of three.
-constexpr std::size_t solved_in_round = 3000, least_sweeps = 4, most_sweeps = 20;
+constexpr std::size_t solved_in_round = 3000, least_sweeps = 1, most_sweeps = 40;
 /// What is tied counts as so many times heavier at most as what pushes it finds it.
 constexpr Real least_gives = Real(1e-3);
 /// From round to round it counts as so many times heavier at most.
@@ -84,7 +84,10 @@ void PbdSupports::begin_rows(const Substep& sub) {
       const Group& group = groups_[std::size_t(g)];
       return of.along.dot(group.own_go) + about.dot(group.own_turn);
     };
-    rows_[r].slides = slides(of.b, of.about_b) - slides(of.a, of.about_a);
+    Row& row = rows_[r];
+    row.slides = slides(of.b, of.about_b) - slides(of.a, of.about_a) + part * of.drift;
+    // On their own way they come nearer, and part.
+    if (of.kind == LinkRow::Kind::contact) row.room = std::max(row.room + row.slides, Real(0));
   }
 }
 
@@ -130,21 +133,35 @@ void PbdSupports::solve_row(std::size_t r) {
       set(r, std::max(row.pushed - row.mass * (opening(of, row) + row.room), -row.given));
       break;
     case LinkRow::Kind::friction: {
-      // Both directions are bounded as one.
-      const Row& normal = rows_[r - 1];
+      // Both directions are bounded as one, by what rests or what slides.
+      const std::size_t first = r - std::size_t(of.contacts);
       const LinkRow& other = links_->rows[r + 1];
-      Row& rub = rows_[r + 1];
-      const auto slip = [&](const LinkRow& along, const Row& at) { return opening(along, at) + at.slides; };
-      const Real bound = of.friction * std::max(normal.given + normal.pushed, Real(0));
-      Real one = row.given + row.pushed - row.mass * slip(of, row);
-      Real two = rub.given + rub.pushed - rub.mass * slip(other, rub);
-      const Real length = std::sqrt(one * one + two * two);
-      if (length > bound) one *= bound / length, two *= bound / length;
-      set(r, one - row.given), set(r + 1, two - rub.given);
+      Row& across = rows_[r + 1];
+      Real pressed = 0;
+      for (std::size_t k = first; k < r; ++k) pressed += std::max(rows_[k].given + rows_[k].pushed, Real(0));
+      Real one = row.given + row.pushed - row.mass * (opening(of, row) + row.slides);
+      Real two =
+          other.friction > 0
+              ? (across.given + across.pushed - across.mass * (opening(other, across) + across.slides)) /
+                    other.friction
+              : Real(0);
+      const Real length = std::sqrt(one * one + two * two), bound = of.friction * pressed;
+      if (length > of.static_friction * pressed) one *= bound / length, two *= bound / length;
+      set(r, one - row.given), set(r + 1, other.friction * two - across.given);
       break;
     }
-    case LinkRow::Kind::rub:
+    case LinkRow::Kind::across:
       break;
+    case LinkRow::Kind::twist: {
+      const std::size_t end = r - 2, first = end - std::size_t(of.contacts);
+      Real bound = 0;
+      for (std::size_t k = first; k < end; ++k)
+        bound += links_->rows[k].friction * links_->rows[k].lever *
+                 std::max(rows_[k].given + rows_[k].pushed, Real(0));
+      const Real wanted = row.given + row.pushed - row.mass * (opening(of, row) + row.slides);
+      set(r, std::clamp(wanted, -bound, bound) - row.given);
+      break;
+    }
   }
 }
 
@@ -217,8 +234,10 @@ void PbdSupports::end_rows(Real h) {
     group.impulse += (group.part / h) * group.linked;
     group.couple += (group.part / h) * group.linked_moment;
   }
+  const auto part_of = [&](const LinkRow& of) { return groups_[std::size_t(of.a >= 0 ? of.a : of.b)].part; };
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     const LinkRow& of = links_->rows[r];
+    links_->rows[r].impulse += part_of(of) / h * rows_[r].pushed;
     const bool pushes = of.kind == LinkRow::Kind::contact || of.kind == LinkRow::Kind::limit;
     if (pushes) rows_[r].room = std::max(rows_[r].room + opening(of, rows_[r]), Real(0));
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plenum/solvers/rigid/detail/continuous.h"
+#include "plenum/solvers/rigid/detail/friction.h"
 #include "plenum/solvers/rigid/detail/joint_rows.h"
 #include "plenum/solvers/rigid/detail/last_contacts.h"
 #include "plenum/solvers/rigid/detail/workspace.h"
@@ -18,11 +19,15 @@ namespace {
 constexpr int most_hops = 8;
 constexpr std::size_t most_linked = 2048;
 
-/// [m] Of the smaller one's width: farther apart than that, bodies do not come to touch in the step.
+/// Of the smaller one's width: farther apart than that, bodies do not come to touch in the step.
 constexpr Real near = Real(0.02);
 
-/// [rad] Levers of what turns farther in the step are not those that rows say, but of what is round.
-constexpr Real turns_far = Real(0.1);
+/// [rad] What turns farther in the step has other levers than rows say; but for what rolls, whose contact
+/// stays where it is: it goes by less than `rolls` of the smaller one's width along the normal.
+constexpr Real turns_far = Real(0.1), rolls = Real(0.02);
+
+/// Mean way from the middle of a face that presses evenly, over that of its corners, and of a line's ends.
+constexpr Real lever_of_face = Real(0.54), lever_of_line = Real(0.5);
 
 /// [rad] Farther from its limit, a joint does not come to it in the step.
 constexpr Real most_turn_in_step = Real(0.5);
@@ -43,10 +48,6 @@ struct Links {
 
   /// Free, and too far away: what it would be pushed by is not known, nor how it would answer.
   bool is_beyond(Index body) const { return yields(body) && group(body) < 0; }
-  /// [rad] in the last step
-  Real turned(Index body) const {
-    return Quat(state.start_q[std::size_t(body)]).angularDistance(state.frames.rotation(std::size_t(body)));
-  }
   /// [m/s] of a point that goes with the body, at an arm from its centre
   Vec3 velocity(Index body, const Vec3& arm) const {
     const auto i = std::size_t(body);
@@ -56,7 +57,8 @@ struct Links {
   void find_bodies(std::span<const Index> solids);
   void add_contacts(const Rigid::Contacts& contacts, Real rate);
   void add_contact(const Rigid::Contacts& contacts, std::size_t k, Real rate);
-  void add_joint(const Rigid::Joint& joint);
+  Vec3 led(Index body, const Vec3& x) const;
+  void add_joint(std::size_t k);
 };
 
 /// Breadth first along contacts and joints.
@@ -107,67 +109,128 @@ void Links::find_bodies(std::span<const Index> solids) {
   }
 }
 
+/// [m] The way in the step of a point of what does not yield.
+Vec3 Links::led(Index body, const Vec3& x) const {
+  if (group(body) >= 0) return Vec3::Zero();
+  const Pose start{state.start_x[std::size_t(body)], Quat(state.start_q[std::size_t(body)])};
+  return state.frames.pose(body) * start.to_local(x) - x;
+}
+
 void Links::add_contact(const Rigid::Contacts& contacts, std::size_t k, Real rate) {
   const Rigid::Collider &ca = model.colliders[contacts.pair[k][0]],
                         &cb = model.colliders[contacts.pair[k][1]];
   const Index a = group(ca.body), b = group(cb.body);
   if (a == b || is_beyond(ca.body) || is_beyond(cb.body)) return;
-  for (const Rigid::Collider* c : {&ca, &cb})
-    if (group(c->body) >= 0 && !(c->round > 0) && turned(c->body) > turns_far) return;
   const auto placed = [](const Pose& body, const Rigid::Collider& c) {
     return Pose{body * c.local.position, (body.rotation * c.local.rotation).normalized()};
+  };
+  const auto seen_from = [](const Pose& from, const Pose& x) {
+    return Pose{from.to_local(x.position), (from.rotation.conjugate() * x.rotation).normalized()};
   };
   const auto at_start = [&](Index body) {
     return Pose{state.start_x[std::size_t(body)], Quat(state.start_q[std::size_t(body)])};
   };
   const Pose start = placed(at_start(ca.body), ca);
-  const Pose now_a = placed(state.frames.pose(ca.body), ca), now_b = placed(state.frames.pose(cb.body), cb);
-  const Pose b_in_a{now_a.to_local(now_b.position),
-                    (now_a.rotation.conjugate() * now_b.rotation).normalized()};
+  const Pose then = seen_from(start, placed(at_start(cb.body), cb));
+  const Pose now = seen_from(placed(state.frames.pose(ca.body), ca), placed(state.frames.pose(cb.body), cb));
   Manifold m;
   const ManifoldSeen seen = detail::seen_of(contacts, Index(k), m);
-  const Quat by = b_in_a.rotation * seen.b_in_a.rotation.conjugate();
-  const Vec3 turned = (by.w() < 0 ? Real(-2) : Real(2)) * by.vec();
-  const Vec3 n = start.rotation * m.normal;
-  const Vec3 t = n.unitOrthogonal(), other = n.cross(t);
-  const Real pressed = contacts.impulse[k].head(m.count).sum();
-  const Real friction = std::sqrt(ca.friction * cb.friction);
+  const auto gap_at = [&](const Pose& b_in_a, const Manifold::Point& point) {
+    const Quat by = b_in_a.rotation * seen.b_in_a.rotation.conjugate();
+    const Vec3 turned = (by.w() < 0 ? Real(-2) : Real(2)) * by.vec();
+    const Vec3 moved = b_in_a.position - seen.b_in_a.position + turned.cross(point.x - seen.b_in_a.position);
+    return point.separation + m.normal.dot(moved);
+  };
+  const Real size = std::min(ca.size, cb.size);
+  detail::ContactInput rubs{};
+  rubs.normal = start.rotation * m.normal;
+  detail::set_friction(state, ca, cb, rubs);
+  const Vec3& n = rubs.normal;
+  const auto arm = [&](Index body, const Vec3& x) { return Vec3(x - state.start_x[std::size_t(body)]); };
+  const auto drift = [&](const Vec3& x) { return Vec3(led(cb.body, x) - led(ca.body, x)); };
+  const auto add = [&](LinkRow row, const Vec3& x) -> LinkRow& {
+    row.a = a, row.b = b;
+    row.about_a = arm(ca.body, x).cross(row.along), row.about_b = arm(cb.body, x).cross(row.along);
+    out.rows.push_back(row);
+    return out.rows.back();
+  };
+  // Of what rolls the point stays, and of what tumbles its lever does not.
+  const auto tumbles = [&](Index body, const Vec3& x) {
+    const Quat by = state.frames.rotation(std::size_t(body)) * at_start(body).rotation.conjugate();
+    const Vec3 turned = (by.w() < 0 ? Real(-2) : Real(2)) * by.vec();
+    return group(body) >= 0 && turned.norm() > turns_far &&
+           std::abs(n.dot(turned.cross(arm(body, x)))) > rolls * size;
+  };
+  const std::size_t first = out.rows.size();
+  Vec3 middle = Vec3::Zero(), places[4];
+  Real pressed = 0;
   for (int q = 0; q < m.count; ++q) {
     const Manifold::Point& point = m.points[q];
-    const Vec3 moved = b_in_a.position - seen.b_in_a.position + turned.cross(point.x - seen.b_in_a.position);
     const Vec3 x = start * point.x;
-    const Vec3 ra = x - state.start_x[std::size_t(ca.body)], rb = x - state.start_x[std::size_t(cb.body)];
+    if (tumbles(ca.body, x) || tumbles(cb.body, x)) continue;
     // What has struck and parts again is not pressed any more.
-    const bool parts =
-        n.dot(velocity(cb.body, rb) - velocity(ca.body, ra)) > params.gravity.norm() * state.dt;
-    const Real given = parts ? Real(0) : contacts.impulse[k][q];
-    const Real gap = given > 0 ? Real(0) : std::max(point.separation + m.normal.dot(moved), Real(0));
-    if (gap > near * std::min(ca.size, cb.size)) continue;
+    const Real apart = n.dot(velocity(cb.body, arm(cb.body, x)) - velocity(ca.body, arm(ca.body, x)));
+    const Real given = apart > params.gravity.norm() * state.dt ? Real(0) : contacts.impulse[k][q];
+    const Real gap = std::max(gap_at(then, point), Real(0));
+    if (!(given > 0) && std::min(gap, gap_at(now, point)) > near * size) continue;
     if (point.id - detail::guard_id < 4 && !(given > 0)) continue;
-    const auto add = [&](LinkRow::Kind kind, const Vec3& along, Real has_given) {
-      out.rows.push_back({.kind = kind,
-                          .a = a,
-                          .b = b,
-                          .along = along,
-                          .about_a = ra.cross(along),
-                          .about_b = rb.cross(along),
-                          .room = gap,
-                          .given = rate * has_given,
-                          .friction = friction});
-    };
-    const Vec3 rubbed = pressed > 0 ? Vec3(given / pressed * contacts.friction[k]) : Vec3(Vec3::Zero());
-    add(LinkRow::Kind::contact, n, given);
-    if (!(friction > 0)) continue;
-    add(LinkRow::Kind::friction, t, rubbed.dot(t));
-    add(LinkRow::Kind::rub, other, rubbed.dot(other));
+    add({.along = n,
+         .room = given > 0 ? Real(0) : gap,
+         .drift = n.dot(drift(x)),
+         .given = rate * given,
+         .friction = rubs.friction},
+        x);
+    places[out.rows.size() - first - 1] = x;
+    middle += std::max(given, Real(1e-30)) * x, pressed += std::max(given, Real(1e-30));
   }
+  const auto count = Index(out.rows.size() - first);
+  if (count == 0 || !(rubs.friction > 0 || rubs.static_friction > 0)) return;
+  middle /= pressed;
+  const Real part = m.count > 2 ? lever_of_face : m.count == 2 ? lever_of_line : Real(0);
+  for (std::size_t r = 0; r < std::size_t(count); ++r) {
+    const Vec3 from = places[r] - middle;
+    out.rows[first + r].lever = part * (from - n.dot(from) * n).norm();
+  }
+  const Vec3 &t = rubs.friction_axis, other = n.cross(t);
+  Vec3 passes = drift(middle);
+  if (!ca.surface_velocity.isZero())
+    passes -= state.dt * (state.frames.rotation(std::size_t(ca.body)) * ca.surface_velocity);
+  if (!cb.surface_velocity.isZero())
+    passes += state.dt * (state.frames.rotation(std::size_t(cb.body)) * cb.surface_velocity);
+  const Vec3 rubbed = rate * contacts.friction[k];
+  add({.kind = LinkRow::Kind::friction,
+       .along = t,
+       .drift = t.dot(passes),
+       .given = t.dot(rubbed),
+       .friction = rubs.friction,
+       .static_friction = rubs.static_friction,
+       .contacts = count},
+      middle);
+  add({.kind = LinkRow::Kind::across,
+       .along = other,
+       .drift = other.dot(passes),
+       .given = other.dot(rubbed),
+       .friction = rubs.friction_ratio},
+      middle);
+  if (m.count < 2) return;
+  const auto turns = [&](Index body) {
+    const Quat by = state.frames.rotation(std::size_t(body)) * at_start(body).rotation.conjugate();
+    return group(body) >= 0 ? Real(0) : n.dot((by.w() < 0 ? Real(-2) : Real(2)) * by.vec());
+  };
+  LinkRow& twist = add({.kind = LinkRow::Kind::twist,
+                        .drift = turns(cb.body) - turns(ca.body),
+                        .given = rate * contacts.twist[k],
+                        .contacts = count},
+                       middle);
+  twist.about_a = twist.about_b = n;
 }
 
 void Links::add_contacts(const Rigid::Contacts& contacts, Real rate) {
   for (std::size_t k = 0; k < contacts.pair.size(); ++k) add_contact(contacts, k, rate);
 }
 
-void Links::add_joint(const Rigid::Joint& joint) {
+void Links::add_joint(std::size_t k) {
+  const Rigid::Joint& joint = model.joints[k];
   const Index a = group(joint.a), b = group(joint.b);
   if (a == b || is_beyond(joint.a) || is_beyond(joint.b)) return;
   if (joint.type == rigid::JointType::mouse) return;
@@ -189,7 +252,8 @@ void Links::add_joint(const Rigid::Joint& joint) {
                           .along = side * rows.n[r].cast<Real>(),
                           .about_a = side * rows.on_a[r].cast<Real>(),
                           .about_b = side * rows.on_b[r].cast<Real>(),
-                          .room = std::max(room, Real(0))});
+                          .room = std::max(room, Real(0)),
+                          .source = Index(k)});
     };
     if (axis.mode == rigid::AxisMode::locked) {
       add(LinkRow::Kind::joint, 1, 0);
@@ -216,7 +280,31 @@ void Rigid::find_links(const Model& model, const State& state, const Params& par
   // Those of what sleeps are a sixtieth of a second's.
   links.add_contacts(state.rest.contacts, Real(params.substeps) * 60 * state.dt);
   for (std::size_t k = 0; k < model.joints.size(); ++k)
-    if (!state.joints.broken[k]) links.add_joint(model.joints[k]);
+    if (!state.joints.broken[k]) links.add_joint(k);
+}
+
+void Rigid::absorb(const Model& model, State& state, std::span<const LinkRow> rows) {
+  bool any = false;
+  for (const LinkRow& row : rows) {
+    if (row.source < 0 || row.impulse == 0 || !(state.dt > 0)) continue;
+    const auto k = std::size_t(row.source);
+    const Joint& joint = model.joints[k];
+    // Of the moment what the force does not have about the joint.
+    const bool on_b = joint.b >= 0;
+    const Pose pose = state.frames.pose(on_b ? joint.b : joint.a);
+    const Vec3 arm = pose.rotation * (on_b ? joint.in_b : joint.in_a).position;
+    const Real rate = row.impulse / state.dt;
+    state.joints.force[k] += rate * row.along;
+    state.joints.torque[k] += rate * ((on_b ? row.about_b : row.about_a) - arm.cross(row.along));
+    any = true;
+  }
+  if (!any) return;
+  // Those that broke in the step stay told.
+  const std::vector<Index> before = state.joints.just_broken;
+  detail::JointSolver::break_joints(model, state.joints);
+  std::vector<Index>& all = state.joints.just_broken;
+  all.insert(all.end(), before.begin(), before.end());
+  std::sort(all.begin(), all.end());
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -234,6 +234,8 @@ struct Rigid {
   static void find_links(const Model&, const State&, const Params&, Workspace&, std::span<const Index> bodies,
                          BodyLinks& out);
   static void absorb(const Model&, State&, std::span<const BodyImpulse>);
+  /// Adds what rows of joints have carried to what these carry, which may break them.
+  static void absorb(const Model&, State&, std::span<const LinkRow>);
   /// Takes in other systems' solids, which its bodies meet in the next step of dt [s], as bodies after its
   /// own. True if there are more or less of them than before; then everything wakes.
   static bool meet(Model&, State&, std::span<const SolidBody> solids, Real dt);
