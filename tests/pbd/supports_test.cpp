@@ -162,6 +162,76 @@ TEST(PbdSupports, FreeBodiesTurnAlong) {
   EXPECT_NEAR(double(turn.z()), -double(h) * given.dot(arms) / inertia, 1e-5);
 }
 
+// A triangle that falls onto a rod between its corners gives what solves (sum w^2/m + 1/M + A) J = u, and
+// each corner is given its weight of it.
+TEST(PbdSupports, FreeBodiesPushTrianglesByTheirCorners) {
+  const double rod = 3, inertia = 0.25, speed = 2;
+  const Eigen::Vector3d mass(0.1, 0.2, 0.4), weight(0.2, 0.3, 0.5);
+  const std::vector<Vec3> x = {{-1, 0, 0}, {1, 0, -1}, {1, 0, 1}};
+  Support plane = floor_for(0);
+  plane.others[0] = 1, plane.others[1] = 2, plane.weight = weight.cast<Real>();
+  for (int i = 0; i < 3; ++i) plane.point += Real(weight[i]) * x[std::size_t(i)];
+  plane.bearer.inverse_mass = Real(1 / rod);
+  plane.bearer.inverse_inertia = Real(1 / inertia) * Mat3::Identity();
+  PbdSupports supports;
+  const Real h = Real(0.01), down = h * Real(speed);
+  std::vector<detail::Place> places;
+  std::vector<Real> inverse_mass;
+  std::vector<Vec3> v(3, Vec3(0, Real(-speed), 0));
+  const std::vector<Vec3> gone(3, Vec3::Zero());
+  for (int i = 0; i < 3; ++i) {
+    inverse_mass.push_back(Real(1 / mass[i]));
+    places.push_back({{0, -down, 0}, inverse_mass.back()});
+  }
+  supports.take({&plane, 1}, nullptr, x, v, h);
+  const PbdSupports::Substep substep{x, gone, h, h, 0, 1};
+  supports.begin_substep(substep);
+  for (int round = 0; round < 60; ++round) supports.hold(substep, places, {});
+  supports.bounce(v, v, inverse_mass, h);
+  supports.end_step();
+  const double arm2 = double(plane.point.squaredNorm());
+  const double given = speed / ((weight.array().square() / mass.array()).sum() + 1 / rod + arm2 / inertia);
+  EXPECT_NEAR(double(plane.impulse.y()), given, 1e-4);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_NEAR(double(places[std::size_t(i)].x[1]), -double(h) * (speed - weight[i] * given / mass[i]), 1e-6)
+        << i;
+  EXPECT_NEAR(double(plane.shift.y()), -double(h) * given / rod, 1e-6);
+}
+
+// A tether from a pin above lets its particle no farther down: what presses on it stops there, whatever its
+// mass, and is not thrown back.
+TEST(PbdSupports, TautTethersHoldWhatPressesOnTheirParticles) {
+  for (const double mass : {0.1, 10., 1e4}) {
+    Pbd::Model model;
+    model.mass = {Real(0.01), Real(0.01)};
+    model.tethers = {Index2(0, 1)}, model.tether_length = {Real(1.002)};
+    detail::PressedTethers tethers;
+    tethers.lay_out(model);
+    // The body is over its particle, and goes down at 1 m/s; 2 mm are left.
+    Support top = floor_for(0);
+    top.normal = -Vec3::UnitY(), top.velocity = -Vec3::UnitY();
+    top.bearer.inverse_mass = Real(1 / mass);
+    const std::vector<Vec3> x = {Vec3::Zero(), Vec3::UnitY()}, gone(2, Vec3::Zero());
+    std::vector<Vec3> v(2, Vec3::Zero());
+    const std::vector<Real> inverse_mass = {100, 0};
+    std::vector<detail::Place> places = {{{0, 0, 0}, 100}, {{0, 0, 0}, 0}};
+    const Real h = Real(0.01);
+    PbdSupports supports;
+    supports.take({&top, 1}, nullptr, x, v, h);
+    supports.hang(tethers, 0);
+    const PbdSupports::Substep substep{x, gone, h, h, 0, 1};
+    supports.begin_substep(substep);
+    for (int round = 0; round < 20; ++round) supports.hold(substep, places, {});
+    supports.bounce(v, v, inverse_mass, h);
+    supports.end_step();
+    const double goes = double(h) * double(top.velocity.y()) + double(top.shift.y());
+    EXPECT_LT(goes, 1e-6) << mass;
+    // A light one is stopped by the particle's own mass before that.
+    if (mass > 1) EXPECT_NEAR(goes, -0.002, 2e-4) << mass;
+    EXPECT_NEAR(double(top.impulse.y()), -mass * double(top.shift.y()) / double(h), 1e-3 * mass) << mass;
+  }
+}
+
 // On a solid that turns in a step, a particle that is pressed onto it is on it at the end of each substep,
 // and not on the plane that it touched at first, 6 cm off: over the edge of a box, which comes up under it.
 TEST(PbdSupports, AreFoundAnewAsSolidsTurn) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "plenum/base/parallel.h"
+#include "plenum/geometry/nearest_on_triangle.h"
 #include "plenum/geometry/shape.h"
 #include "plenum/state/bounce.h"
 
@@ -15,18 +16,25 @@ namespace {
 /// [rad] in a step beyond which planes by a solid on its way are found anew within it.
 constexpr Real turns_far = Real(0.02);
 
-/// The support that a body is to a sample, if it is one.
-std::optional<Support> support_of(const Samples& samples, std::size_t i, const SweptSolid& solid, Index index,
-                                  Real h) {
+/// A sample, or a point between three of them.
+struct Point {
+  Vec3 x, v;     ///< [m], [m/s]
+  Real radius;   ///< [m]
+  Real least;    ///< [m] gap: what overlaps by more counts as if it did not
+  Real deepest;  ///< [m] that its own place may be in a solid
+};
+
+/// The support that a body is to a point, if it is one.
+std::optional<Support> support_of(const Samples& samples, const Point& point, const SweptSolid& solid,
+                                  Index index, Real h) {
   const SolidBody& body = solid.body;
   const Shape& shape = *body.shape;
-  const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
-  const Vec3 &x = samples.x[i], &v = samples.v[i];
+  const auto& [x, v, radius, least, deepest] = point;
   Vec3 q = body.pose0.to_local(x);
   SignedDistance<Real> surface = shape.signed_distance(q);
   // A centre inside is for the contact after the step to push out; the nearest face need not be the right
   // one.
-  if (surface.distance < std::min(-radius, Real(0)) && surface.distance < Real(-1e-4)) return {};
+  if (surface.distance < -std::max(deepest, Real(1e-4))) return {};
   // What could come to press on it within the step, from rest: by gravity, or since a body that nothing stops
   // drives what it pushes before it. There springs pull harder than gravity by any factor, and a sample that
   // curvature or rounding has left a micrometre off the surface would be drawn through it.
@@ -45,14 +53,13 @@ std::optional<Support> support_of(const Samples& samples, std::size_t i, const S
     surface = shape.signed_distance(q);
   }
   Support support;
-  support.sample = static_cast<Index>(i);
   support.body = index;
   support.normal = body.pose.rotation * surface.normal;
   const Vec3 local = q - surface.distance * surface.normal;
   support.point = body.pose0 * local;
   support.velocity = (body.pose * local - support.point) / h;
   const Vec3& n = support.normal;
-  support.gap = std::max(n.dot(x - support.point) - radius, Real(0));
+  support.gap = std::max(n.dot(x - support.point) - radius, least);
   support.friction = std::sqrt(samples.friction * body.friction);
   support.group = body.owner >= 0 ? body.owner : index;
   bear_by(solid, h, support);
@@ -66,6 +73,104 @@ std::optional<Support> support_of(const Samples& samples, std::size_t i, const S
   return support;
 }
 
+/// Of the triangle's weight, that a point has at least which is that sample's own business.
+constexpr Real at_a_corner = Real(0.98);
+/// Of the least width of a body, that a triangle is wide which it would get into between the samples.
+constexpr Real wide_triangle = Real(0.2);
+
+/// What a body is to the inside of a face, where it is nearest now, or at the end of the step.
+std::optional<Support> face_support_of(const Samples& samples, const Index3& face, const SweptSolid& solid,
+                                       Index index, Real h) {
+  const SolidBody& body = solid.body;
+  const auto corner = [&](int i) { return std::size_t(face[i]); };
+  TriangleCorners now, then;
+  now.count = then.count = face[1] == face[2] ? 2 : 3;
+  bool yields = false;
+  for (int i = 0; i < 3; ++i) {
+    now.x[i] = body.pose0.to_local(samples.x[corner(i)]);
+    then.x[i] = body.pose.to_local(samples.x[corner(i)] + h * samples.v[corner(i)]);
+    yields = yields || samples.inverse_mass[corner(i)] > 0;
+  }
+  if (!yields) return {};
+  const Real thickness = std::max(samples.radius, Real(1e-3) * solid.width);
+  for (const TriangleCorners* const at : {&now, &then}) {
+    const Vec3 weight = nearest_weights(*body.shape, *at, thickness);
+    if (weight.maxCoeff() > at_a_corner) continue;
+    // No contact after the step pushes it out: as long as the nearest face is that where it came in.
+    Point point{Vec3::Zero(), Vec3::Zero(), samples.radius, -std::numeric_limits<Real>::infinity(),
+                std::max(samples.radius, solid.width / 4)};
+    for (int i = 0; i < 3; ++i)
+      point.x += weight[i] * samples.x[corner(i)], point.v += weight[i] * samples.v[corner(i)];
+    std::optional<Support> support = support_of(samples, point, solid, index, h);
+    if (!support) continue;
+    support->sample = face[0], support->others[0] = face[1], support->others[1] = face[2];
+    support->weight = weight;
+    return support;
+  }
+  return {};
+}
+
+/// Whether a body bears all corners of a face by planes that are alike: then nothing of it is between them.
+/// of_samples: in order of their samples.
+bool bears_corners(std::span<const Support> of_samples, const Index3& face, Index body) {
+  constexpr Real alike = Real(0.999);
+  const Vec3* normal = nullptr;
+  for (const Index i : face) {
+    auto at = std::ranges::lower_bound(of_samples, i, {}, &Support::sample);
+    while (at != of_samples.end() && at->sample == i && at->body != body) ++at;
+    if (at == of_samples.end() || at->sample != i) return false;
+    if (normal && !(normal->dot(at->normal) > alike)) return false;
+    normal = &at->normal;
+  }
+  return true;
+}
+
+/// Those that small free bodies are to faces, between the samples, after those to samples, which begin at
+/// `first_of_samples`.
+void find_face_supports(const Samples& samples, Real h, SupportWorkspace& w, std::vector<Support>& out,
+                        std::size_t first_of_samples, std::span<const Buried> buried) {
+  const auto of_samples = std::span<const Support>(out).subspan(first_of_samples);
+  Real least = std::numeric_limits<Real>::infinity();
+  for (SweptSolid& solid : w.solids) {
+    if (!(solid.body.inverse_mass > 0)) continue;
+    solid.width = solid.body.shape->bounds().size().minCoeff();
+    least = std::min(least, solid.width);
+  }
+  if (!(least < std::numeric_limits<Real>::infinity())) return;
+  const std::size_t n = samples.faces.size(), num_blocks = (n + samples_per_block - 1) / samples_per_block;
+  if (w.blocks.size() < num_blocks) w.blocks.resize(num_blocks);
+  parallel_blocks(num_blocks, [&](std::size_t block) {
+    std::vector<Support>& found = w.blocks[block];
+    found.clear();
+    const std::size_t end = std::min(n, (block + 1) * samples_per_block);
+    for (std::size_t f = block * samples_per_block; f < end; ++f) {
+      const Index3& face = samples.faces[f];
+      const Vec3* const x[3] = {&samples.x[std::size_t(face[0])], &samples.x[std::size_t(face[1])],
+                                &samples.x[std::size_t(face[2])]};
+      const Real longest2 = std::max(
+          {(*x[1] - *x[0]).squaredNorm(), (*x[2] - *x[1]).squaredNorm(), (*x[0] - *x[2]).squaredNorm()});
+      if (longest2 < wide_triangle * wide_triangle * least * least) continue;
+      Vec3 low = *x[0], high = *x[0];
+      for (int i = 0; i < 3; ++i) {
+        const Vec3 to = *x[i] + h * samples.v[std::size_t(face[i])];
+        low = low.cwiseMin(*x[i]).cwiseMin(to), high = high.cwiseMax(*x[i]).cwiseMax(to);
+      }
+      for (std::size_t k = 0; k < w.solids.size(); ++k) {
+        const SweptSolid& solid = w.solids[k];
+        if (!(solid.body.inverse_mass > 0) || !solid.is_near(low, high)) continue;
+        if (longest2 < wide_triangle * wide_triangle * solid.width * solid.width) continue;
+        if (longest2 < 6 * rounding_of(*solid.body.shape) * samples.radius) continue;
+        if (std::ranges::any_of(face, [&](Index i) { return is_buried(buried, i, Index(k)); })) continue;
+        if (bears_corners(of_samples, face, Index(k))) continue;
+        if (const auto support = face_support_of(samples, face, solid, Index(k), h))
+          found.push_back(*support);
+      }
+    }
+  });
+  for (std::size_t block = 0; block < num_blocks; ++block)
+    out.insert(out.end(), w.blocks[block].begin(), w.blocks[block].end());
+}
+
 }  // namespace
 
 void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s1, SupportWorkspace& w,
@@ -74,6 +179,7 @@ void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s
   const std::span<const SolidBody> bodies = b.bodies();
   const std::size_t n = samples.x.size();
   if (n == 0 || bodies.empty()) return;
+  const std::size_t first_of_samples = out.size();
   Real largest = samples.radius;
   for (const Real r : samples.radii) largest = std::max(largest, r);
   sweep(bodies, s0, s1, largest + earth_gravity * h * h, w.solids);
@@ -88,13 +194,18 @@ void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s
       const Vec3 to = samples.x[i] + h * samples.v[i];
       for (std::size_t k = 0; k < w.solids.size(); ++k) {
         if (!w.solids[k].is_near(samples.x[i], to) || is_buried(buried, Index(i), Index(k))) continue;
-        if (const auto support = support_of(samples, i, w.solids[k], static_cast<Index>(k), h))
+        const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
+        if (auto support = support_of(samples, {samples.x[i], samples.v[i], radius, 0, radius}, w.solids[k],
+                                      Index(k), h)) {
+          support->sample = static_cast<Index>(i);
           found.push_back(*support);
+        }
       }
     }
   });
   for (std::size_t block = 0; block < num_blocks; ++block)
     out.insert(out.end(), w.blocks[block].begin(), w.blocks[block].end());
+  if (!samples.faces.empty()) find_face_supports(samples, h, w, out, first_of_samples, buried);
 }
 
 void find_links(const Boundary& b, std::span<const Support> supports, Real h, Real s0, Real s1,

@@ -18,6 +18,7 @@ struct SweptSolid {
   Real offset = 0;                     ///< [m]
   Vec3 start_velocity = Vec3::Zero();  ///< [m/s] of the centre of mass, of what yields
   Vec3 start_spin = Vec3::Zero();      ///< [rad/s] of it
+  Real width = 0;                      ///< [m] its least, where it is asked for
 
   /// Whether a straight path from x0 to x1 may come near. Most samples of a cloud of many are far from
   /// everything, and to find that out must cost no more than to read them.

@@ -38,6 +38,9 @@ struct Samples {
   /// [m] a sample may travel past a solid in one step; for surfaces whose points pull on each other, the
   /// distance between them. A step that would go beyond it near a solid is divided.
   Real reach = std::numeric_limits<Real>::infinity();
+  /// Triangles between samples, and edges, whose last two are alike: what is small beside them is met by
+  /// these too.
+  std::span<const Index3> faces = {};
 
   /// Between the start (s = 0) and the end (s = 1) of the substep.
   Vec3 position(std::size_t i, Real s) const { return x0[i] + s * (x[i] - x0[i]); }
@@ -101,13 +104,17 @@ struct Bearer {
 /// the step alone, stiff surfaces draw what touches through the solid, while all the rest falls on.
 struct Support {
   Index sample = 0;
+  /// Of a point of a triangle or an edge: the other samples, and the weights of all three
+  Index others[2] = {-1, -1};
+  Vec3 weight = Vec3::UnitX();
   Index body = 0;
   Vec3 normal = Vec3::Zero();    ///< unit, out of the solid
   Vec3 point = Vec3::Zero();     ///< [m] of the solid's surface, at the start of the step
   Vec3 velocity = Vec3::Zero();  ///< [m/s] of that point through the step
-  Real gap = 0;                  ///< [m] >= 0 left to the sample's own surface at the start of the step
-  Real friction = 0;             ///< Coulomb coefficient of the pair
-  Real restitution = 0;          ///< in [0, 1], of the pair
+  /// [m] left to the sample's own surface at the start of the step: >= 0, but of a point of a triangle
+  Real gap = 0;
+  Real friction = 0;     ///< Coulomb coefficient of the pair
+  Real restitution = 0;  ///< in [0, 1], of the pair
   /// [kg] that a push at the point meets, with all of its body; infinity: it does not yield
   Real mass = std::numeric_limits<Real>::infinity();
   Index group = 0;  ///< supports of one body have the same
@@ -123,6 +130,9 @@ struct Support {
   Vec3 couple = Vec3::Zero();
   /// [m] and [rad] by which all that has pushed the body has moved it on. Of one support of each group.
   Vec3 shift = Vec3::Zero(), turn = Vec3::Zero();
+
+  bool is_of_face() const { return others[0] >= 0; }
+  std::size_t corner(int i) const { return std::size_t(i == 0 ? sample : others[i - 1]); }
 };
 
 /// A free body that supports push, or that contacts and joints tie to such a one.

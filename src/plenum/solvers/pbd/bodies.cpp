@@ -64,7 +64,7 @@ void PbdBodies::begin_step(const Pbd::Model& model, const Pbd::State& state, con
   }
   begin_carriers(model, dt);
   if (std::exchange(holds_revision_, model.revision) != model.revision)
-    sort_tethers(model), find_leashes(model), find_bundles(model);
+    tethers_.lay_out(model), find_leashes(model), find_bundles(model);
   strain_limit_ = params.strain_limit;
   given_impulse_.assign(model.guests.size(), D3::Zero());
   given_moment_.assign(model.guests.size(), D3::Zero());
@@ -401,10 +401,10 @@ void PbdBodies::sweep(const Pbd::Model& model, const Pbd::Params& params, const 
   hold_touches();
   if (!model.tethers.empty()) {
     for (const Touch& touch : touches_)
-      if (touch.pushed > 0) hold_by_tethers(model, touch.particle, touch.body, touch.n, p);
+      if (touch.pushed > 0) hold_by_tethers(touch.particle, touch.body, touch.n, p);
     for (const FaceTouch& touch : face_touches_)
       for (int i = 0; i < 3 && touch.pushed > 0; ++i)
-        if (touch.weight[i] > 0) hold_by_tethers(model, touch.particle[i], touch.body, touch.n, p);
+        if (touch.weight[i] > 0) hold_by_tethers(touch.particle[i], touch.body, touch.n, p);
   }
   for (int round = 0; round < friction_rounds; ++round) {
     for (Patch& patch : patches_)

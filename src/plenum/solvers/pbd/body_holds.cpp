@@ -151,47 +151,22 @@ void PbdBodies::find_leashes(const Pbd::Model& model) {
   for (std::size_t k = 0; k < model.tethers.size(); ++k) {
     const Index i = model.tethers[k][0], j = model.tethers[k][1];
     const Anchor a = end(i), b = end(j);
-    if (a.body == b.body || gives_[k]) continue;
+    if (a.body == b.body || tethers_.gives[k]) continue;
     const bool is_heavy =
         b.body >= 0 && part_mass[std::size_t(j)] * bodies_[std::size_t(b.body)].inverse_mass <= 1;
     if (a.body >= 0 || is_heavy) leashes_.push_back({a, b, model.tether_length[k], 0});
   }
 }
 
-/// Tethers of each particle.
-void PbdBodies::sort_tethers(const Pbd::Model& model) {
-  gives_ = detail::tethers_that_give(model);
-  tethers_.offsets.assign(model.mass.size() + 1, 0), tethers_.items.resize(model.tethers.size());
-  for (const Index2& t : model.tethers) ++tethers_.offsets[std::size_t(t[0]) + 1];
-  for (std::size_t i = 1; i < tethers_.offsets.size(); ++i) tethers_.offsets[i] += tethers_.offsets[i - 1];
-  std::vector<Index> next(tethers_.offsets.begin(), tethers_.offsets.end() - 1);
-  for (std::size_t k = 0; k < model.tethers.size(); ++k)
-    tethers_.items[std::size_t(next[std::size_t(model.tethers[k][0])]++)] = Index(k);
-}
-
-/// A body that presses a particle beyond a taut tether goes no farther along its normal: light cloth brings a
-/// heavy body nothing of its pins in a sweep, and would be drawn out until the body slips between its
-/// particles. n: unit, from the body to the particle. What the tether is too long by, the way along n ends
-/// earlier by its part along the tether; but the body is held, not thrown back.
-void PbdBodies::hold_by_tethers(const Pbd::Model& model, Index particle, Index on, const D3& n,
-                                const PbdParticles& p) {
-  constexpr double least_along = 0.05;  // a cloth that is nearly flat holds nothing across it
+/// n: unit, from the body to the particle. The body is held, not thrown back.
+void PbdBodies::hold_by_tethers(Index particle, Index on, const D3& n, const PbdParticles& p) {
   Body& body = bodies_[std::size_t(on)];
   if (body.inverse_mass == 0) return;
-  for (const Index k : tethers_[std::size_t(particle)]) {
-    const Anchor at{particle, -1, Vec3::Zero()}, pin{model.tethers[std::size_t(k)][1], -1, Vec3::Zero()};
-    if (p.places[std::size_t(pin.particle)].inverse_mass > 0) continue;
-    const D3 held = place_of(pin, p), apart = place_of(at, p) - held;
-    const double far = apart.norm(),
-                 beyond = far - double(detail::tether_reach(model.tether_length[std::size_t(k)],
-                                                            gives_[std::size_t(k)], strain_limit_));
-    if (!(beyond > 0)) continue;
-    const double along = n.dot(apart) / far;
-    if (!(along > least_along)) continue;
-    const double gone = n.dot(body.x - body.x0 - (held - start_of(pin, p)));
-    const double back = std::min(beyond / along, gone);
-    if (back > 0) move(on, D3((-back / body.inverse_mass) * n), D3::Zero());
-  }
+  const auto place = [&](Index i) { return place_of({i, -1, Vec3::Zero()}, p); };
+  tethers_.each_taut(particle, n, strain_limit_, p.places, place, [&](Index pin, double back) {
+    const double gone = n.dot(body.x - body.x0 - (place(pin) - start_of({pin, -1, Vec3::Zero()}, p)));
+    if (std::min(back, gone) > 0) move(on, D3((-std::min(back, gone) / body.inverse_mass) * n), D3::Zero());
+  });
 }
 
 }  // namespace plenum::inline PLENUM_ABI

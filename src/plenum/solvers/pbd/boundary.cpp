@@ -33,6 +33,7 @@ Samples Pbd::samples(const Model& model, const State& state, const Params& param
   Samples samples = w ? samples_of(state.particles, w->step_x0.empty() ? w->x0 : w->step_x0, w->v0)
                       : samples_of(state.particles, {}, {});
   samples.radius = params.thickness;
+  samples.faces = model.surface;
   samples.friction = params.friction, samples.restitution = params.restitution;
   samples.has_air =
       !model.triangles.empty() && params.air_density > 0 && (params.drag > 0 || params.lift > 0);

@@ -351,6 +351,7 @@ PbdWorkspace& laid_out(Pbd::Workspace& workspace, const Pbd::Model& model, bool 
     (k == 0 ? w.tethers : w.giving_tethers)
         .lay_out(flat(ties[k]), anchors, {},
                  [&](auto& pack, int l, std::size_t t) { pack.length[l] = lengths[k][t]; });
+  w.pressed_tethers.lay_out(model);
   w.tet_bodies = tet_bodies_of(model), w.energy_bounds.lay_out(model, w.tet_bodies);
   w.enclosures.lay_out(model, hard_solids_of(model, w.tet_bodies)), w.shapes.lay_out(model);
   w.spins.lay_out(model);

@@ -1,9 +1,9 @@
 // Particles on solids: planes that the world offers before a step, held to in every substep.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
+#include "plenum/geometry/nearest_on_triangle.h"
 #include "plenum/geometry/shape.h"
 #include "plenum/solvers/pbd/detail/workspace.h"
 #include "plenum/state/bounce.h"
@@ -12,6 +12,11 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr std::size_t supports_per_block = 256;
+/// From a triangle's nearest point in one substep to that in the next.
+constexpr int steps_from_last = 4;
+/// Of what overlaps between particles, that a substep parts, and how fast [m/s] at most: there nothing puts
+/// it apart after the step, and what is parted at once is thrown.
+constexpr Real parted = Real(0.3), parting_speed = Real(0.3);
 /// [m/s] by which what yields may be sped up in a step, beyond what was fast before it.
 constexpr Real most_sped_up = Real(10. / 3);
 
@@ -26,6 +31,31 @@ void each_sample(std::span<const Support> supports, std::span<const Index> order
     };
     for (std::size_t k = at_border(begin), last = at_border(end); k < last; ++k) f(std::size_t(order[k]));
   });
+}
+
+/// Of a support's sample, or of its point between samples.
+Vec3 at(const Support& support, std::span<const Vec3> of) {
+  if (!support.is_of_face()) return of[std::size_t(support.sample)];
+  Vec3 sum = Vec3::Zero();
+  for (int i = 0; i < 3; ++i) sum += support.weight[i] * of[support.corner(i)];
+  return sum;
+}
+Vec3 at(const Support& support, std::span<const detail::Place> places) {
+  Vec3 sum = Vec3::Zero();
+  const int corners = support.is_of_face() ? 3 : 1;
+  for (int i = 0; i < corners; ++i) {
+    const detail::Place& place = places[support.corner(i)];
+    sum += support.weight[i] * Vec3(place.x[0], place.x[1], place.x[2]);
+  }
+  return sum;
+}
+/// [1/kg] that a push of it meets, without what supports it.
+template <class InverseMass>
+Real inverse_mass_at(const Support& support, InverseMass&& of) {
+  if (!support.is_of_face()) return of(std::size_t(support.sample));
+  Real sum = 0;
+  for (int i = 0; i < 3; ++i) sum += support.weight[i] * support.weight[i] * of(support.corner(i));
+  return sum;
 }
 
 /// Turns q by the rotation vector [rad].
@@ -111,13 +141,14 @@ void PbdSupports::take(std::span<Support> offered, BodyLinks* links, std::span<c
   }
   pushed_.assign(offered.size(), 0);
   rubbed_.assign(offered.size(), Vec3::Zero());
+  held_.assign(offered.size(), 0);
   planes_.resize(offered.size());
-  for (std::size_t s = 0; s < offered.size(); ++s)
-    begin_plane(planes_[s], offered[s], x[std::size_t(offered[s].sample)], dt);
+  for (std::size_t s = 0; s < offered.size(); ++s) begin_plane(planes_[s], offered[s], at(offered[s], x), dt);
   if (!groups_.empty()) find_fastest(v);
   // Those of one system are in order of their samples; what lies on two systems has some in each.
-  order_.resize(offered.size());
-  std::iota(order_.begin(), order_.end(), Index(0));
+  order_.clear(), faces_.clear();
+  for (std::size_t s = 0; s < offered.size(); ++s)
+    (offered[s].is_of_face() ? faces_ : order_).push_back(Index(s));
   std::sort(order_.begin(), order_.end(), [&](Index a, Index b) {
     const Index of_a = offered[std::size_t(a)].sample, of_b = offered[std::size_t(b)].sample;
     return of_a != of_b ? of_a < of_b : a < b;
@@ -133,19 +164,17 @@ void PbdSupports::end_step() {
     const Eigen::AngleAxis<Real> turn(group->spin.q * group->own_spin.q.conjugate());
     support.turn = turn.angle() * turn.axis();
   }
-  supports_ = {}, links_ = nullptr, groups_.clear();
+  supports_ = {}, links_ = nullptr, tethers_ = nullptr, groups_.clear();
 }
 
 void PbdSupports::count_anew(std::span<const Vec3> shift, Real since) {
   for (std::size_t s = 0; s < supports_.size(); ++s)
-    planes_[s].gap +=
-        planes_[s].normal.dot(shift[std::size_t(supports_[s].sample)] - since * planes_[s].velocity);
+    planes_[s].gap += planes_[s].normal.dot(at(supports_[s], shift) - since * planes_[s].velocity);
 }
 
 /// The plane by the solid where it is as the substep begins, as it will be at its end.
-void PbdSupports::find_plane(Plane& plane, const Support& support, const Substep& sub) {
-  const auto i = std::size_t(support.sample);
-  const Vec3 x = sub.x0[i] + sub.gone[i];
+void PbdSupports::find_plane(Plane& plane, Support& support, const Substep& sub) {
+  Vec3 gone = at(support, sub.gone), x = at(support, sub.x0) + gone;
   Pose from, to;
   Vec3 centre = Vec3::Zero();
   if (const Group* const group = group_of(support)) {
@@ -166,11 +195,22 @@ void PbdSupports::find_plane(Plane& plane, const Support& support, const Substep
     // would be pushed along with the spin, by what turns the normal.
     const Vec3 now = from.rotation * plane.local_normal;
     const Vec3 led = now.dot(to * plane.local_point - from * plane.local_point) * now;
+    if (support.is_of_face()) {
+      // A body that rolls is nearest to another point of the triangle in each substep.
+      TriangleCorners corners;
+      for (int i = 0; i < 3; ++i)
+        corners.x[i] = to.to_local(sub.x0[support.corner(i)] + sub.gone[support.corner(i)] + led);
+      corners.count = support.others[0] == support.others[1] ? 2 : 3;
+      support.weight = nearest_weights(*support.shape, corners, std::max(plane.radius, Real(1e-3)),
+                                       support.weight, steps_from_last);
+      gone = at(support, sub.gone), x = at(support, sub.x0) + gone;
+    }
     const Vec3 q = to.to_local(x + led);
     const SignedDistance<Real> surface = support.shape->signed_distance(q);
     // What is deep inside is led out where it came in.
     if (surface.distance > -std::max(plane.radius, Real(1e-4))) {
-      left = std::min(now.dot(x - from * plane.local_point) - plane.radius, Real(0));
+      if (!support.is_of_face())
+        left = std::min(now.dot(x - from * plane.local_point) - plane.radius, Real(0));
       plane.local_normal = surface.normal;
       plane.local_point = q - surface.distance * surface.normal;
     }
@@ -182,8 +222,9 @@ void PbdSupports::find_plane(Plane& plane, const Support& support, const Substep
   // began, since it ends at x + h v; with that arm for both, angular momentum stays.
   plane.arm = x - centre;
   // An overlap that is left is not made deeper by a plane that is new.
-  const Real gap = std::max(plane.normal.dot(x - p0) - plane.radius, left);
-  plane.gap = gap - plane.normal.dot(sub.gone[i] - (sub.since - sub.h) * plane.velocity);
+  Real gap = std::max(plane.normal.dot(x - p0) - plane.radius, left);
+  if (support.is_of_face() && gap < 0) gap = std::max(parted * gap, -parting_speed * sub.h);
+  plane.gap = gap - plane.normal.dot(gone - (sub.since - sub.h) * plane.velocity);
 }
 
 void PbdSupports::begin_substep(const Substep& sub) {
@@ -204,6 +245,7 @@ void PbdSupports::begin_substep(const Substep& sub) {
   });
   std::fill(pushed_.begin(), pushed_.end(), Real(0));
   std::fill(rubbed_.begin(), rubbed_.end(), Vec3::Zero());
+  std::fill(held_.begin(), held_.end(), Real(0));
   if (links_) begin_rows(sub);
 }
 
@@ -216,8 +258,7 @@ void PbdSupports::share(const Substep& sub, std::span<const detail::Place> place
     Group* const group = group_of(support);
     if (!group) continue;
     const Plane& plane = planes_[s];
-    const detail::Place& place = places[std::size_t(support.sample)];
-    const Vec3 x(place.x[0], place.x[1], place.x[2]);
+    const Vec3 x = at(support, places);
     group->sharers +=
         pushed_[s] > 0 ||
         plane.gap + plane.normal.dot(x - sub.since * plane.velocity - group->pushed_by(plane.arm)) < 0;
@@ -231,65 +272,129 @@ void PbdSupports::move_untied() {
   }
 }
 
+/// As in PbdBodies::hold_by_tethers(), but at the point that presses.
+void PbdSupports::hold_by_tethers(const Substep& sub, std::span<const detail::Place> places) {
+  const auto way = [&](Index i) {
+    const detail::Place& place = places[std::size_t(i)];
+    return Vec3(place.x[0], place.x[1], place.x[2]);
+  };
+  const auto at = [&](Index i) { return Vector3<double>((sub.x0[std::size_t(i)] + way(i)).cast<double>()); };
+  for (std::size_t s = 0; s < supports_.size(); ++s) {
+    const Support& support = supports_[s];
+    Group* const group = group_of(support);
+    if (!group || !(pushed_[s] > 0)) continue;
+    const Plane& plane = planes_[s];
+    const Vec3 &n = plane.normal, turn = plane.arm.cross(n);
+    const Real inverse_mass = group->bearer.inverse_mass * n.dot(group->bearer.free.cwiseProduct(n)) +
+                              turn.dot(group->inverse_inertia * turn);
+    if (!(inverse_mass > 0)) continue;
+    for (int i = 0; i < (support.is_of_face() ? 3 : 1); ++i) {
+      const auto hold = [&](Index pin, double back) {
+        const Vec3 gone = sub.h * plane.velocity + group->pushed_by(plane.arm);
+        const Real past = n.dot(gone - (way(pin) - sub.gone[std::size_t(pin)]));
+        const Real by = std::min(Real(back), past) / inverse_mass;
+        if (!(by > 0)) return;
+        held_[s] += by;
+        group->pushed -= by * n, group->moment -= by * turn;
+        group->moved -= by * group->bearer.inverse_mass * group->bearer.free.cwiseProduct(n);
+        group->turned -= by * (group->inverse_inertia * turn);
+      };
+      if (support.weight[i] > 0)
+        tethers_->each_taut(Index(support.corner(i)), n.cast<double>(), strain_limit_, places, at, hold);
+    }
+  }
+}
+
 /// By what all have pushed and rubbed.
-void PbdSupports::move_groups(std::span<const detail::Place> places) {
+void PbdSupports::move_groups(const Substep& sub, std::span<const detail::Place> places) {
   for (Group& group : groups_) group.pushed.setZero(), group.moment.setZero();
   for (std::size_t s = 0; s < supports_.size(); ++s) {
     const Support& support = supports_[s];
     Group* const group = group_of(support);
     if (!group || !(pushed_[s] > 0)) continue;
+    const Real inverse_mass = inverse_mass_at(support, [&](std::size_t i) { return places[i].inverse_mass; });
     const Vec3 by =
-        -(pushed_[s] * planes_[s].normal + rubbed_[s]) / places[std::size_t(support.sample)].inverse_mass;
+        -(pushed_[s] * planes_[s].normal + rubbed_[s]) / inverse_mass - held_[s] * planes_[s].normal;
     group->pushed += by, group->moment += planes_[s].arm.cross(by);
   }
   move_untied();
+  if (tethers_) hold_by_tethers(sub, places);
   if (links_) solve_rows();
+}
+
+/// Puts a `share` of a point x [m] that is beyond its plane back; false: it is not, and has not been pushed.
+bool PbdSupports::hold_point(std::size_t s, const Substep& sub, Vec3& x, const Vec3& gone, Real inverse_mass,
+                             Real share, PbdRest* rest) {
+  const Support& support = supports_[s];
+  const Plane& plane = planes_[s];
+  const Vec3& n = plane.normal;
+  const Group* const group = group_of(support);
+  // Of what particle and body part by along a unit vector, what the particle goes.
+  const auto part = [&](const Vec3& along) {
+    return share * (group ? 1 / (1 + group->yields(plane.arm, along) / inverse_mass) : Real(1));
+  };
+  const Vec3 by = group ? group->pushed_by(plane.arm) : Vec3(Vec3::Zero());
+  const Vec3 led = sub.h * plane.velocity + by;
+  const Real open = plane.gap + n.dot(x) - sub.since * n.dot(plane.velocity) - n.dot(by);
+  if (rest && rest->on == Index(s)) pushed_[s] += std::exchange(rest->load, Real(0));
+  if (open >= 0 && pushed_[s] == 0) return false;
+  // No more is taken back than was given.
+  const Real push = std::max(-part(n) * open, -pushed_[s]);
+  if (push == 0 && pushed_[s] == 0) return false;
+  pushed_[s] += push;
+  x += push * n;
+  // What has slid in the substep, within Coulomb's bound on all that friction takes back in it. Source:
+  // Macklin, Mueller, Chentanez & Kim 2014, "Unified particle physics for real-time applications", eq. 24.
+  const Vec3 way = x - gone - led, slid = way - n.dot(way) * n;
+  const Real far = slid.norm();
+  const Vec3 holds = rubbed_[s] - (far > 0 ? part(slid / far) : Real(1)) * slid;
+  Vec3 rub = holds;
+  const Real bound = support.friction * pushed_[s], length = rub.norm();
+  if (length > bound) rub *= length > 0 ? bound / length : Real(0);
+  x += rub - rubbed_[s];
+  rubbed_[s] = rub;
+  // What has been lifted off again bears nothing.
+  if (rest && !(pushed_[s] > 0) && rest->on == Index(s)) *rest = PbdRest{};
+  if (rest && pushed_[s] > 0 && (rest->on == -1 || rest->on == Index(s)))
+    *rest = {n, Index(s), rest->load, pushed_[s], support.friction, rub, rub - holds, led, n.dot(x)};
+  return true;
+}
+
+/// Each corner goes by its share of the impulse, and none farther than the point: where others are held, one
+/// with little weight would go many times as far.
+void PbdSupports::hold_faces(const Substep& sub, std::span<detail::Place> places) {
+  for (const Index of : faces_) {
+    const auto s = std::size_t(of);
+    const Support& support = supports_[s];
+    const Real inverse_mass = inverse_mass_at(support, [&](std::size_t i) { return places[i].inverse_mass; });
+    if (!(inverse_mass > 0)) continue;
+    const Vec3 before = at(support, places);
+    Vec3 x = before;
+    Real most = 1;  // of the point's way, that a corner goes
+    for (int i = 0; i < 3; ++i)
+      most = std::max(most, support.weight[i] * places[support.corner(i)].inverse_mass / inverse_mass);
+    if (!hold_point(s, sub, x, at(support, sub.gone), inverse_mass, 1 / most, nullptr)) continue;
+    for (int i = 0; i < 3; ++i) {
+      detail::Place& place = places[support.corner(i)];
+      const Vec3 way = support.weight[i] * place.inverse_mass / inverse_mass * (x - before);
+      for (int c = 0; c < 3; ++c) place.x[c] += way[c];
+    }
+  }
 }
 
 void PbdSupports::hold(const Substep& sub, std::span<detail::Place> places, std::span<PbdRest> rests) {
   if (!groups_.empty()) share(sub, places);
   each_sample(supports_, order_, [&](std::size_t s) {
-    const Support& support = supports_[s];
-    const auto i = static_cast<std::size_t>(support.sample);
+    const auto i = static_cast<std::size_t>(supports_[s].sample);
     detail::Place& place = places[i];
     if (place.inverse_mass == 0) return;
-    const Plane& plane = planes_[s];
-    const Vec3& n = plane.normal;
-    const Group* const group = group_of(support);
     Vec3 x(place.x[0], place.x[1], place.x[2]);
-    // Of what particle and body part by along a unit vector, what the particle goes.
-    const auto part = [&](const Vec3& along) {
-      return group ? 1 / (1 + group->yields(plane.arm, along) / place.inverse_mass) : Real(1);
-    };
-    const Vec3 by = group ? group->pushed_by(plane.arm) : Vec3(Vec3::Zero());
-    const Vec3 led = sub.h * plane.velocity + by;
-    const Real open = plane.gap + n.dot(x) - sub.since * n.dot(plane.velocity) - n.dot(by);
-    PbdRest* const rest = rests.empty() ? nullptr : &rests[i];
-    if (rest && rest->on == Index(s)) pushed_[s] += std::exchange(rest->load, Real(0));
-    if (open >= 0 && pushed_[s] == 0) return;
-    // No more is taken back than was given.
-    const Real push = std::max(-part(n) * open, -pushed_[s]);
-    if (push == 0 && pushed_[s] == 0) return;
-    pushed_[s] += push;
-    x += push * n;
-    // What has slid in the substep, within Coulomb's bound on all that friction takes back in it. Source:
-    // Macklin, Mueller, Chentanez & Kim 2014, "Unified particle physics for real-time applications",
-    // eq. 24.
-    const Vec3 way = x - sub.gone[i] - led, slid = way - n.dot(way) * n;
-    const Real far = slid.norm();
-    const Vec3 holds = rubbed_[s] - (group && far > 0 ? part(slid / far) : Real(1)) * slid;
-    Vec3 rub = holds;
-    const Real bound = support.friction * pushed_[s], length = rub.norm();
-    if (length > bound) rub *= length > 0 ? bound / length : Real(0);
-    x += rub - rubbed_[s];
-    rubbed_[s] = rub;
+    if (!hold_point(s, sub, x, sub.gone[i], place.inverse_mass, 1, rests.empty() ? nullptr : &rests[i]))
+      return;
     for (int c = 0; c < 3; ++c) place.x[c] = x[c];
-    // What has been lifted off again bears nothing.
-    if (rest && !(pushed_[s] > 0) && rest->on == Index(s)) *rest = PbdRest{};
-    if (rest && pushed_[s] > 0 && (rest->on == -1 || rest->on == Index(s)))
-      *rest = {n, Index(s), rest->load, pushed_[s], support.friction, rub, rub - holds, led, n.dot(x)};
   });
-  if (!groups_.empty()) move_groups(places);
+  hold_faces(sub, places);
+  if (!groups_.empty()) move_groups(sub, places);
 }
 
 /// In a step a body gets no faster, where it is pressed, than what is near it was as the step began, or than
@@ -298,7 +403,7 @@ void PbdSupports::hold(const Substep& sub, std::span<detail::Place> places, std:
 void PbdSupports::find_fastest(std::span<const Vec3> v) {
   const auto each = [&](auto&& f) {
     for (const Support& support : supports_)
-      if (Group* const group = group_of(support)) f(*group, support, v[std::size_t(support.sample)]);
+      if (Group* const group = group_of(support)) f(*group, support, at(support, v));
   };
   each([](Group& group, const Support&, const Vec3& of) { group.mean += of, group.near += 1; });
   for (Group& group : groups_)
@@ -328,15 +433,16 @@ void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
                          std::span<const Real> inverse_mass, Real h) {
   if (!groups_.empty()) bound_speeds(h);
   if (links_) bound_linked();
-  each_sample(supports_, order_, [&](std::size_t s) {
+  const auto book = [&](std::size_t s) {
     Support& support = supports_[s];
     if (!(pushed_[s] > 0)) return;
     const auto i = static_cast<std::size_t>(support.sample);
-    const Real mass = 1 / inverse_mass[i];
+    const Real mass = 1 / inverse_mass_at(support, [&](std::size_t k) { return inverse_mass[k]; });
     const Plane& plane = planes_[s];
     const Group* const group = group_of(support);
-    Vec3 given = (group ? group->part : Real(1)) * mass / h * (pushed_[s] * plane.normal + rubbed_[s]);
-    // What a body that yields bounces off is not offered (coupling/support.cpp).
+    Vec3 given = (group ? group->part : Real(1)) / h *
+                 (mass * (pushed_[s] * plane.normal + rubbed_[s]) + held_[s] * plane.normal);
+    // What a body that yields bounces off is not offered (coupling/support.cpp), nor are faces by others.
     const Real approach = -plane.normal.dot(before[i] - plane.velocity);
     if (!group && bounces(approach, support.restitution, h)) {
       const Real now = plane.normal.dot(v[i] - plane.velocity);
@@ -346,7 +452,9 @@ void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
     }
     support.impulse += given;
     if (group) support.couple += (plane.arm - (support.point - support.bearer.centre)).cross(given);
-  });
+  };
+  each_sample(supports_, order_, book);
+  for (const Index s : faces_) book(std::size_t(s));
   for (Group& group : groups_) {
     group.own_way += h * group.own_velocity;
     group.way += h * group.velocity + group.moved;

@@ -17,6 +17,7 @@
 #include "plenum/linear/sparse_ldlt.h"
 #include "plenum/solvers/pbd/detail/coulomb.h"
 #include "plenum/solvers/pbd/detail/projection.h"
+#include "plenum/solvers/pbd/detail/tethers.h"
 #include "plenum/solvers/pbd/pbd.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -329,8 +330,7 @@ class PbdBodies {
   void begin_carriers(const Pbd::Model& model, Real dt);
   void find_leashes(const Pbd::Model& model);
   void find_bundles(const Pbd::Model& model);
-  void sort_tethers(const Pbd::Model& model);
-  void hold_by_tethers(const Pbd::Model& model, Index particle, Index on, const D3& n, const PbdParticles& p);
+  void hold_by_tethers(Index particle, Index on, const D3& n, const PbdParticles& p);
   void hold_all(const Pbd::Model& model, const PbdParticles& p, double scale);
   void hold_bundle(const Pbd::Model& model, std::span<const Index> holds, const PbdParticles& p,
                    double scale);
@@ -352,8 +352,7 @@ class PbdBodies {
   std::vector<Index> loose_alignments_;     ///< of no mechanism
   std::vector<D3> joint_way_, joint_turn_;  ///< [bodies] impulses and moments of a mechanism's joints
   std::vector<Pbd::Hold> leashes_;          ///< tethers of what hangs on bodies that yield
-  Rows tethers_;                            ///< of each particle
-  std::vector<std::uint8_t> gives_;         ///< of each tether
+  detail::PressedTethers tethers_;
   Real strain_limit_ = 0;
   std::vector<D3> carrier_w_;  ///< [rad/s] of carriers, as they have gone by themselves
   /// Part of a body's response that is added to those of particles on it, of which some may be pinned.

@@ -32,6 +32,10 @@ class PbdSupports {
   /// What ties bodies is filled in too; nullptr: nothing does.
   void take(std::span<Support> offered, BodyLinks* links, std::span<const Vec3> x, std::span<const Vec3> v,
             Real dt);
+  /// What holds what bodies that yield press; they must live until end_step(). Without, nothing does.
+  void hang(const detail::PressedTethers& tethers, Real strain_limit) {
+    tethers_ = &tethers, strain_limit_ = strain_limit;
+  }
   /// Ways are counted from `shift` [N] m farther on, and time from `since` [s] later.
   void count_anew(std::span<const Vec3> shift, Real since);
   /// Where particles are as a substep begins, and when.
@@ -66,9 +70,13 @@ class PbdSupports {
     Real radius;                    ///< [m] from the solid, at which the sample touches
   };
   std::vector<Plane> planes_;  ///< [S]
-  std::vector<Index> order_;   ///< [S] supports by their samples
+  std::vector<Index> order_;   ///< supports by their samples
+  std::vector<Index> faces_;   ///< those of points between samples
   std::vector<Real> pushed_;   ///< [S] m along the normals, in the substep
   std::vector<Vec3> rubbed_;   ///< [S] m across them
+  std::vector<Real> held_;     ///< [S] kg m by which tethers hold their bodies, against the normals
+  const detail::PressedTethers* tethers_ = nullptr;
+  Real strain_limit_ = 0;
   /// How a body turns.
   struct Spin {
     Quat q = Quat::Identity(),
@@ -132,9 +140,13 @@ class PbdSupports {
 
   void begin_group(Group& group, const Bearer& bearer, const Pose& pose0, const Pose& pose, Real dt);
   void begin_plane(Plane& plane, const Support& support, const Vec3& x, Real dt);
-  void find_plane(Plane& plane, const Support& support, const Substep& substep);
+  void find_plane(Plane& plane, Support& support, const Substep& substep);
+  bool hold_point(std::size_t s, const Substep& substep, Vec3& x, const Vec3& gone, Real inverse_mass,
+                  Real share, PbdRest* rest);
+  void hold_faces(const Substep& substep, std::span<detail::Place> places);
   void share(const Substep& substep, std::span<const detail::Place> places);
-  void move_groups(std::span<const detail::Place> places);
+  void move_groups(const Substep& substep, std::span<const detail::Place> places);
+  void hold_by_tethers(const Substep& substep, std::span<const detail::Place> places);
   void take_links(Real dt);
   void begin_rows(const Substep& substep);
   /// [m] or [rad] By which a row opens in the substep, with all that pushes.

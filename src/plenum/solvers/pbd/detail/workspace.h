@@ -17,6 +17,7 @@
 #include "plenum/solvers/pbd/detail/shapes.h"
 #include "plenum/solvers/pbd/detail/spins.h"
 #include "plenum/solvers/pbd/detail/supports.h"
+#include "plenum/solvers/pbd/detail/tethers.h"
 #include "plenum/solvers/pbd/detail/woven_pack.h"
 #include "plenum/solvers/pbd/pbd.h"
 
@@ -119,8 +120,9 @@ struct PbdWorkspace {
   std::span<Support> offered;  ///< to the next step
   BodyLinks* links = nullptr;  ///< likewise
   PbdSupports supports;
-  PbdGrasps grasps;          ///< of the next step
-  std::optional<Gust> gust;  ///< in the next step
+  detail::PressedTethers pressed_tethers;  ///< by what is of other systems
+  PbdGrasps grasps;                        ///< of the next step
+  std::optional<Gust> gust;                ///< in the next step
   PbdEnclosures enclosures;
   std::vector<TetBody> tet_bodies;
   PbdEnergyBounds energy_bounds;

@@ -1,0 +1,24 @@
+#pragma once
+// Where a triangle, or an edge, is nearest to a shape.
+#include "plenum/geometry/shape.h"
+
+namespace plenum::inline PLENUM_ABI {
+
+/// Of a triangle, or of an edge, in a shape's frame.
+struct TriangleCorners {
+  Vec3 x[3];      ///< [m]
+  int count = 3;  ///< 2 of an edge
+  Vec3 at(const Vec3& weight) const { return weight[0] * x[0] + weight[1] * x[1] + weight[2] * x[2]; }
+};
+
+/// [m] radius of the ball that rolls over all of its surface from within.
+Real rounding_of(const Shape& shape);
+
+/// Weights of the point with the least signed distance to a convex shape, to 1e-3 of `thickness` [m]; sought
+/// from `start`, weights that sum to 1, or else from the middle, in as many steps at most.
+inline constexpr int steps_to_nearest = 10;
+Vec3 nearest_weights(const Shape& shape, const TriangleCorners& corners, Real thickness);
+Vec3 nearest_weights(const Shape& shape, const TriangleCorners& corners, Real thickness, const Vec3& start,
+                     int steps);
+
+}  // namespace plenum::inline PLENUM_ABI
