@@ -22,6 +22,7 @@ struct Point {
   Real radius;   ///< [m]
   Real least;    ///< [m] gap: what overlaps by more counts as if it did not
   Real deepest;  ///< [m] that its own place may be in a solid
+  bool bounces;  ///< by a contact after the step
 };
 
 /// The support that a body is to a point, if it is one.
@@ -29,7 +30,7 @@ std::optional<Support> support_of(const Samples& samples, const Point& point, co
                                   Index index, Real h) {
   const SolidBody& body = solid.body;
   const Shape& shape = *body.shape;
-  const auto& [x, v, radius, least, deepest] = point;
+  const auto& [x, v, radius, least, deepest, may_bounce] = point;
   Vec3 q = body.pose0.to_local(x);
   SignedDistance<Real> surface = shape.signed_distance(q);
   // A centre inside is for the contact after the step to push out; the nearest face need not be the right
@@ -69,12 +70,16 @@ std::optional<Support> support_of(const Samples& samples, const Point& point, co
   if (support.gap > h * std::max(approach, Real(0)) + fall) return {};
   support.restitution = std::max(samples.restitution, body.restitution);
   // What a body that yields bounces off is left to the contact after the step.
-  if (body.inverse_mass > 0 && bounces(approach, support.restitution, h)) return {};
+  if (may_bounce && body.inverse_mass > 0 && bounces(approach, support.restitution, h)) return {};
   return support;
 }
 
 /// Of the triangle's weight, that a point has at least which is that sample's own business.
 constexpr Real at_a_corner = Real(0.98);
+/// Times its least width, that a body may move past a triangle in a step.
+constexpr Real most_widths = Real(1.5);
+/// [rad] And turn.
+constexpr Real most_turn = 2;
 /// Of the least width of a body, that a triangle is wide which it would get into between the samples.
 constexpr Real wide_triangle = Real(0.2);
 
@@ -97,12 +102,21 @@ std::optional<Support> face_support_of(const Samples& samples, const Index3& fac
     const Vec3 weight = nearest_weights(*body.shape, *at, thickness);
     if (weight.maxCoeff() > at_a_corner) continue;
     // No contact after the step pushes it out: as long as the nearest face is that where it came in.
-    Point point{Vec3::Zero(), Vec3::Zero(), samples.radius, -std::numeric_limits<Real>::infinity(),
-                std::max(samples.radius, solid.width / 4)};
+    Point point{Vec3::Zero(),
+                Vec3::Zero(),
+                samples.radius,
+                -std::numeric_limits<Real>::infinity(),
+                std::max(samples.radius, solid.width / 4),
+                false};
     for (int i = 0; i < 3; ++i)
       point.x += weight[i] * samples.x[corner(i)], point.v += weight[i] * samples.v[corner(i)];
     std::optional<Support> support = support_of(samples, point, solid, index, h);
     if (!support) continue;
+    // What is far on the other side within the step is not held at a point that was nearest: it would be
+    // turned by a lever that it has long left. It passes between the samples.
+    const Vec3 moves =
+        solid.start_velocity + solid.start_spin.cross(support->point - support->bearer.centre) - point.v;
+    if (h * moves.norm() > most_widths * solid.width || h * solid.start_spin.norm() > most_turn) continue;
     support->sample = face[0], support->others[0] = face[1], support->others[1] = face[2];
     support->weight = weight;
     return support;
@@ -195,8 +209,8 @@ void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s
       for (std::size_t k = 0; k < w.solids.size(); ++k) {
         if (!w.solids[k].is_near(samples.x[i], to) || is_buried(buried, Index(i), Index(k))) continue;
         const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
-        if (auto support = support_of(samples, {samples.x[i], samples.v[i], radius, 0, radius}, w.solids[k],
-                                      Index(k), h)) {
+        if (auto support = support_of(samples, {samples.x[i], samples.v[i], radius, 0, radius, true},
+                                      w.solids[k], Index(k), h)) {
           support->sample = static_cast<Index>(i);
           found.push_back(*support);
         }

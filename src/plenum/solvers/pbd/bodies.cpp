@@ -401,10 +401,11 @@ void PbdBodies::sweep(const Pbd::Model& model, const Pbd::Params& params, const 
   hold_touches();
   if (!model.tethers.empty()) {
     for (const Touch& touch : touches_)
-      if (touch.pushed > 0) hold_by_tethers(touch.particle, touch.body, touch.n, p);
+      if (touch.pushed > 0) hold_by_tethers(touch.particle, touch.body, touch.n, touch.on, touch.friction, p);
     for (const FaceTouch& touch : face_touches_)
       for (int i = 0; i < 3 && touch.pushed > 0; ++i)
-        if (touch.weight[i] > 0) hold_by_tethers(touch.particle[i], touch.body, touch.n, p);
+        if (touch.weight[i] > 0)
+          hold_by_tethers(touch.particle[i], touch.body, touch.n, touch.on, touch.friction, p);
   }
   for (int round = 0; round < friction_rounds; ++round) {
     for (Patch& patch : patches_)

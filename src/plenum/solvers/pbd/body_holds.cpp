@@ -158,14 +158,25 @@ void PbdBodies::find_leashes(const Pbd::Model& model) {
   }
 }
 
-/// n: unit, from the body to the particle. The body is held, not thrown back.
-void PbdBodies::hold_by_tethers(Index particle, Index on, const D3& n, const PbdParticles& p) {
+/// n: unit, from the body to the particle; at: [m] the point that touches, in the body's frame. The body is
+/// held, not thrown back; and slides there on what is taut.
+void PbdBodies::hold_by_tethers(Index particle, Index on, const D3& n, const D3& at, double friction,
+                                const PbdParticles& p) {
   Body& body = bodies_[std::size_t(on)];
   if (body.inverse_mass == 0) return;
   const auto place = [&](Index i) { return place_of({i, -1, Vec3::Zero()}, p); };
   tethers_.each_taut(particle, n, strain_limit_, p.places, place, [&](Index pin, double back) {
-    const double gone = n.dot(body.x - body.x0 - (place(pin) - start_of({pin, -1, Vec3::Zero()}, p)));
-    if (std::min(back, gone) > 0) move(on, D3((-std::min(back, gone) / body.inverse_mass) * n), D3::Zero());
+    const D3 pin_goes = place(pin) - start_of({pin, -1, Vec3::Zero()}, p);
+    const double by = std::min(back, n.dot(body.x - body.x0 - pin_goes)) / body.inverse_mass;
+    if (!(by > 0)) return;
+    move(on, D3(-by * n), D3::Zero());
+    const D3 arm = body.q * at, past = body.x + arm - body.x0 - body.q0 * at - pin_goes;
+    const D3 slid = past - n.dot(past) * n;
+    const double far = slid.norm();
+    if (!(far > 0)) return;
+    const D3 along = slid / far, turn = arm.cross(along);
+    const double answer = body.inverse_mass + turn.dot(body.inverse_inertia * turn);
+    push({-1, on, at.cast<Real>()}, p, D3(-std::min(friction * by, far / answer) * along));
   });
 }
 

@@ -314,7 +314,8 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
   move_pins(model, state, params, dt);
   w.supports.take(std::exchange(w.offered, {}), std::exchange(w.links, nullptr), state.particles.x,
                   state.particles.v, dt);
-  if (!model.tethers.empty()) w.supports.hang(w.pressed_tethers, params.strain_limit);
+  // What may tear is drawn out by what falls on it.
+  if (!model.tethers.empty() && !tears(params)) w.supports.hang(w.pressed_tethers, params.strain_limit);
   if (w.coarse_revision != model.revision || w.coarse.levels() != params.coarse_levels) {
     w.coarse.lay_out(model, params.coarse_levels);
     w.coarse_revision = model.revision;

@@ -12,6 +12,8 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr std::size_t supports_per_block = 256;
+/// Of a solid's least width, from how far a particle may come in a substep to push by the lever it began at.
+constexpr Real longest_way = Real(0.25);
 /// From a triangle's nearest point in one substep to that in the next.
 constexpr int steps_from_last = 4;
 /// Of what overlaps between particles, that a substep parts, and how fast [m/s] at most: there nothing puts
@@ -85,12 +87,16 @@ Quat PbdSupports::Group::turned_freely(const Spin& of, Real s0, Real s1, Real h)
   return turned_by(h * spin_at(of, middle, (s0 + s1) / 2), of.q);
 }
 
-/// [1/kg] Of a share of it, at an arm and along a unit vector.
-Real PbdSupports::Group::yields(const Vec3& arm, const Vec3& direction) const {
+/// [1/kg] At an arm and along a unit vector.
+Real PbdSupports::Group::answers(const Vec3& arm, const Vec3& direction) const {
   const Vec3 turn = arm.cross(direction);
-  return gives * Real(std::max(sharers, Index(1))) *
-         (bearer.inverse_mass * direction.dot(bearer.free.cwiseProduct(direction)) +
-          turn.dot(inverse_inertia * turn));
+  return bearer.inverse_mass * direction.dot(bearer.free.cwiseProduct(direction)) +
+         turn.dot(inverse_inertia * turn);
+}
+
+/// [1/kg] Of a share of it.
+Real PbdSupports::Group::yields(const Vec3& arm, const Vec3& direction) const {
+  return gives * Real(std::max(sharers, Index(1))) * answers(arm, direction);
 }
 
 void PbdSupports::begin_group(Group& group, const Bearer& bearer, const Pose& pose0, const Pose& pose,
@@ -125,6 +131,8 @@ void PbdSupports::begin_plane(Plane& plane, const Support& support, const Vec3& 
   const Vec3 goes = (support.pose * plane.local_point - support.pose0 * plane.local_point) / dt;
   plane.besides = support.shape ? Vec3(Vec3::Zero()) : Vec3(support.velocity - goes);
   plane.radius = support.normal.dot(x - support.point) - support.gap;
+  plane.longest_way = support.shape ? longest_way * support.shape->bounds().size().minCoeff()
+                                    : std::numeric_limits<Real>::infinity();
 }
 
 void PbdSupports::take(std::span<Support> offered, BodyLinks* links, std::span<const Vec3> x,
@@ -141,10 +149,10 @@ void PbdSupports::take(std::span<Support> offered, BodyLinks* links, std::span<c
   }
   pushed_.assign(offered.size(), 0);
   rubbed_.assign(offered.size(), Vec3::Zero());
-  held_.assign(offered.size(), 0);
+  held_.assign(offered.size(), Vec3::Zero());
   planes_.resize(offered.size());
   for (std::size_t s = 0; s < offered.size(); ++s) begin_plane(planes_[s], offered[s], at(offered[s], x), dt);
-  if (!groups_.empty()) find_fastest(v);
+  if (!groups_.empty()) find_fastest(v, dt);
   // Those of one system are in order of their samples; what lies on two systems has some in each.
   order_.clear(), faces_.clear();
   for (std::size_t s = 0; s < offered.size(); ++s)
@@ -176,14 +184,15 @@ void PbdSupports::count_anew(std::span<const Vec3> shift, Real since) {
 void PbdSupports::find_plane(Plane& plane, Support& support, const Substep& sub) {
   Vec3 gone = at(support, sub.gone), x = at(support, sub.x0) + gone;
   Pose from, to;
-  Vec3 centre = Vec3::Zero();
+  Vec3 centre = Vec3::Zero(), centre_then = Vec3::Zero();
   if (const Group* const group = group_of(support)) {
     const Vec3 local = support.pose0.to_local(support.bearer.centre);
     from.rotation = group->from * plane.frame, to.rotation = group->to * plane.frame;
     centre = support.bearer.centre + sub.s0 * group->gone + group->way;
     from.position = centre - from.rotation * local;
     const Vec3 way = (sub.s1 - sub.s0) * group->gone + sub.h * group->velocity;
-    to.position = centre + way - to.rotation * local;
+    centre_then = centre + way;
+    to.position = centre_then - to.rotation * local;
   } else {
     from = between(support.pose0, support.pose, sub.s0), to = between(support.pose0, support.pose, sub.s1);
   }
@@ -219,8 +228,12 @@ void PbdSupports::find_plane(Plane& plane, Support& support, const Substep& sub)
   plane.normal = to.rotation * plane.local_normal;
   plane.velocity = (p1 - p0) / sub.h;
   // What a particle gets in a substep changes x cross m v as if it acted where the particle was as that
-  // began, since it ends at x + h v; with that arm for both, angular momentum stays.
-  plane.arm = x - centre;
+  // began, since it ends at x + h v; with that arm for both, angular momentum stays. But what comes from
+  // farther than the body reaches, in a substep, would turn it by a lever longer than itself: pencils of
+  // 10 m/s came to 4000 rad/s.
+  const Vec3 arm = p1 - centre_then, farther = x - centre - arm;
+  const Real far = farther.norm(), most = plane.longest_way;
+  plane.arm = arm + (far > most ? most / far : Real(1)) * farther;
   // An overlap that is left is not made deeper by a plane that is new.
   Real gap = std::max(plane.normal.dot(x - p0) - plane.radius, left);
   if (support.is_of_face() && gap < 0) gap = std::max(parted * gap, -parting_speed * sub.h);
@@ -228,6 +241,7 @@ void PbdSupports::find_plane(Plane& plane, Support& support, const Substep& sub)
 }
 
 void PbdSupports::begin_substep(const Substep& sub) {
+  step_part_ = sub.s1 - sub.s0, step_done_ = sub.s1;
   for (Group& group : groups_) {
     if (!group.is_free()) continue;
     group.velocity += sub.h * group.bearer.acceleration;
@@ -245,7 +259,7 @@ void PbdSupports::begin_substep(const Substep& sub) {
   });
   std::fill(pushed_.begin(), pushed_.end(), Real(0));
   std::fill(rubbed_.begin(), rubbed_.end(), Vec3::Zero());
-  std::fill(held_.begin(), held_.end(), Real(0));
+  std::fill(held_.begin(), held_.end(), Vec3::Zero());
   if (links_) begin_rows(sub);
 }
 
@@ -272,6 +286,15 @@ void PbdSupports::move_untied() {
   }
 }
 
+/// Of what tethers take of a body, impulse [kg m].
+void PbdSupports::pull(Group& group, std::size_t s, const Vec3& impulse) {
+  const Vec3 moment = planes_[s].arm.cross(impulse);
+  held_[s] += impulse;
+  group.pushed -= impulse, group.moment -= moment;
+  group.moved -= group.bearer.inverse_mass * group.bearer.free.cwiseProduct(impulse);
+  group.turned -= group.inverse_inertia * moment;
+}
+
 /// As in PbdBodies::hold_by_tethers(), but at the point that presses.
 void PbdSupports::hold_by_tethers(const Substep& sub, std::span<const detail::Place> places) {
   const auto way = [&](Index i) {
@@ -284,20 +307,24 @@ void PbdSupports::hold_by_tethers(const Substep& sub, std::span<const detail::Pl
     Group* const group = group_of(support);
     if (!group || !(pushed_[s] > 0)) continue;
     const Plane& plane = planes_[s];
-    const Vec3 &n = plane.normal, turn = plane.arm.cross(n);
-    const Real inverse_mass = group->bearer.inverse_mass * n.dot(group->bearer.free.cwiseProduct(n)) +
-                              turn.dot(group->inverse_inertia * turn);
+    const Vec3& n = plane.normal;
+    const Real inverse_mass = group->answers(plane.arm, n);
     if (!(inverse_mass > 0)) continue;
     for (int i = 0; i < (support.is_of_face() ? 3 : 1); ++i) {
       const auto hold = [&](Index pin, double back) {
-        const Vec3 gone = sub.h * plane.velocity + group->pushed_by(plane.arm);
-        const Real past = n.dot(gone - (way(pin) - sub.gone[std::size_t(pin)]));
-        const Real by = std::min(Real(back), past) / inverse_mass;
+        const Vec3 pin_goes = way(pin) - sub.gone[std::size_t(pin)];
+        const auto past = [&] {
+          return Vec3(sub.h * plane.velocity + group->pushed_by(plane.arm) - pin_goes);
+        };
+        const Real by = std::min(Real(back), n.dot(past())) / inverse_mass;
         if (!(by > 0)) return;
-        held_[s] += by;
-        group->pushed -= by * n, group->moment -= by * turn;
-        group->moved -= by * group->bearer.inverse_mass * group->bearer.free.cwiseProduct(n);
-        group->turned -= by * (group->inverse_inertia * turn);
+        pull(*group, s, by * n);
+        // What is held so slides on what is taut.
+        const Vec3 slid = past() - n.dot(past()) * n;
+        const Real far = slid.norm();
+        if (!(far > 0) || !(support.friction > 0)) return;
+        const Vec3 along = slid / far;
+        pull(*group, s, std::min(support.friction * by, far / group->answers(plane.arm, along)) * along);
       };
       if (support.weight[i] > 0)
         tethers_->each_taut(Index(support.corner(i)), n.cast<double>(), strain_limit_, places, at, hold);
@@ -313,8 +340,7 @@ void PbdSupports::move_groups(const Substep& sub, std::span<const detail::Place>
     Group* const group = group_of(support);
     if (!group || !(pushed_[s] > 0)) continue;
     const Real inverse_mass = inverse_mass_at(support, [&](std::size_t i) { return places[i].inverse_mass; });
-    const Vec3 by =
-        -(pushed_[s] * planes_[s].normal + rubbed_[s]) / inverse_mass - held_[s] * planes_[s].normal;
+    const Vec3 by = -(pushed_[s] * planes_[s].normal + rubbed_[s]) / inverse_mass - held_[s];
     group->pushed += by, group->moment += planes_[s].arm.cross(by);
   }
   move_untied();
@@ -400,7 +426,7 @@ void PbdSupports::hold(const Substep& sub, std::span<detail::Place> places, std:
 /// In a step a body gets no faster, where it is pressed, than what is near it was as the step began, or than
 /// it was, but by a little more: what has pushed overlap apart is no speed. Jelly that snapped back from
 /// under a plank on its edge threw it with seven times its energy.
-void PbdSupports::find_fastest(std::span<const Vec3> v) {
+void PbdSupports::find_fastest(std::span<const Vec3> v, Real dt) {
   const auto each = [&](auto&& f) {
     for (const Support& support : supports_)
       if (Group* const group = group_of(support)) f(*group, support, at(support, v));
@@ -408,8 +434,10 @@ void PbdSupports::find_fastest(std::span<const Vec3> v) {
   each([](Group& group, const Support&, const Vec3& of) { group.mean += of, group.near += 1; });
   for (Group& group : groups_)
     if (group.near > 0) group.mean /= group.near;
-  each([](Group& group, const Support& support, const Vec3& of) {
-    const Vec3 body = support.velocity + group.velocity;
+  each([&](Group& group, const Support& support, const Vec3& of) {
+    // Not that of a point that turns by radians in the step, whose way is short.
+    const Vec3 body = group.bearer.velocity + group.gone / dt +
+                      group.bearer.angular_velocity.cross(support.point - support.bearer.centre);
     group.fastest = std::max({group.fastest, (of - group.mean).norm(), (body - group.mean).norm()});
   });
   for (Group& group : groups_) group.fastest += most_sped_up;
@@ -420,12 +448,27 @@ void PbdSupports::bound_speeds(Real h) {
   for (std::size_t s = 0; s < supports_.size(); ++s) {
     Group* const group = group_of(supports_[s]);
     if (!group || !(pushed_[s] > 0)) continue;
-    const Vec3 from = planes_[s].velocity - group->mean, by = group->pushed_by(planes_[s].arm) / h;
+    const Vec3 spin = group->spin_at(group->spin, group->spin.next, step_done_);
+    const Vec3 from =
+        step_part_ * group->gone / h + group->velocity + spin.cross(planes_[s].arm) - group->mean;
+    const Vec3 by = group->pushed_by(planes_[s].arm) / h;
     const Real a = by.squaredNorm(), b = from.dot(by),
                c = from.squaredNorm() - group->fastest * group->fastest;
     if (!(a + 2 * b + c > 0) || !(a > 0)) continue;
     const Real most = (std::sqrt(std::max(Real(0), b * b - a * c)) - b) / a;
     group->part = std::min(group->part, std::clamp(most, Real(0), Real(1)));
+  }
+  // Nor does it get more energy by its spin than all of it would have so fast: of what is slender, an
+  // attitude that is off by a tenth of a radian turns a spin across it into one along it, a hundred times as
+  // fast.
+  for (Group& group : groups_) {
+    if (!group.is_free() || group.is_locked() || group.moment.isZero(0)) continue;
+    const Real before = group.bearer.angular_velocity.dot(group.start);
+    Spin after = group.spin;
+    after.given += (group.moment + group.linked_moment) / h;
+    const Vec3 spin = group.spin_at(after, turned_by(group.turned, group.spin.next), step_done_);
+    const Real energy = spin.dot(group.start + step_done_ * group.added + after.given);
+    if (energy > std::max(before, group.fastest * group.fastest / group.bearer.inverse_mass)) group.part = 0;
   }
 }
 
@@ -440,8 +483,8 @@ void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
     const Real mass = 1 / inverse_mass_at(support, [&](std::size_t k) { return inverse_mass[k]; });
     const Plane& plane = planes_[s];
     const Group* const group = group_of(support);
-    Vec3 given = (group ? group->part : Real(1)) / h *
-                 (mass * (pushed_[s] * plane.normal + rubbed_[s]) + held_[s] * plane.normal);
+    Vec3 given =
+        (group ? group->part : Real(1)) / h * (mass * (pushed_[s] * plane.normal + rubbed_[s]) + held_[s]);
     // What a body that yields bounces off is not offered (coupling/support.cpp), nor are faces by others.
     const Real approach = -plane.normal.dot(before[i] - plane.velocity);
     if (!group && bounces(approach, support.restitution, h)) {

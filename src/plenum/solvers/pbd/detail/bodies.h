@@ -330,7 +330,8 @@ class PbdBodies {
   void begin_carriers(const Pbd::Model& model, Real dt);
   void find_leashes(const Pbd::Model& model);
   void find_bundles(const Pbd::Model& model);
-  void hold_by_tethers(Index particle, Index on, const D3& n, const PbdParticles& p);
+  void hold_by_tethers(Index particle, Index on, const D3& n, const D3& at, double friction,
+                       const PbdParticles& p);
   void hold_all(const Pbd::Model& model, const PbdParticles& p, double scale);
   void hold_bundle(const Pbd::Model& model, std::span<const Index> holds, const PbdParticles& p,
                    double scale);

@@ -68,15 +68,17 @@ class PbdSupports {
     Quat frame = Quat::Identity();  ///< from there to its body's
     Vec3 besides;                   ///< [m/s] that the plane is led beside its solid, in the world
     Real radius;                    ///< [m] from the solid, at which the sample touches
+    Real longest_way;               ///< [m] that its arm may be away from the point that touches
   };
   std::vector<Plane> planes_;  ///< [S]
   std::vector<Index> order_;   ///< supports by their samples
   std::vector<Index> faces_;   ///< those of points between samples
   std::vector<Real> pushed_;   ///< [S] m along the normals, in the substep
   std::vector<Vec3> rubbed_;   ///< [S] m across them
-  std::vector<Real> held_;     ///< [S] kg m by which tethers hold their bodies, against the normals
+  std::vector<Vec3> held_;     ///< [S] kg m by which tethers hold their bodies: the opposite
   const detail::PressedTethers* tethers_ = nullptr;
   Real strain_limit_ = 0;
+  Real step_part_ = 1, step_done_ = 1;  ///< of the step, in the substep and by its end
   /// How a body turns.
   struct Spin {
     Quat q = Quat::Identity(),
@@ -118,6 +120,7 @@ class PbdSupports {
     bool is_locked() const { return local_inertia.isZero(0); }
     Vec3 spin_at(const Spin& spin, const Quat& q, Real s) const;
     Quat turned_freely(const Spin& spin, Real s0, Real s1, Real h) const;
+    Real answers(const Vec3& arm, const Vec3& direction) const;
     Real yields(const Vec3& arm, const Vec3& direction) const;
     Vec3 pushed_by(const Vec3& arm) const { return moved + turned.cross(arm); }
   };
@@ -146,6 +149,7 @@ class PbdSupports {
   void hold_faces(const Substep& substep, std::span<detail::Place> places);
   void share(const Substep& substep, std::span<const detail::Place> places);
   void move_groups(const Substep& substep, std::span<const detail::Place> places);
+  void pull(Group& group, std::size_t s, const Vec3& impulse);
   void hold_by_tethers(const Substep& substep, std::span<const detail::Place> places);
   void take_links(Real dt);
   void begin_rows(const Substep& substep);
@@ -160,7 +164,7 @@ class PbdSupports {
   void bound_linked();
   void end_rows(Real h);
   void tell_linked();
-  void find_fastest(std::span<const Vec3> v);
+  void find_fastest(std::span<const Vec3> v, Real dt);
   void bound_speeds(Real h);
 };
 
