@@ -12,8 +12,9 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr std::size_t supports_per_block = 256;
-/// Of a solid's least width, from how far a particle may come in a substep to push by the lever it began at.
-constexpr Real longest_way = Real(0.25);
+/// Of a solid's least width, from how far a triangle's point may come in a substep to push by the lever it
+/// began at.
+constexpr Real longest_way = Real(1);
 /// From a triangle's nearest point in one substep to that in the next.
 constexpr int steps_from_last = 4;
 /// Of what overlaps between particles, that a substep parts, and how fast [m/s] at most: there nothing puts
@@ -131,8 +132,8 @@ void PbdSupports::begin_plane(Plane& plane, const Support& support, const Vec3& 
   const Vec3 goes = (support.pose * plane.local_point - support.pose0 * plane.local_point) / dt;
   plane.besides = support.shape ? Vec3(Vec3::Zero()) : Vec3(support.velocity - goes);
   plane.radius = support.normal.dot(x - support.point) - support.gap;
-  plane.longest_way = support.shape ? longest_way * support.shape->bounds().size().minCoeff()
-                                    : std::numeric_limits<Real>::infinity();
+  plane.longest_way = support.is_of_face() ? longest_way * support.shape->bounds().size().minCoeff()
+                                           : std::numeric_limits<Real>::infinity();
 }
 
 void PbdSupports::take(std::span<Support> offered, BodyLinks* links, std::span<const Vec3> x,
