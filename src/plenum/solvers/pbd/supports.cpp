@@ -132,8 +132,9 @@ void PbdSupports::begin_plane(Plane& plane, const Support& support, const Vec3& 
   const Vec3 goes = (support.pose * plane.local_point - support.pose0 * plane.local_point) / dt;
   plane.besides = support.shape ? Vec3(Vec3::Zero()) : Vec3(support.velocity - goes);
   plane.radius = support.normal.dot(x - support.point) - support.gap;
-  plane.longest_way = support.is_of_face() ? longest_way * support.shape->bounds().size().minCoeff()
-                                           : std::numeric_limits<Real>::infinity();
+  plane.longest_way = support.is_of_face() && support.shape
+                          ? longest_way * support.shape->bounds().size().minCoeff()
+                          : std::numeric_limits<Real>::infinity();
 }
 
 void PbdSupports::take(std::span<Support> offered, BodyLinks* links, std::span<const Vec3> x,
