@@ -14,9 +14,10 @@ struct TriangleCorners {
 /// [m] radius of the ball that rolls over all of its surface from within.
 Real rounding_of(const Shape& shape);
 
-/// Weights of the point with the least signed distance to a convex shape, to 1e-3 of `thickness` [m]; sought
-/// from `start`, weights that sum to 1, or else from the middle, in as many steps at most.
 inline constexpr int steps_to_nearest = 10;
+/// Weights of the point with the least signed distance to a convex shape, to 1e-3 of `thickness` [m]; sought
+/// from `start`, weights that sum to 1, in as many steps at most, or else from the middle in
+/// steps_to_nearest.
 Vec3 nearest_weights(const Shape& shape, const TriangleCorners& corners, Real thickness);
 Vec3 nearest_weights(const Shape& shape, const TriangleCorners& corners, Real thickness, const Vec3& start,
                      int steps);

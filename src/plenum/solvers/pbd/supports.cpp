@@ -487,7 +487,8 @@ void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
     const Group* const group = group_of(support);
     Vec3 given =
         (group ? group->part : Real(1)) / h * (mass * (pushed_[s] * plane.normal + rubbed_[s]) + held_[s]);
-    // What a body that yields bounces off is not offered (coupling/support.cpp), nor are faces by others.
+    // Particles that a body which yields bounces off are not offered (coupling/support.cpp); triangles are,
+    // and are of such bodies alone: these do not bounce.
     const Real approach = -plane.normal.dot(before[i] - plane.velocity);
     if (!group && bounces(approach, support.restitution, h)) {
       const Real now = plane.normal.dot(v[i] - plane.velocity);
