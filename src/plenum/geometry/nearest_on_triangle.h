@@ -15,9 +15,9 @@ struct TriangleCorners {
 Real rounding_of(const Shape& shape);
 
 inline constexpr int steps_to_nearest = 10;
-/// Weights of the point with the least signed distance to a convex shape, to 1e-3 of `thickness` [m]; sought
-/// from `start`, weights that sum to 1, in as many steps at most, or else from the middle in
-/// steps_to_nearest.
+/// Weights of the point with the least signed distance to a convex shape, to 1e-3 of `thickness` [m], and of
+/// points about as near the one nearest to the middle; sought from `start`, weights that sum to 1, in as many
+/// steps at most, or else from the middle in steps_to_nearest.
 Vec3 nearest_weights(const Shape& shape, const TriangleCorners& corners, Real thickness);
 Vec3 nearest_weights(const Shape& shape, const TriangleCorners& corners, Real thickness, const Vec3& start,
                      int steps);
