@@ -162,8 +162,10 @@ TEST(PbdCarriers, LoseSpinAsWithinOneSolver) {
     return (scene.spin() - spin).norm() / spin.norm();
   };
   const double coarse = lost(15), fine = lost(240);
-  EXPECT_LT(coarse, 0.05);
-  EXPECT_LT(fine, coarse / 4);
+  // At 15 frames a second the bodies take two steps, and the rope goes with them on all of their way; when it
+  // knew of the last alone, it lost twice as much and more.
+  EXPECT_LT(coarse, 0.005);
+  EXPECT_LT(fine, coarse);
 }
 
 // A ball on a light rope is a pendulum: T = 2 pi sqrt(L / g) (1 + a^2 / 16).

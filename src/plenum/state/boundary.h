@@ -159,6 +159,9 @@ struct LinkRow {
   Kind kind = Kind::contact;
   Index a = -1, b = -1;  ///< groups; -1: does not yield
   Vec3 along = Vec3::Zero(), about_a = Vec3::Zero(), about_b = Vec3::Zero();
+  /// Of a joint that holds a point of both together: [m] that from their centres, as their own step ends
+  bool is_of_point = false;
+  Vec3 arm_a = Vec3::Zero(), arm_b = Vec3::Zero();
   /// [m] or [rad] >= 0 by which they may come nearer: of a contact as the step begins, of a limit as it ends
   Real room = 0;
   Real drift = 0;  ///< [m] or [rad] by which what does not yield parts them in the step, and moving surfaces
@@ -245,6 +248,8 @@ class Boundary {
   virtual ~Boundary() = default;
   virtual Samples samples() const { return {}; }
   virtual std::span<const SolidBody> bodies() const { return {}; }
+  /// Its next so many steps are one for all others: bodies() are then to come from where they are now.
+  virtual void begin_parts(int parts) { static_cast<void>(parts); }
   /// Whether its next step heeds supports.
   virtual bool takes_supports() const { return false; }
   /// Supports, to be heeded and filled in by the next step and then forgotten.

@@ -178,6 +178,10 @@ class SystemOf final : public System, private Boundary {
     else
       return {};
   }
+  void begin_parts(int parts) override {
+    if constexpr (requires { S::begin_parts(state, workspace, parts); })
+      S::begin_parts(state, workspace, parts);
+  }
   bool takes_supports() const override {
     if constexpr (HasSupports<S>)
       return S::takes_supports(parameters);
@@ -196,7 +200,8 @@ class SystemOf final : public System, private Boundary {
       S::find_links(model, state, parameters, scratch, bodies, out);
   }
   void absorb(std::span<const LinkRow> rows) override {
-    if constexpr (requires { S::absorb(model, state, rows); }) S::absorb(model, state, rows);
+    if constexpr (requires { S::absorb(model, state, workspace, rows); })
+      S::absorb(model, state, workspace, rows);
   }
   bool meets_solids() const override { return MeetsSolids<S>; }
   bool surrounds_bodies() const override { return SurroundsBodies<S>; }

@@ -544,6 +544,7 @@ void World::advance_system(std::size_t i, Real h, double end, FrameReport& repor
   }
   const int fast = contact_parts(system, h, report.systems[i]);
   parts = std::max(parts, fast);
+  if (Boundary* const own = system.boundary()) own->begin_parts(parts);
   bool through = false;
   int size = 1;  // of a step, in parts
   for (int k = 0; k < parts; k += size) {

@@ -32,6 +32,12 @@ constexpr Real lever_of_face = Real(0.54), lever_of_line = Real(0.5);
 /// [rad] Farther from its limit, a joint does not come to it in the step.
 constexpr Real most_turn_in_step = Real(0.5);
 
+/// Whether its first three freedoms are those of a point in the world (joint_rows.h).
+bool holds_a_point(rigid::JointType type) {
+  using enum rigid::JointType;
+  return type == ball || type == hinge || type == fixed || type == universal;
+}
+
 struct Links {
   const Rigid::Model& model;
   const Rigid::State& state;
@@ -243,6 +249,11 @@ void Links::add_joint(std::size_t k) {
   detail::JointRows rows;
   detail::joint_rows(joint, place(joint.a), place(joint.b), value, rows);
   const int winds = detail::first_to_wind(joint);
+  const auto set_arms = [&](LinkRow& row) {
+    row.is_of_point = true;
+    if (joint.a >= 0) row.arm_a = state.frames.pose(joint.a).rotation * joint.in_a.position;
+    if (joint.b >= 0) row.arm_b = state.frames.pose(joint.b).rotation * joint.in_b.position;
+  };
   for (std::size_t r = 0; r < 6; ++r) {
     const Rigid::JointAxis& axis = joint.axes[r];
     const auto add = [&](LinkRow::Kind kind, Real side, Real room) {
@@ -257,6 +268,7 @@ void Links::add_joint(std::size_t k) {
     };
     if (axis.mode == rigid::AxisMode::locked) {
       add(LinkRow::Kind::joint, 1, 0);
+      if (r < 3 && holds_a_point(joint.type)) set_arms(out.rows.back());
     } else if (axis.mode == rigid::AxisMode::limited) {
       const bool turns = r >= 3;
       double at = value[r];
@@ -274,16 +286,21 @@ void Links::add_joint(std::size_t k) {
 void Rigid::find_links(const Model& model, const State& state, const Params& params, Workspace& workspace,
                        std::span<const Index> bodies, BodyLinks& out) {
   if (!(state.dt > 0) || !workspace.data) return;
+  // Of several steps that are one for others, the last is taken for all.
+  const auto parts = static_cast<Real>(workspace.parts);
   Links links{model, state, params, *workspace.data, out};
   links.find_bodies(bodies);
-  links.add_contacts(state.contacts, Real(params.substeps));
+  const std::size_t first = out.rows.size();
+  links.add_contacts(state.contacts, parts * Real(params.substeps));
   // Those of what sleeps are a sixtieth of a second's.
-  links.add_contacts(state.rest.contacts, Real(params.substeps) * 60 * state.dt);
+  links.add_contacts(state.rest.contacts, parts * Real(params.substeps) * 60 * state.dt);
   for (std::size_t k = 0; k < model.joints.size(); ++k)
     if (!state.joints.broken[k]) links.add_joint(k);
+  for (std::size_t r = first; r < out.rows.size(); ++r) out.rows[r].drift *= parts;
 }
 
-void Rigid::absorb(const Model& model, State& state, std::span<const LinkRow> rows) {
+void Rigid::absorb(const Model& model, State& state, const Workspace& workspace,
+                   std::span<const LinkRow> rows) {
   bool any = false;
   for (const LinkRow& row : rows) {
     if (row.source < 0 || row.impulse == 0 || !(state.dt > 0)) continue;
@@ -293,7 +310,7 @@ void Rigid::absorb(const Model& model, State& state, std::span<const LinkRow> ro
     const bool on_b = joint.b >= 0;
     const Pose pose = state.frames.pose(on_b ? joint.b : joint.a);
     const Vec3 arm = pose.rotation * (on_b ? joint.in_b : joint.in_a).position;
-    const Real rate = row.impulse / state.dt;
+    const Real rate = row.impulse / (static_cast<Real>(workspace.parts) * state.dt);
     state.joints.force[k] += rate * row.along;
     state.joints.torque[k] += rate * ((on_b ? row.about_b : row.about_a) - arm.cross(row.along));
     any = true;

@@ -630,8 +630,20 @@ void Rigid::geometry(const Model& model, const State& state, DrawableSink& sink)
   }
 }
 
+void Rigid::begin_parts(const State& state, Workspace& w, int parts) {
+  w.parts = parts;
+  if (parts == 1) return;
+  w.first.x = state.frames.x, w.first.q = state.frames.q;
+  w.first.v = state.frames.v, w.first.w = state.frames.w;
+}
+
 std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state, const Params& params,
                                          Workspace& w) {
+  const bool in_parts = w.parts > 1 && w.first.x.size() == state.frames.size();
+  const std::vector<Vec3>& start_x = in_parts ? w.first.x : state.start_x;
+  const std::vector<Vec4>& start_q = in_parts ? w.first.q : state.start_q;
+  const std::vector<Vec3>&start_v = in_parts ? w.first.v : w.start_v,
+        &start_w = in_parts ? w.first.w : w.start_w;
   w.bodies.resize(model.solids.size());
   for (std::size_t k = 0; k < w.bodies.size(); ++k) {
     const Collider& c = model.colliders[model.solids[k]];
@@ -641,7 +653,7 @@ std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state,
     };
     SolidBody& b = w.bodies[k];
     b.shape = &model.shapes[c.shape];
-    b.pose0 = pose_of(state.start_x[c.body], state.start_q[c.body]);
+    b.pose0 = pose_of(start_x[c.body], start_q[c.body]);
     b.pose = pose_of(state.frames.x[c.body], state.frames.q[c.body]);
     b.angular_velocity = state.frames.w[c.body];
     b.velocity =
@@ -653,9 +665,9 @@ std::span<const SolidBody> Rigid::bodies(const Model& model, const State& state,
     b.acceleration = b.inverse_mass > 0
                          ? Vec3(model.gravity_scale[c.body] * b.free.cwiseProduct(params.gravity))
                          : Vec3::Zero();
-    if (b.inverse_mass > 0 && w.start_v.size() == state.frames.size())
-      b.gained = state.frames.v[c.body] - w.start_v[c.body],
-      b.gained_spin = state.frames.w[c.body] - w.start_w[c.body];
+    if (b.inverse_mass > 0 && start_v.size() == state.frames.size())
+      b.gained = state.frames.v[c.body] - start_v[c.body],
+      b.gained_spin = state.frames.w[c.body] - start_w[c.body];
     b.owner = c.body;
     b.friction = c.friction;
     b.restitution = c.restitution;

@@ -210,6 +210,8 @@ struct Rigid {
     std::vector<BodyImpulse> pushes;  ///< of the last step, on guests
     std::vector<Vec3> start_v;        ///< [N] m/s at the start of the last step
     std::vector<Vec3> start_w;        ///< [N] rad/s, the same
+    int parts = 1;                    ///< steps that are one for others
+    Frames first;                     ///< where bodies were before these, if there are more than one
   };
 
   static constexpr std::size_t memory_per_triangle = 500;  ///< [bytes] of a mesh, part of memory()
@@ -226,6 +228,7 @@ struct Rigid {
   static void geometry(const Model&, const State&, DrawableSink&);
   /// Marks over the picture: see debug.h.
   static void debug(const Model&, const State&, const Params&, const DebugDraw& wanted, DrawableSink&);
+  static void begin_parts(const State&, Workspace&, int parts);
   static std::span<const SolidBody> bodies(const Model&, const State&, const Params&, Workspace&);
   static std::vector<Index> find_bodies(const Model&, const std::string& key, const std::string& text);
   static double mass_of(const Model&, const State&, std::span<const Index> bodies);
@@ -235,7 +238,7 @@ struct Rigid {
                          BodyLinks& out);
   static void absorb(const Model&, State&, std::span<const BodyImpulse>);
   /// Adds what rows of joints have carried to what these carry, which may break them.
-  static void absorb(const Model&, State&, std::span<const LinkRow>);
+  static void absorb(const Model&, State&, const Workspace&, std::span<const LinkRow>);
   /// Takes in other systems' solids, which its bodies meet in the next step of dt [s], as bodies after its
   /// own. True if there are more or less of them than before; then everything wakes.
   static bool meet(Model&, State&, std::span<const SolidBody> solids, Real dt);
