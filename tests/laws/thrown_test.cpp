@@ -137,8 +137,9 @@ Lost lost_by(const char* material, double density, double friction, int fps) {
 }
 
 // Where nothing but the two touch each other, momentum is kept to the rounding of a thousand substeps, and
-// angular momentum to the first order of a step. Turned on with its angular velocity instead of its angular
-// momentum, a plank lost 9 % of it.
+// angular momentum to the second order of a step in which a plank goes its own way, or to rounding. Turned on
+// with its angular velocity instead of its angular momentum, a plank lost 9 % of it, and 2 % by levers from
+// where it was moved to by the first of its impulses.
 TEST(Thrown, PlanksKeepMomentumWithJelly) {
   for (const char* material : soft_materials)
     for (const double density : {20.0, 500.0}) {
@@ -146,12 +147,12 @@ TEST(Thrown, PlanksKeepMomentumWithJelly) {
       const Lost coarse = lost_by(material, density, 0, 60), fine = lost_by(material, density, 0, 240);
       EXPECT_LT(coarse.momentum, 1e-3);
       EXPECT_LT(fine.momentum, 1e-3);
-      EXPECT_LT(coarse.spin, 0.02);
-      EXPECT_LT(fine.spin, coarse.spin / 2);
+      EXPECT_LT(coarse.spin, 5e-3);
+      EXPECT_LT(fine.spin, std::max(coarse.spin / 4, 1e-4));
       // Friction after a step acts at the solid's surface, 5 mm from the particles.
       const Lost rough = lost_by(material, density, 0.6, 60);
       EXPECT_LT(rough.momentum, 1e-3);
-      EXPECT_LT(rough.spin, 0.02 + 0.005 * 2 * rough.before / rough.before_spin);
+      EXPECT_LT(rough.spin, 5e-3 + 0.005 * 2 * rough.before / rough.before_spin);
     }
 }
 

@@ -48,6 +48,15 @@ void PbdSupports::take_links(Real dt) {
   for (std::size_t r = 0; r < rows_.size(); ++r) rows_[r].room = links_->rows[r].room;
 }
 
+/// With the arms as bodies have turned beyond their own step, as the part s of it has gone. A straight chain
+/// that is held at both ends gives way across, and is held there by what turns it out of the straight.
+void PbdSupports::turn_arms(LinkRow& of, Real s) const {
+  const auto turn = [&](Index g, const Vec3& arm, Vec3& about) {
+    if (g >= 0) about = (groups_[std::size_t(g)].turned_on(s) * arm).cross(of.along);
+  };
+  turn(of.a, of.arm_a, of.about_a), turn(of.b, of.arm_b, of.about_b);
+}
+
 void PbdSupports::begin_rows(const Substep& sub) {
   const Real part = sub.s1 - sub.s0;
   for (Group& group : groups_) {
@@ -56,14 +65,15 @@ void PbdSupports::begin_rows(const Substep& sub) {
     for (Answer* of : {&group.last, &group.last_alone}) of->fill(Vec3::Zero());
     group.own_go = part * group.gone + sub.h * group.own_velocity;
     group.more = sub.h * (group.velocity - group.own_velocity);
-    const Vec3 own = turn_between(group.own_spin.q, group.own_spin.next);
-    group.more_turn = turn_between(group.spin.q, group.spin.next) - own;
+    group.more_turn =
+        turn_between(group.turned_on(sub.s0), group.to * group.own_attitude(sub.s1).conjugate());
     group.own_turn = part * turn_between(group.begin, group.end);
   }
   for (std::size_t r = 0; r < rows_.size(); ++r) {
-    const LinkRow& of = links_->rows[r];
+    LinkRow& of = links_->rows[r];
     Row& row = rows_[r];
     Real inverse = 0;
+    if (of.is_of_point) turn_arms(of, sub.s0);
     row.opens = 0;
     const auto add = [&](Index g, Real side, const Vec3& about) {
       if (g < 0) return;
@@ -244,13 +254,16 @@ void PbdSupports::end_rows(Real h) {
 }
 
 void PbdSupports::tell_linked() {
+  for (LinkRow& of : links_->rows)
+    if (of.is_of_point) of.about_a = of.arm_a.cross(of.along), of.about_b = of.arm_b.cross(of.along);
   for (LinkedBody& linked : links_->bodies) {
     Group& group = groups_[std::size_t(linked.group)];
     if (!group.is_linked) continue;
     group.is_told = true;
     linked.impulse = group.impulse, linked.couple = group.couple;
     linked.shift = group.way - group.own_way;
-    linked.turn = turn_between(group.own_spin.q, group.spin.q);
+    linked.turn = rotation_vector(group.turned_on(1).cast<double>()).cast<Real>();
+    linked.couple += group.turned_momentum();
   }
 }
 

@@ -1,6 +1,7 @@
 // Particles on solids: planes that the world offers before a step, held to in every substep.
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "plenum/geometry/nearest_on_triangle.h"
@@ -12,14 +13,13 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr std::size_t supports_per_block = 256;
-/// Of a solid's least width, from how far a triangle's point may come in a substep to push by the lever it
-/// began at.
-constexpr Real longest_way = Real(1);
 /// From a triangle's nearest point in one substep to that in the next.
 constexpr int steps_from_last = 4;
 /// Of what overlaps between particles, that a substep parts, and how fast [m/s] at most: there nothing puts
 /// it apart after the step, and what is parted at once is thrown.
 constexpr Real parted = Real(0.3), parting_speed = Real(0.3);
+/// Of a body's angular momentum, that its own step changes where others turn it and not it itself.
+constexpr Real turned_by_others = Real(0.1);
 /// [m/s] by which what yields may be sped up in a step, beyond what was fast before it.
 constexpr Real most_sped_up = Real(10. / 3);
 
@@ -75,17 +75,51 @@ Mat3 in_world(const Quat& q, const Mat3& local) {
 
 }  // namespace
 
-/// [rad/s] In the attitude q, as the part s of the step has gone.
-Vec3 PbdSupports::Group::spin_at(const Spin& of, const Quat& q, Real s) const {
-  if (is_locked()) return start + s * added + bearer.inverse_inertia * of.given;
-  return in_world(q, local_inertia) * (start + s * added + of.given);
+Mat3 PbdSupports::Group::inverse_inertia_at(const Quat& q) const {
+  return is_locked() ? bearer.inverse_inertia : in_world(q, local_inertia);
 }
 
-/// The attitude after a substep of h [s] in which nothing pushes it: midpoint rule, with the angular momentum
-/// that its own step gives it.
-Quat PbdSupports::Group::turned_freely(const Spin& of, Real s0, Real s1, Real h) const {
-  const Quat middle = turned_by(h / 2 * spin_at(of, of.q, s0), of.q);
-  return turned_by(h * spin_at(of, middle, (s0 + s1) / 2), of.q);
+/// [kg m^2/s] By its own step, as the part s of the step has gone. What strikes something in its own step
+/// does so at once, and not all along: between momenta before and after, in attitudes that fit neither, what
+/// is slender spun about its length. So far as it is turned it has the momentum of its attitudes' way.
+Vec3 PbdSupports::Group::own_momentum(Real s) const {
+  if (is_locked()) return Vec3::Zero();
+  const Vec3 by_itself = start + s * added;
+  if (!(is_turned > 0)) return by_itself;
+  const Vec3 turned = in_world(own_attitude(s), local_inertia.inverse()) * own_turn_rate;
+  return by_itself + is_turned * (turned - by_itself);
+}
+
+/// [rad/s] In an attitude, as the part s of the step has gone.
+Vec3 PbdSupports::Group::spin_of(const Quat& q, const Vec3& of, Real s) const {
+  const Vec3 spin = inverse_inertia_at(q) * of;
+  return is_locked() ? Vec3(bearer.angular_velocity + s * spin_added + spin) : spin;
+}
+
+/// [kg m^2/s] By its own step, turned on with it.
+Vec3 PbdSupports::Group::gained(Real s0, Real s1) const {
+  return turned_on(s0) * (own_momentum(s1) - own_momentum(s0));
+}
+
+/// The attitude after a substep of h [s] in which nothing pushes it: midpoint rule, by its spin and by what
+/// makes what nothing pushes go as its own step says.
+Quat PbdSupports::Group::turned_freely(Real s0, Real s1, Real h) const {
+  const auto rate = [&](const Quat& q, const Vec3& of, Real s) {
+    const Quat own = own_attitude(s);
+    const Vec3 besides = own_turn_rate - inverse_inertia_at(own) * own_momentum(s);
+    return Vec3(inverse_inertia_at(q) * of + (is_locked() ? besides : Vec3(q * (own.conjugate() * besides))));
+  };
+  const Real s = (s0 + s1) / 2;
+  const Quat middle = turned_by(h / 2 * rate(from, momentum, s0), from);
+  return turned_by(h * rate(middle, momentum + gained(s0, s), s), from);
+}
+
+/// [kg m^2/s] By the step's end, beyond what its own step says and what it was given: of what that step gave
+/// it, what goes with its turn.
+Vec3 PbdSupports::Group::turned_momentum() const {
+  if (is_locked()) return Vec3::Zero();
+  const Vec3 own = start + added;
+  return turned_on(1) * Vec3(own - own_momentum(1)) + momentum - own - given;
 }
 
 /// [1/kg] At an arm and along a unit vector.
@@ -106,19 +140,22 @@ void PbdSupports::begin_group(Group& group, const Bearer& bearer, const Pose& po
   group.velocity = group.own_velocity = bearer.velocity;
   const Quat &q0 = pose0.rotation, &q1 = pose.rotation;
   group.gone = pose * pose0.to_local(bearer.centre) - bearer.centre;
-  group.spin.q = group.own_spin.q = q0;
   group.begin = q0, group.end = q1;
-  const Vec3 w0 = bearer.angular_velocity, w1 = w0 + dt * bearer.angular_acceleration;
+  group.own_turn_rate = rotation_vector((q1 * q0.conjugate()).cast<double>()).cast<Real>() / dt;
+  group.spin_added = dt * bearer.angular_acceleration;
+  const Vec3 w0 = bearer.angular_velocity, w1 = w0 + group.spin_added;
   // Locked about an axis, it has no inertia in its own frame.
   const Mat3 inertia = bearer.inverse_inertia.inverse();
   if (bearer.inverse_inertia.diagonal().minCoeff() > 0 && inertia.allFinite()) {
     group.local_inertia = in_world(q1.conjugate(), bearer.inverse_inertia);
     group.start = in_world(q0 * q1.conjugate(), inertia) * w0;
     group.added = inertia * w1 - group.start;
+    const Real added = group.added.norm(), most = turned_by_others * group.start.norm();
+    group.is_turned = added < most ? added / most : added > 0 ? Real(1) : Real(0);
   } else {
-    group.start = w0, group.added = w1 - w0;
     group.inverse_inertia = bearer.inverse_inertia;
   }
+  group.from = q0, group.momentum = group.own_momentum(0);
 }
 
 void PbdSupports::begin_plane(Plane& plane, const Support& support, const Vec3& x, Real dt) {
@@ -128,13 +165,10 @@ void PbdSupports::begin_plane(Plane& plane, const Support& support, const Vec3& 
   if (!support.shape && !group) return;
   plane.local_normal = support.pose0.rotation.conjugate() * support.normal;
   plane.local_point = support.pose0.to_local(support.point);
-  if (group) plane.frame = group->spin.q.conjugate() * support.pose0.rotation;
+  if (group) plane.frame = group->begin.conjugate() * support.pose0.rotation;
   const Vec3 goes = (support.pose * plane.local_point - support.pose0 * plane.local_point) / dt;
   plane.besides = support.shape ? Vec3(Vec3::Zero()) : Vec3(support.velocity - goes);
   plane.radius = support.normal.dot(x - support.point) - support.gap;
-  plane.longest_way = support.is_of_face() && support.shape
-                          ? longest_way * support.shape->bounds().size().minCoeff()
-                          : std::numeric_limits<Real>::infinity();
 }
 
 void PbdSupports::take(std::span<Support> offered, BodyLinks* links, std::span<const Vec3> x,
@@ -167,12 +201,13 @@ void PbdSupports::take(std::span<Support> offered, BodyLinks* links, std::span<c
 
 void PbdSupports::end_step() {
   if (links_) tell_linked();
-  for (Support& support : supports_) {
+  // With the last of a body's: levers of those before are from where it was.
+  for (Support& support : std::views::reverse(supports_)) {
     Group* const group = group_of(support);
     if (!group || support.impulse.isZero(0) || std::exchange(group->is_told, true)) continue;
     support.shift = group->way - group->own_way;
-    const Eigen::AngleAxis<Real> turn(group->spin.q * group->own_spin.q.conjugate());
-    support.turn = turn.angle() * turn.axis();
+    support.turn = rotation_vector(group->turned_on(1).cast<double>()).cast<Real>();
+    support.couple -= group->turned_momentum();
   }
   supports_ = {}, links_ = nullptr, tethers_ = nullptr, groups_.clear();
 }
@@ -186,15 +221,14 @@ void PbdSupports::count_anew(std::span<const Vec3> shift, Real since) {
 void PbdSupports::find_plane(Plane& plane, Support& support, const Substep& sub) {
   Vec3 gone = at(support, sub.gone), x = at(support, sub.x0) + gone;
   Pose from, to;
-  Vec3 centre = Vec3::Zero(), centre_then = Vec3::Zero();
+  Vec3 centre = Vec3::Zero();
   if (const Group* const group = group_of(support)) {
     const Vec3 local = support.pose0.to_local(support.bearer.centre);
     from.rotation = group->from * plane.frame, to.rotation = group->to * plane.frame;
     centre = support.bearer.centre + sub.s0 * group->gone + group->way;
     from.position = centre - from.rotation * local;
     const Vec3 way = (sub.s1 - sub.s0) * group->gone + sub.h * group->velocity;
-    centre_then = centre + way;
-    to.position = centre_then - to.rotation * local;
+    to.position = centre + way - to.rotation * local;
   } else {
     from = between(support.pose0, support.pose, sub.s0), to = between(support.pose0, support.pose, sub.s1);
   }
@@ -230,12 +264,8 @@ void PbdSupports::find_plane(Plane& plane, Support& support, const Substep& sub)
   plane.normal = to.rotation * plane.local_normal;
   plane.velocity = (p1 - p0) / sub.h;
   // What a particle gets in a substep changes x cross m v as if it acted where the particle was as that
-  // began, since it ends at x + h v; with that arm for both, angular momentum stays. But what comes from
-  // farther than the body reaches, in a substep, would turn it by a lever longer than itself: pencils of
-  // 10 m/s came to 4000 rad/s.
-  const Vec3 arm = p1 - centre_then, farther = x - centre - arm;
-  const Real far = farther.norm(), most = plane.longest_way;
-  plane.arm = arm + (far > most ? most / far : Real(1)) * farther;
+  // began, since it ends at x + h v; with that arm for both, angular momentum stays.
+  plane.arm = x - centre;
   // An overlap that is left is not made deeper by a plane that is new.
   Real gap = std::max(plane.normal.dot(x - p0) - plane.radius, left);
   if (support.is_of_face() && gap < 0) gap = std::max(parted * gap, -parting_speed * sub.h);
@@ -248,11 +278,8 @@ void PbdSupports::begin_substep(const Substep& sub) {
     if (!group.is_free()) continue;
     group.velocity += sub.h * group.bearer.acceleration;
     group.own_velocity += sub.h * group.bearer.acceleration;
-    for (Spin* const spin : {&group.spin, &group.own_spin})
-      spin->next = group.turned_freely(*spin, sub.s0, sub.s1, sub.h);
-    group.from = group.spin.q * group.own_spin.q.conjugate() * group.begin.slerp(sub.s0, group.end);
-    group.to = group.spin.next * group.own_spin.next.conjugate() * group.begin.slerp(sub.s1, group.end);
-    if (!group.is_locked()) group.inverse_inertia = in_world(group.spin.next, group.local_inertia);
+    group.to = group.turned_freely(sub.s0, sub.s1, sub.h);
+    group.inverse_inertia = group.inverse_inertia_at(group.to);
     group.moved.setZero(), group.turned.setZero();
   }
   parallel_for(supports_.size(), supports_per_block, [&](std::size_t begin, std::size_t end) {
@@ -450,7 +477,8 @@ void PbdSupports::bound_speeds(Real h) {
   for (std::size_t s = 0; s < supports_.size(); ++s) {
     Group* const group = group_of(supports_[s]);
     if (!group || !(pushed_[s] > 0)) continue;
-    const Vec3 spin = group->spin_at(group->spin, group->spin.next, step_done_);
+    const Vec3 spin = group->spin_of(
+        group->to, group->momentum + group->gained(step_done_ - step_part_, step_done_), step_done_);
     const Vec3 from =
         step_part_ * group->gone / h + group->velocity + spin.cross(planes_[s].arm) - group->mean;
     const Vec3 by = group->pushed_by(planes_[s].arm) / h;
@@ -459,18 +487,6 @@ void PbdSupports::bound_speeds(Real h) {
     if (!(a + 2 * b + c > 0) || !(a > 0)) continue;
     const Real most = (std::sqrt(std::max(Real(0), b * b - a * c)) - b) / a;
     group->part = std::min(group->part, std::clamp(most, Real(0), Real(1)));
-  }
-  // Nor does it get more energy by its spin than all of it would have so fast: of what is slender, an
-  // attitude that is off by a tenth of a radian turns a spin across it into one along it, a hundred times as
-  // fast.
-  for (Group& group : groups_) {
-    if (!group.is_free() || group.is_locked() || group.moment.isZero(0)) continue;
-    const Real before = group.bearer.angular_velocity.dot(group.start);
-    Spin after = group.spin;
-    after.given += (group.moment + group.linked_moment) / h;
-    const Vec3 spin = group.spin_at(after, turned_by(group.turned, group.spin.next), step_done_);
-    const Real energy = spin.dot(group.start + step_done_ * group.added + after.given);
-    if (energy > std::max(before, group.fastest * group.fastest / group.bearer.inverse_mass)) group.part = 0;
   }
 }
 
@@ -505,9 +521,10 @@ void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
     group.own_way += h * group.own_velocity;
     group.way += h * group.velocity + group.moved;
     group.velocity += (group.part / h) * group.moved;
-    group.own_spin.q = group.own_spin.next;
-    group.spin.q = turned_by(group.turned, group.spin.next);
-    group.spin.given += (group.part / h) * (group.moment + group.linked_moment);
+    const Vec3 given = (group.part / h) * (group.moment + group.linked_moment);
+    group.momentum += group.gained(step_done_ - step_part_, step_done_) + given;
+    group.given += given;
+    group.from = turned_by(group.turned, group.to);
   }
   if (links_) end_rows(h);
 }

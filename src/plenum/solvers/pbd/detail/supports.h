@@ -68,7 +68,6 @@ class PbdSupports {
     Quat frame = Quat::Identity();  ///< from there to its body's
     Vec3 besides;                   ///< [m/s] that the plane is led beside its solid, in the world
     Real radius;                    ///< [m] from the solid, at which the sample touches
-    Real longest_way;               ///< [m] that its arm may be away from the point that touches
   };
   std::vector<Plane> planes_;  ///< [S]
   std::vector<Index> order_;   ///< supports by their samples
@@ -79,12 +78,6 @@ class PbdSupports {
   const detail::PressedTethers* tethers_ = nullptr;
   Real strain_limit_ = 0;
   Real step_part_ = 1, step_done_ = 1;  ///< of the step, in the substep and by its end
-  /// How a body turns.
-  struct Spin {
-    Quat q = Quat::Identity(),
-         next = Quat::Identity();  ///< as the substep begins; at its end, if nothing pushes
-    Vec3 given = Vec3::Zero();     ///< [N m s] by supports
-  };
   /// What supports push a body by, [kg m] and [kg m^2], and how it answers, [m] and [rad].
   using Answer = std::array<Vec3, 4>;
   /// A body that yields.
@@ -94,11 +87,15 @@ class PbdSupports {
     Vec3 way = Vec3::Zero(), velocity = Vec3::Zero();
     Vec3 own_way = Vec3::Zero(), own_velocity = Vec3::Zero();  ///< the same, if nothing pushed it
     Vec3 gone = Vec3::Zero();                                  ///< [m] by its own step, through all of it
-    Spin spin, own_spin;                                       ///< the same
-    Quat begin, end;  ///< attitudes as the step begins and ends, as its own step says
-    Quat from, to;    ///< of the substep, between these, turned on by what `spin` has gone before `own_spin`
-    /// [kg m^2/s] As the step begins, and what its own step adds; [rad/s], of what is locked about an axis
+    Quat begin, end;                    ///< attitudes as the step begins and ends, as its own step says
+    Quat from, to;                      ///< as the substep begins, and at its end, if nothing pushes it in it
+    Vec3 own_turn_rate = Vec3::Zero();  ///< [rad/s] from `begin` to `end`
+    Vec3 spin_added = Vec3::Zero();     ///< [rad/s] by its own step
+    /// [kg m^2/s] As the step begins, and what its own step adds; none of what is locked about an axis
     Vec3 start = Vec3::Zero(), added = Vec3::Zero();
+    Real is_turned = 0;  ///< in [0, 1], by that, and not by itself
+    /// [kg m^2/s] Angular momentum, beyond its own of what is locked about an axis; what it was given
+    Vec3 momentum = Vec3::Zero(), given = Vec3::Zero();
     Mat3 local_inertia = Mat3::Zero();    ///< inverse, in its frame; zero: it is locked about some axis
     Mat3 inverse_inertia = Mat3::Zero();  ///< [1/(kg m^2)] in the world, as the substep ends
     Vec3 moved = Vec3::Zero(), turned = Vec3::Zero();   ///< [m], [rad] in the substep, by what pushes it
@@ -118,8 +115,15 @@ class PbdSupports {
     bool is_told = false;                           ///< at the step's end
     bool is_free() const { return bearer.inverse_mass > 0; }
     bool is_locked() const { return local_inertia.isZero(0); }
-    Vec3 spin_at(const Spin& spin, const Quat& q, Real s) const;
-    Quat turned_freely(const Spin& spin, Real s0, Real s1, Real h) const;
+    Quat own_attitude(Real s) const { return begin.slerp(s, end); }
+    Vec3 own_momentum(Real s) const;
+    Mat3 inverse_inertia_at(const Quat& q) const;
+    Vec3 spin_of(const Quat& q, const Vec3& momentum, Real s) const;
+    Quat turned_freely(Real s0, Real s1, Real h) const;
+    Vec3 gained(Real s0, Real s1) const;
+    /// By how much it is turned beyond its own step, as the part s of it has gone and a substep begins.
+    Quat turned_on(Real s) const { return from * own_attitude(s).conjugate(); }
+    Vec3 turned_momentum() const;
     Real answers(const Vec3& arm, const Vec3& direction) const;
     Real yields(const Vec3& arm, const Vec3& direction) const;
     Vec3 pushed_by(const Vec3& arm) const { return moved + turned.cross(arm); }
@@ -152,6 +156,7 @@ class PbdSupports {
   void pull(Group& group, std::size_t s, const Vec3& impulse);
   void hold_by_tethers(const Substep& substep, std::span<const detail::Place> places);
   void take_links(Real dt);
+  void turn_arms(LinkRow& of, Real s) const;
   void begin_rows(const Substep& substep);
   /// [m] or [rad] By which a row opens in the substep, with all that pushes.
   Real opening(const LinkRow& of, const Row& row) const;
