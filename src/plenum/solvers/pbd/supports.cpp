@@ -1,7 +1,6 @@
 // Particles on solids: planes that the world offers before a step, held to in every substep.
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 #include <utility>
 
 #include "plenum/geometry/nearest_on_triangle.h"
@@ -202,7 +201,8 @@ void PbdSupports::take(std::span<Support> offered, BodyLinks* links, std::span<c
 void PbdSupports::end_step() {
   if (links_) tell_linked();
   // With the last of a body's: levers of those before are from where it was.
-  for (Support& support : std::views::reverse(supports_)) {
+  for (std::size_t s = supports_.size(); s-- > 0;) {
+    Support& support = supports_[s];
     Group* const group = group_of(support);
     if (!group || support.impulse.isZero(0) || std::exchange(group->is_told, true)) continue;
     support.shift = group->way - group->own_way;
