@@ -99,7 +99,7 @@ std::optional<Support> face_support_of(const Samples& samples, const Index3& fac
   if (!yields) return {};
   const Real thickness = std::max(samples.radius, Real(1e-3) * solid.width);
   for (const TriangleCorners* const at : {&now, &then}) {
-    const Vec3 weight = nearest_weights(*body.shape, *at, thickness);
+    const Vec3 weight = nearest_weights(*body.shape, *at, thickness, pull_to_middle);
     if (weight.maxCoeff() > at_a_corner) continue;
     // No contact after the step pushes it out: as long as the nearest face is that where it came in.
     Point point{Vec3::Zero(),

@@ -7,9 +7,6 @@ namespace plenum::inline PLENUM_ABI {
 namespace {
 
 constexpr int line_searches = 5;
-/// How much nearer the shape a point is that counts as much as one in the triangle's middle, at one edge's
-/// length from there: part of that length.
-constexpr Real pull_to_middle = Real(0.025);
 
 /// Where a rising function is zero between two places, by the Illinois rule of false position; `low` and
 /// `high` hold its values there, of either sign. Source: Dowell & Jarratt 1971, "A modified regula falsi
@@ -57,12 +54,12 @@ Real rounding_of(const Shape& shape) {
 // the way from the middle, added to what is convex, makes it strictly so, and where it is least continuous in
 // what moves (Tikhonov 1963, "Solution of incorrectly formulated problems and the regularization method").
 Vec3 nearest_weights(const Shape& shape, const TriangleCorners& corners, Real thickness, const Vec3& start,
-                     int steps) {
+                     int steps, Real pull_to) {
   const Vec3 middle = corners.at(middle_of(corners));
   Real longest2 = 0;
   for (int j = 0; j < corners.count; ++j)
     longest2 = std::max(longest2, (corners.x[(j + 1) % corners.count] - corners.x[j]).squaredNorm());
-  const Real pull = longest2 > 0 ? 2 * pull_to_middle / std::sqrt(longest2) : Real(0);
+  const Real pull = longest2 > 0 ? 2 * pull_to / std::sqrt(longest2) : Real(0);
   const auto gradient = [&](const Vec3& x) {
     return Vec3(shape.signed_distance(x).normal + pull * (x - middle));
   };
@@ -87,8 +84,8 @@ Vec3 nearest_weights(const Shape& shape, const TriangleCorners& corners, Real th
   return weight;
 }
 
-Vec3 nearest_weights(const Shape& shape, const TriangleCorners& corners, Real thickness) {
-  return nearest_weights(shape, corners, thickness, middle_of(corners), steps_to_nearest);
+Vec3 nearest_weights(const Shape& shape, const TriangleCorners& corners, Real thickness, Real pull) {
+  return nearest_weights(shape, corners, thickness, middle_of(corners), steps_to_nearest, pull);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

@@ -247,7 +247,7 @@ void PbdSupports::find_plane(Plane& plane, Support& support, const Substep& sub)
         corners.x[i] = to.to_local(sub.x0[support.corner(i)] + sub.gone[support.corner(i)] + led);
       corners.count = support.others[0] == support.others[1] ? 2 : 3;
       support.weight = nearest_weights(*support.shape, corners, std::max(plane.radius, Real(1e-3)),
-                                       support.weight, steps_from_last);
+                                       support.weight, steps_from_last, pull_to_middle);
       gone = at(support, sub.gone), x = at(support, sub.x0) + gone;
     }
     const Vec3 q = to.to_local(x + led);
