@@ -22,7 +22,7 @@ TEST(NearestOnTriangle, IsAsDeepAsASearchFinds) {
       const auto any = [&](int i) { return Real(std::sin(12.9898 * (k * 9 + i) + 1) * 1.2); };
       TriangleCorners t;
       for (int j = 0; j < 3; ++j) t.x[j] = Vec3(any(3 * j), 1 + any(3 * j + 1) / 2, any(3 * j + 2));
-      const Vec3 found = nearest_weights(shape, t, thickness);
+      const Vec3 found = nearest_weights(shape, t, thickness, pull_to_middle);
       EXPECT_NEAR(found.sum(), 1, 1e-5);
       EXPECT_GE(found.minCoeff(), 0);
       Real least = 10, longest = 0;
@@ -43,14 +43,16 @@ TEST(NearestOnTriangle, IsAsDeepAsASearchFinds) {
 TEST(NearestOnTriangle, OfPointsAsNearItIsTheMiddle) {
   TriangleCorners flat;
   flat.x[0] = Vec3(0, 1, 0), flat.x[1] = Vec3(Real(0.3), 1, 0), flat.x[2] = Vec3(0, 1, Real(0.3));
-  EXPECT_LT((nearest_weights(unit_box(), flat, thickness) - Vec3::Constant(Real(1) / 3)).norm(), 1e-3);
+  EXPECT_LT(
+      (nearest_weights(unit_box(), flat, thickness, pull_to_middle) - Vec3::Constant(Real(1) / 3)).norm(),
+      1e-3);
   const auto place = [](Real tilt) {
     TriangleCorners t;
     // Its first edge along the box's, inside; its third corner far outside.
     t.x[0] = Vec3(Real(0.99), Real(1 - tilt), Real(-0.2));
     t.x[1] = Vec3(Real(0.99), Real(1 + tilt), Real(0.2));
     t.x[2] = Vec3(Real(1.3), Real(1.1), 0);
-    return t.at(nearest_weights(unit_box(), t, thickness)).eval();
+    return t.at(nearest_weights(unit_box(), t, thickness, pull_to_middle)).eval();
   };
   // By 0.1 mm each way; without a pull it is at one end or the other, 0.4 m apart.
   EXPECT_LT((place(Real(1e-4)) - place(Real(-1e-4))).norm(), 0.01);
