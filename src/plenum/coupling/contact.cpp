@@ -191,50 +191,64 @@ ContactResult contact(Boundary& a, Boundary& b, Real h, Real s0, Real s1, Contac
   for (const Real r : samples.radii) largest = std::max(largest, r);
   sweep(bodies, s0, s1, largest, w.solids);
   const std::size_t num_blocks = (n + samples_per_block - 1) / samples_per_block;
-  if (w.blocks.size() < num_blocks) w.blocks.resize(num_blocks);
+  if (w.blocks.size() < num_blocks) w.blocks.resize(num_blocks), w.near.resize(num_blocks);
 
+  // One sample after the other of those that may touch `near`, which is all that paths in `box` may.
+  const auto find = [&](std::size_t i, const Aabb& box, std::span<const Index> near,
+                        std::span<const Index> all, std::vector<ContactWorkspace::Contact>& found) {
+    if (!(samples.inverse_mass[i] > 0)) return;
+    const auto may_touch = [&](Index k) {
+      return w.solids[std::size_t(k)].is_near(samples.x0[i], samples.x[i]);
+    };
+    if (std::ranges::none_of(near, may_touch)) return;
+    Traveller p{samples.x0[i],
+                samples.x[i],
+                samples.v[i],
+                Vec3::Zero(),
+                Vec3::Zero(),
+                1,
+                samples.inverse_mass[i],
+                samples.radii.empty() ? samples.radius : samples.radii[i],
+                samples.friction,
+                samples.restitution};
+    set_parabola(p, samples.v0.empty() ? nullptr : &samples.v0[i], h);
+    // A sample pushed by one body may be pushed into another, as in a corner, or bounce off one into
+    // another that had been asked before. A few rounds settle it: until none but the last to push is
+    // touched.
+    constexpr int rounds = 4;
+    Index last = -1;
+    bool settled = false;
+    for (int round = 0; round < rounds && !settled; ++round) {
+      settled = true;
+      for (std::size_t j = 0; j < near.size() && near[j] != last; ++j) {
+        const Index k = near[j];
+        const SweptSolid& solid = w.solids[std::size_t(k)];
+        Touch touch;
+        if (!solid.is_near(p.x0, p.x1) || is_buried(buried, Index(i), k) || !touches(p, solid.body, h, touch))
+          continue;
+        last = k, settled = false;
+        p.v += p.inverse_mass * touch.impulse;
+        p.u += p.inverse_mass * touch.impulse;
+        p.x1 += touch.displacement;
+        found.push_back({static_cast<Index>(i), k, touch.impulse, touch.displacement, touch.point});
+        if (!box.contains(p.x1)) near = all, j = std::size_t(k);
+      }
+    }
+  };
+  const auto box_of = [&](std::size_t i) {
+    return Aabb{samples.x0[i].cwiseMin(samples.x[i]), samples.x0[i].cwiseMax(samples.x[i])};
+  };
   parallel_blocks(num_blocks, [&](std::size_t block) {
     std::vector<ContactWorkspace::Contact>& found = w.blocks[block];
     found.clear();
-    const std::size_t end = std::min(n, (block + 1) * samples_per_block);
-    for (std::size_t i = block * samples_per_block; i < end; ++i) {
-      if (std::none_of(w.solids.begin(), w.solids.end(),
-                       [&](const SweptSolid& o) { return o.is_near(samples.x0[i], samples.x[i]); }))
-        continue;
-      Traveller p{samples.x0[i],
-                  samples.x[i],
-                  samples.v[i],
-                  Vec3::Zero(),
-                  Vec3::Zero(),
-                  1,
-                  samples.inverse_mass[i],
-                  samples.radii.empty() ? samples.radius : samples.radii[i],
-                  samples.friction,
-                  samples.restitution};
-      if (!(p.inverse_mass > 0)) continue;
-      set_parabola(p, samples.v0.empty() ? nullptr : &samples.v0[i], h);
-      // A sample pushed by one body may be pushed into another, as in a corner, or bounce off one into
-      // another that had been asked before. A few rounds settle it: until none but the last to push is
-      // touched.
-      constexpr int rounds = 4;
-      std::size_t last = w.solids.size();
-      bool settled = false;
-      for (int round = 0; round < rounds && !settled; ++round) {
-        settled = true;
-        for (std::size_t k = 0; k < w.solids.size() && k != last; ++k) {
-          Touch touch;
-          if (!w.solids[k].is_near(p.x0, p.x1) || is_buried(buried, Index(i), Index(k)) ||
-              !touches(p, w.solids[k].body, h, touch))
-            continue;
-          last = k, settled = false;
-          p.v += p.inverse_mass * touch.impulse;
-          p.u += p.inverse_mass * touch.impulse;
-          p.x1 += touch.displacement;
-          found.push_back(
-              {static_cast<Index>(i), static_cast<Index>(k), touch.impulse, touch.displacement, touch.point});
-        }
-      }
-    }
+    NearSolids& near_solids = w.near[block];
+    const std::span<const Index> all = near_solids.all_of(w.solids.size());
+    const std::size_t begin = block * samples_per_block;
+    near_solids.each_part(
+        w.solids, begin, std::min(n, begin + samples_per_block), box_of,
+        [&](std::size_t first, std::size_t last, const Aabb& box, std::span<const Index> near) {
+          for (std::size_t i = first; i < last; ++i) find(i, box, near, all, found);
+        });
   });
 
   // Bodies have gone through all of the substep already: those that are pushed in one of its parts are moved

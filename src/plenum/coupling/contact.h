@@ -17,6 +17,7 @@ struct ContactWorkspace {
   };
   std::vector<SweptSolid> solids;
   std::vector<std::vector<Contact>> blocks;  ///< found by each block of samples
+  std::vector<NearSolids> near;              ///< of each block
   std::vector<SampleImpulse> on_samples;
   std::vector<BodyImpulse> on_bodies;
 };

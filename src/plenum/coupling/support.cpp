@@ -13,6 +13,10 @@
 namespace plenum::inline PLENUM_ABI {
 namespace {
 
+void make_room(std::size_t num_blocks, SupportWorkspace& w) {
+  if (w.blocks.size() < num_blocks) w.blocks.resize(num_blocks), w.near.resize(num_blocks);
+}
+
 /// [rad] in a step beyond which planes by a solid on its way are found anew within it.
 constexpr Real turns_far = Real(0.02);
 
@@ -152,34 +156,47 @@ void find_face_supports(const Samples& samples, Real h, SupportWorkspace& w, std
   }
   if (!(least < std::numeric_limits<Real>::infinity())) return;
   const std::size_t n = samples.faces.size(), num_blocks = (n + samples_per_block - 1) / samples_per_block;
-  if (w.blocks.size() < num_blocks) w.blocks.resize(num_blocks);
+  make_room(num_blocks, w);
+  const auto corner = [&](std::size_t f, int i) { return std::size_t(samples.faces[f][i]); };
+  const auto box_of = [&](std::size_t f) {
+    Aabb box;
+    for (int i = 0; i < 3; ++i) {
+      const std::size_t k = corner(f, i);
+      box.extend(samples.x[k]), box.extend(samples.x[k] + h * samples.v[k]);
+    }
+    return box;
+  };
+  const auto longest2_of = [&](std::size_t f) {
+    Real longest2 = 0;
+    for (int i = 0; i < 3; ++i)
+      longest2 =
+          std::max(longest2, (samples.x[corner(f, (i + 1) % 3)] - samples.x[corner(f, i)]).squaredNorm());
+    return longest2;
+  };
+  const auto find = [&](std::size_t f, std::span<const Index> near, std::vector<Support>& found) {
+    const Index3& face = samples.faces[f];
+    const Real longest2 = longest2_of(f);
+    if (longest2 < wide_triangle * wide_triangle * least * least) return;
+    const Aabb box = box_of(f);
+    for (const Index k : near) {
+      const SweptSolid& solid = w.solids[std::size_t(k)];
+      if (!(solid.body.inverse_mass > 0) || !solid.is_near(box.low, box.high)) continue;
+      if (longest2 < wide_triangle * wide_triangle * solid.width * solid.width) continue;
+      if (longest2 < 6 * rounding_of(*solid.body.shape) * samples.radius) continue;
+      if (std::ranges::any_of(face, [&](Index i) { return is_buried(buried, i, k); })) continue;
+      if (bears_corners(of_samples, face, k)) continue;
+      if (const auto support = face_support_of(samples, face, solid, k, h)) found.push_back(*support);
+    }
+  };
   parallel_blocks(num_blocks, [&](std::size_t block) {
     std::vector<Support>& found = w.blocks[block];
     found.clear();
-    const std::size_t end = std::min(n, (block + 1) * samples_per_block);
-    for (std::size_t f = block * samples_per_block; f < end; ++f) {
-      const Index3& face = samples.faces[f];
-      const Vec3* const x[3] = {&samples.x[std::size_t(face[0])], &samples.x[std::size_t(face[1])],
-                                &samples.x[std::size_t(face[2])]};
-      const Real longest2 = std::max(
-          {(*x[1] - *x[0]).squaredNorm(), (*x[2] - *x[1]).squaredNorm(), (*x[0] - *x[2]).squaredNorm()});
-      if (longest2 < wide_triangle * wide_triangle * least * least) continue;
-      Vec3 low = *x[0], high = *x[0];
-      for (int i = 0; i < 3; ++i) {
-        const Vec3 to = *x[i] + h * samples.v[std::size_t(face[i])];
-        low = low.cwiseMin(*x[i]).cwiseMin(to), high = high.cwiseMax(*x[i]).cwiseMax(to);
-      }
-      for (std::size_t k = 0; k < w.solids.size(); ++k) {
-        const SweptSolid& solid = w.solids[k];
-        if (!(solid.body.inverse_mass > 0) || !solid.is_near(low, high)) continue;
-        if (longest2 < wide_triangle * wide_triangle * solid.width * solid.width) continue;
-        if (longest2 < 6 * rounding_of(*solid.body.shape) * samples.radius) continue;
-        if (std::ranges::any_of(face, [&](Index i) { return is_buried(buried, i, Index(k)); })) continue;
-        if (bears_corners(of_samples, face, Index(k))) continue;
-        if (const auto support = face_support_of(samples, face, solid, Index(k), h))
-          found.push_back(*support);
-      }
-    }
+    const std::size_t begin = block * samples_per_block, end = std::min(n, begin + samples_per_block);
+    w.near[block].each_part(
+        w.solids, begin, end, box_of,
+        [&](std::size_t first, std::size_t last, const Aabb&, std::span<const Index> near) {
+          for (std::size_t f = first; f < last; ++f) find(f, near, found);
+        });
   });
   for (std::size_t block = 0; block < num_blocks; ++block)
     out.insert(out.end(), w.blocks[block].begin(), w.blocks[block].end());
@@ -198,24 +215,34 @@ void find_supports(const Boundary& a, const Boundary& b, Real h, Real s0, Real s
   for (const Real r : samples.radii) largest = std::max(largest, r);
   sweep(bodies, s0, s1, largest + earth_gravity * h * h, w.solids);
   const std::size_t num_blocks = (n + samples_per_block - 1) / samples_per_block;
-  if (w.blocks.size() < num_blocks) w.blocks.resize(num_blocks);
+  make_room(num_blocks, w);
+  const auto find = [&](std::size_t i, std::span<const Index> near, std::vector<Support>& found) {
+    if (!(samples.inverse_mass[i] > 0)) return;
+    const Vec3 to = samples.x[i] + h * samples.v[i];
+    const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
+    const Point point{samples.x[i], samples.v[i], radius, 0, radius, true};
+    for (const Index k : near) {
+      const SweptSolid& solid = w.solids[std::size_t(k)];
+      if (!solid.is_near(samples.x[i], to) || is_buried(buried, Index(i), k)) continue;
+      if (auto support = support_of(samples, point, solid, k, h)) {
+        support->sample = static_cast<Index>(i);
+        found.push_back(*support);
+      }
+    }
+  };
+  const auto box_of = [&](std::size_t i) {
+    const Vec3 &from = samples.x[i], to = from + h * samples.v[i];
+    return Aabb{from.cwiseMin(to), from.cwiseMax(to)};
+  };
   parallel_blocks(num_blocks, [&](std::size_t block) {
     std::vector<Support>& found = w.blocks[block];
     found.clear();
-    const std::size_t end = std::min(n, (block + 1) * samples_per_block);
-    for (std::size_t i = block * samples_per_block; i < end; ++i) {
-      if (!(samples.inverse_mass[i] > 0)) continue;
-      const Vec3 to = samples.x[i] + h * samples.v[i];
-      for (std::size_t k = 0; k < w.solids.size(); ++k) {
-        if (!w.solids[k].is_near(samples.x[i], to) || is_buried(buried, Index(i), Index(k))) continue;
-        const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
-        if (auto support = support_of(samples, {samples.x[i], samples.v[i], radius, 0, radius, true},
-                                      w.solids[k], Index(k), h)) {
-          support->sample = static_cast<Index>(i);
-          found.push_back(*support);
-        }
-      }
-    }
+    const std::size_t begin = block * samples_per_block, end = std::min(n, begin + samples_per_block);
+    w.near[block].each_part(
+        w.solids, begin, end, box_of,
+        [&](std::size_t first, std::size_t last, const Aabb&, std::span<const Index> near) {
+          for (std::size_t i = first; i < last; ++i) find(i, near, found);
+        });
   });
   for (std::size_t block = 0; block < num_blocks; ++block)
     out.insert(out.end(), w.blocks[block].begin(), w.blocks[block].end());

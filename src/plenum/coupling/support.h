@@ -10,6 +10,7 @@ namespace plenum::inline PLENUM_ABI {
 struct SupportWorkspace {
   std::vector<SweptSolid> solids;
   std::vector<std::vector<Support>> blocks;  ///< found by each block of samples
+  std::vector<NearSolids> near;              ///< of each block
   std::vector<Index> pushed;                 ///< bodies that yield
 };
 

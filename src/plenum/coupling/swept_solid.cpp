@@ -37,6 +37,18 @@ void sweep(std::span<const SolidBody> bodies, Real s0, Real s1, Real margin, std
   }
 }
 
+std::span<const Index> NearSolids::all_of(std::size_t n) {
+  while (all_.size() < n) all_.push_back(Index(all_.size()));
+  return std::span<const Index>(all_).first(n);
+}
+
+void NearSolids::find(std::span<const SweptSolid> solids, std::span<const Index> of, const Aabb& box,
+                      std::vector<Index>& out) {
+  out.clear();
+  for (const Index k : of)
+    if (solids[std::size_t(k)].is_near(box)) out.push_back(k);
+}
+
 Bearer bearer_of(const SweptSolid& solid, Real h) {
   const SolidBody& body = solid.body;
   const Vec3 centre = body.pose0 * body.pose.to_local(body.centre);
