@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t supports_per_block = 256;
 /// From a triangle's nearest point in one substep to that in the next.
 constexpr int steps_from_last = 4;
+/// Of the distance at which a triangle touches, by which it moves before its nearest point is found anew.
+constexpr Real least_move = Real(1e-3);
 /// Of what overlaps between particles, that a substep parts, and how fast [m/s] at most: there nothing puts
 /// it apart after the step, and what is parted at once is thrown.
 constexpr Real parted = Real(0.3), parting_speed = Real(0.3);
@@ -168,6 +170,7 @@ void PbdSupports::begin_plane(Plane& plane, const Support& support, const Vec3& 
   const Vec3 goes = (support.pose * plane.local_point - support.pose0 * plane.local_point) / dt;
   plane.besides = support.shape ? Vec3(Vec3::Zero()) : Vec3(support.velocity - goes);
   plane.radius = support.normal.dot(x - support.point) - support.gap;
+  plane.clear = 0;
 }
 
 void PbdSupports::take(std::span<Support> offered, BodyLinks* links, std::span<const Vec3> x,
@@ -217,6 +220,24 @@ void PbdSupports::count_anew(std::span<const Vec3> shift, Real since) {
     planes_[s].gap += planes_[s].normal.dot(at(supports_[s], shift) - since * planes_[s].velocity);
 }
 
+/// The point of a triangle that is nearest to its solid at the substep's end, for a body that rolls is
+/// nearest to another one in each. What has moved too little to touch, or for it to matter, keeps it: false.
+bool PbdSupports::find_point(Plane& plane, Support& support, const Substep& sub, const Pose& to,
+                             const Vec3& led) {
+  TriangleCorners corners;
+  bool has_moved = false;
+  for (int i = 0; i < 3; ++i) {
+    corners.x[i] = to.to_local(sub.x0[support.corner(i)] + sub.gone[support.corner(i)] + led);
+    has_moved = has_moved || !((corners.x[i] - plane.seen[std::size_t(i)]).norm() < plane.clear);
+  }
+  if (!has_moved) return false;
+  corners.count = support.others[0] == support.others[1] ? 2 : 3;
+  for (int i = 0; i < 3; ++i) plane.seen[std::size_t(i)] = corners.x[i];
+  support.weight = nearest_weights(*support.shape, corners, std::max(plane.radius, Real(1e-3)),
+                                   support.weight, steps_from_last, pull_to_middle);
+  return true;
+}
+
 /// The plane by the solid where it is as the substep begins, as it will be at its end.
 void PbdSupports::find_plane(Plane& plane, Support& support, const Substep& sub) {
   Vec3 gone = at(support, sub.gone), x = at(support, sub.x0) + gone;
@@ -240,24 +261,18 @@ void PbdSupports::find_plane(Plane& plane, Support& support, const Substep& sub)
     // would be pushed along with the spin, by what turns the normal.
     const Vec3 now = from.rotation * plane.local_normal;
     const Vec3 led = now.dot(to * plane.local_point - from * plane.local_point) * now;
-    if (support.is_of_face()) {
-      // A body that rolls is nearest to another point of the triangle in each substep.
-      TriangleCorners corners;
-      for (int i = 0; i < 3; ++i)
-        corners.x[i] = to.to_local(sub.x0[support.corner(i)] + sub.gone[support.corner(i)] + led);
-      corners.count = support.others[0] == support.others[1] ? 2 : 3;
-      support.weight = nearest_weights(*support.shape, corners, std::max(plane.radius, Real(1e-3)),
-                                       support.weight, steps_from_last, pull_to_middle);
+    if (!support.is_of_face() || find_point(plane, support, sub, to, led)) {
       gone = at(support, sub.gone), x = at(support, sub.x0) + gone;
-    }
-    const Vec3 q = to.to_local(x + led);
-    const SignedDistance<Real> surface = support.shape->signed_distance(q);
-    // What is deep inside is led out where it came in.
-    if (surface.distance > -std::max(plane.radius, Real(1e-4))) {
-      if (!support.is_of_face())
-        left = std::min(now.dot(x - from * plane.local_point) - plane.radius, Real(0));
-      plane.local_normal = surface.normal;
-      plane.local_point = q - surface.distance * surface.normal;
+      const Vec3 q = to.to_local(x + led);
+      const SignedDistance<Real> surface = support.shape->signed_distance(q);
+      plane.clear = std::max((surface.distance - plane.radius) / 2, least_move * plane.radius);
+      // What is deep inside is led out where it came in.
+      if (surface.distance > -std::max(plane.radius, Real(1e-4))) {
+        if (!support.is_of_face())
+          left = std::min(now.dot(x - from * plane.local_point) - plane.radius, Real(0));
+        plane.local_normal = surface.normal;
+        plane.local_point = q - surface.distance * surface.normal;
+      }
     }
   }
   const Vec3 p0 = from * plane.local_point, p1 = to * plane.local_point;

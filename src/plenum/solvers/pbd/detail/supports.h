@@ -68,6 +68,9 @@ class PbdSupports {
     Quat frame = Quat::Identity();  ///< from there to its body's
     Vec3 besides;                   ///< [m/s] that the plane is led beside its solid, in the world
     Real radius;                    ///< [m] from the solid, at which the sample touches
+    // Of a triangle, as its point was found last, in the solid's frame:
+    std::array<Vec3, 3> seen;  ///< [m] its corners
+    Real clear = 0;            ///< [m] that they may move by before it is found anew
   };
   std::vector<Plane> planes_;  ///< [S]
   std::vector<Index> order_;   ///< supports by their samples
@@ -147,6 +150,7 @@ class PbdSupports {
 
   void begin_group(Group& group, const Bearer& bearer, const Pose& pose0, const Pose& pose, Real dt);
   void begin_plane(Plane& plane, const Support& support, const Vec3& x, Real dt);
+  bool find_point(Plane& plane, Support& support, const Substep& substep, const Pose& to, const Vec3& led);
   void find_plane(Plane& plane, Support& support, const Substep& substep);
   bool hold_point(std::size_t s, const Substep& substep, Vec3& x, const Vec3& gone, Real inverse_mass,
                   Real share, PbdRest* rest);
