@@ -116,11 +116,23 @@ Quat PbdSupports::Group::turned_freely(Real s0, Real s1, Real h) const {
 }
 
 /// [kg m^2/s] By the step's end, beyond what its own step says and what it was given: of what that step gave
-/// it, what goes with its turn.
+/// it, what goes with its turn; but no more of a blow than what gives it the energy that it had after it and
+/// that of what pushed it: a blow that its own step took from it as it went alone was given once more.
 Vec3 PbdSupports::Group::turned_momentum() const {
   if (is_locked()) return Vec3::Zero();
-  const Vec3 own = start + added;
-  return turned_on(1) * Vec3(own - own_momentum(1)) + momentum - own - given;
+  const Vec3 own = start + added, blow = turned_on(1) * Vec3(own - own_momentum(1));
+  const auto energy = [&](const Quat& q, const Vec3& of) { return of.dot(inverse_inertia_at(q) * of) / 2; };
+  Real taken = 1;
+  if (is_turned > 0) {
+    const Real moves = (own_velocity.squaredNorm() - velocity.squaredNorm()) / (2 * bearer.inverse_mass);
+    const Real without = energy(from, momentum);
+    const Real most = std::max(without, energy(end, own) + moves + work);
+    // energy(momentum + taken * blow) <= most
+    const Real a = energy(from, blow), b = momentum.dot(inverse_inertia_at(from) * blow), c = without - most;
+    if (a + b + c > 0)
+      taken = std::clamp((std::sqrt(std::max(b * b - 4 * a * c, Real(0))) - b) / (2 * a), Real(0), Real(1));
+  }
+  return taken * blow + momentum - own - given;
 }
 
 /// [1/kg] At an arm and along a unit vector.
@@ -537,6 +549,13 @@ void PbdSupports::bounce(std::vector<Vec3>& v, std::span<const Vec3> before,
     group.way += h * group.velocity + group.moved;
     group.velocity += (group.part / h) * group.moved;
     const Vec3 given = (group.part / h) * (group.moment + group.linked_moment);
+    if (group.is_turned > 0) {
+      const Vec3 by = (group.part / h) * group.moved,
+                 goes = step_part_ / h * group.gone + group.velocity - by / 2;
+      const Vec3 pushed = (group.part / h) * (group.pushed + group.linked);
+      const Vec3 l = group.momentum + group.gained(step_done_ - step_part_, step_done_) + given / 2;
+      group.work += pushed.dot(goes) + given.dot(group.inverse_inertia * l);
+    }
     group.momentum += group.gained(step_done_ - step_part_, step_done_) + given;
     group.given += given;
     group.from = turned_by(group.turned, group.to);

@@ -105,6 +105,7 @@ class PbdSupports {
     Vec3 pushed = Vec3::Zero(), moment = Vec3::Zero();  ///< [kg m], [kg m^2] by which it does
     Vec3 mean = Vec3::Zero();                           ///< [m/s] of what is near it, as the step began
     Real fastest = 0, near = 0;  ///< [m/s] beside that, that it may be where it is pressed; how many
+    Real work = 0;               ///< [J] of what has pushed it in the step
     Real part = 1;               ///< in [0, 1], of its impulses in the substep that it takes
     Index sharers = 0;
     // Of what rows tie:
@@ -132,7 +133,7 @@ class PbdSupports {
     Vec3 pushed_by(const Vec3& arm) const { return moved + turned.cross(arm); }
   };
   std::vector<Group> groups_;  ///< none, if nothing yields
-  bool can_yield(const Support& support) const { return support.bearer.inverse_mass > 0; }
+  bool can_yield(const Support& support) { return support.bearer.inverse_mass > 0; }
   Group* group_of(const Support& support) {
     return can_yield(support) ? &groups_[std::size_t(support.group)] : nullptr;
   }
