@@ -21,6 +21,15 @@ Real slack_of(Real radius) {
   return std::max(radius / 10, Real(1e-4));
 }
 
+/// [m] that a sample may be inside of what is so wide: nothing is deeper in a plate than half of its
+/// thickness.
+Real least_depth(Real radius, Real width) {
+  return std::max(std::min(radius, width / 4), Real(1e-4));
+}
+Real width_of(const Shape& shape) {
+  return shape.bounds().size().minCoeff();
+}
+
 auto key(const Buried& b) {
   return std::tuple(b.system, b.sample, b.body);
 }
@@ -34,8 +43,7 @@ void find_inside(const Boundary& a, const Boundary& b, std::vector<SamplesInside
   for (std::size_t k = 0; k < bodies.size(); ++k) {
     const SolidBody& body = bodies[k];
     const Aabb bounds = body.shape->bounds(body.pose);
-    // Nothing is deeper in a plate than half of its thickness.
-    const Real quarter = body.shape->bounds().size().minCoeff() / 4;
+    const Real width = width_of(*body.shape);
     const SamplesInside found = ordered_reduce(
         samples.x.size(), samples_per_block, SamplesInside{Index(k)},
         [&](std::size_t begin, std::size_t end) {
@@ -44,7 +52,7 @@ void find_inside(const Boundary& a, const Boundary& b, std::vector<SamplesInside
             if (!(samples.inverse_mass[i] > 0) || !bounds.contains(samples.x[i])) continue;
             const Real radius = samples.radii.empty() ? samples.radius : samples.radii[i];
             const Real depth = -body.shape->signed_distance(body.pose.to_local(samples.x[i])).distance;
-            if (!(depth > std::max(std::min(radius, quarter), Real(1e-4)))) continue;
+            if (!(depth > least_depth(radius, width))) continue;
             if (is_buried(spared, Index(i), Index(k))) continue;
             ++part.samples;
             part.depth = std::max(part.depth, depth);
@@ -55,6 +63,32 @@ void find_inside(const Boundary& a, const Boundary& b, std::vector<SamplesInside
           return SamplesInside{one.body, one.samples + other.samples, std::max(one.depth, other.depth)};
         });
     if (found.samples > 0) out.push_back(found);
+  }
+}
+
+void find_between(const Boundary& a, const MeshOverlaps& overlaps, const Boundary& b,
+                  std::span<const SamplesInside> samples, std::vector<SolidBetween>& out,
+                  std::span<const Buried> spared) {
+  const Samples of_a = a.samples();
+  const std::span<const SolidBody> bodies = b.bodies();
+  for (std::size_t k = 0; k < bodies.size(); ++k) {
+    if (std::ranges::find(samples, Index(k), &SamplesInside::body) != samples.end()) continue;
+    const SolidBody& body = bodies[k];
+    const auto may_part = [&](const auto& corners) {
+      const auto is_spared = [&](Index i) { return is_buried(spared, i, Index(k)); };
+      const auto yields = [&](Index i) { return of_a.inverse_mass[std::size_t(i)] > 0; };
+      return (body.inverse_mass > 0 || std::any_of(corners.begin(), corners.end(), yields)) &&
+             std::none_of(corners.begin(), corners.end(), is_spared);
+    };
+    SolidBetween found{Index(k), {}};
+    overlaps.faces_inside(*body.shape, body.pose, least_depth(of_a.radius, width_of(*body.shape)),
+                          [&](Index f, Real depth, const Vec3& at) {
+                            const Index3& face = overlaps.faces()[std::size_t(f)];
+                            if (may_part(face)) found.faces.add(face, depth, at);
+                          });
+    const auto is_around = [&](Index t) { return may_part(overlaps.tetrahedra()[std::size_t(t)]); };
+    if (!found.faces.empty() || overlaps.tetrahedron_around(*body.shape, body.pose, is_around) >= 0)
+      out.push_back(found);
   }
 }
 

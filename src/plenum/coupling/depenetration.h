@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plenum/coupling/swept_solid.h"
+#include "plenum/geometry/overlaps.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -32,6 +33,18 @@ bool is_buried(std::span<const Buried> buried, Index sample, Index body);
 /// than what samples keep from solids, or than a quarter of the body's least extent, but for those `spared`.
 void find_inside(const Boundary& a, const Boundary& b, std::vector<SamplesInside>& out,
                  std::span<const Buried> spared = {});
+
+/// A solid that lies across faces, or wholly inside of a tetrahedron, between samples.
+struct SolidBetween {
+  Index body;
+  FacesInside faces;  ///< none: it is in a tetrahedron
+};
+
+/// Appends to `out` the bodies of `b` that lie between samples of `a`, as deep as find_inside() asks for, but
+/// for those that have `samples` inside, and for samples `spared`. overlaps: of a's samples.
+void find_between(const Boundary& a, const MeshOverlaps& overlaps, const Boundary& b,
+                  std::span<const SamplesInside> samples, std::vector<SolidBetween>& out,
+                  std::span<const Buried> spared = {});
 
 /// Pushes samples that are buried out. For each step of a boundary: begin(), add() for every other system
 /// that has bodies, find(); supports() before the step, if it takes them; move() after it.

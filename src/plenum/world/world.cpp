@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "plenum/base/error.h"
 #include "plenum/geometry/aabb.h"
+#include "plenum/geometry/overlaps.h"
 #include "plenum/geometry/shape.h"
 #include "plenum/world/order.h"
 #include "plenum/world/parameters.h"
@@ -33,6 +35,50 @@ bool lie_on_one_way(const Aabb& a, const Aabb& b) {
   int apart = 0;
   for (int c = 0; c < 3; ++c) apart += !(a.low[c] <= b.high[c] && b.low[c] <= a.high[c]);
   return apart <= 1;
+}
+
+/// Of `count` solids, one of them `body`, of the `all` of a system.
+std::string name_of_solids(std::size_t count, Index body, std::size_t all, const std::string& system) {
+  if (all == 1) return system;
+  return count == 1 ? fmt::format("solid {} of {}", body, system)
+                    : fmt::format("{} solids of {}", count, system);
+}
+
+/// What is to be said of samples that start inside of `all` solids of a system, and of solids between them.
+std::vector<std::string> told_of_starts(std::span<const SamplesInside> inside,
+                                        std::span<const SolidBetween> between, std::size_t all,
+                                        const std::string& system) {
+  std::vector<std::string> told;
+  if (!inside.empty()) {
+    std::size_t samples = 0;
+    for (const SamplesInside& in : inside) samples += in.samples;
+    const SamplesInside& deepest = *std::ranges::max_element(inside, {}, &SamplesInside::depth);
+    told.push_back(
+        fmt::format("{} particle{} start{} up to {:.2g} m deep inside {}, and will be pushed out at no "
+                    "more than {:g} m/s; move the particles or {}",
+                    samples, samples == 1 ? "" : "s", samples == 1 ? "s" : "", deepest.depth,
+                    name_of_solids(inside.size(), deepest.body, all, system), push_out_speed, system));
+  }
+  FacesInside faces;
+  std::size_t across = 0, around = 0;
+  Index last_across = -1, last_around = -1;
+  for (const SolidBetween& solid : between) {
+    if (solid.faces.empty())
+      ++around, last_around = solid.body;
+    else
+      ++across, last_across = solid.body, faces.add(solid.faces);
+  }
+  if (across > 0)
+    told.push_back(fmt::format("{}, and will stay caught or pass; move the particles or {}",
+                               told_of_faces(faces, "", name_of_solids(across, last_across, all, system)),
+                               system));
+  if (around > 0)
+    told.push_back(
+        fmt::format("{} start{} inside a soft body, between its particles, and nothing takes {} out of "
+                    "there; move the particles or {}",
+                    name_of_solids(around, last_around, all, system), around == 1 ? "s" : "",
+                    around == 1 ? "it" : "them", system));
+  return told;
 }
 
 }  // namespace
@@ -435,35 +481,28 @@ void World::warn_of_gaps(FrameReport& report) {
 
 void World::look_inside(FrameReport& report) {
   std::vector<SamplesInside> found;
+  std::vector<SolidBetween> between;
   depenetration_.clear();
   for (std::size_t i = 0; i < systems_.size(); ++i) {
     Boundary* const a = systems_[i]->boundary();
     if (!a || a->samples().x.empty()) continue;
+    std::optional<MeshOverlaps> overlaps;
     for (std::size_t k = 0; k < systems_.size(); ++k) {
       Boundary* const b = systems_[k]->boundary();
-      if (!b || k == i) continue;
-      found.clear();
-      find_inside(*a, *b, found, spared(i, k));
-      if (found.empty()) continue;
-      std::size_t samples = 0;
+      if (!b || k == i || b->bodies().empty()) continue;
+      found.clear(), between.clear();
+      const std::span<const Buried> but = spared(i, k);
+      find_inside(*a, *b, found, but);
+      if (!overlaps)
+        overlaps.emplace(a->samples().x, a->samples().faces, systems_[i]->tetrahedra().tetrahedra);
+      find_between(*a, *overlaps, *b, found, between, but);
       for (const SamplesInside& inside : found) {
-        samples += inside.samples;
         const Overlap overlap{std::int64_t(i), std::int64_t(k), inside.body};
         if (std::find(overlaps_.begin(), overlaps_.end(), overlap) == overlaps_.end())
           overlaps_.push_back(overlap);
       }
-      const SamplesInside& deepest = *std::max_element(
-          found.begin(), found.end(),
-          [](const SamplesInside& one, const SamplesInside& other) { return one.depth < other.depth; });
-      const std::string& name = systems_[k]->name();
-      const std::string solid = b->bodies().size() == 1 ? name
-                                : found.size() == 1     ? fmt::format("solid {} of {}", deepest.body, name)
-                                                        : fmt::format("{} solids of {}", found.size(), name);
-      report.remarks.push_back(
-          {i, fmt::format("{} particle{} start{} up to {:.2g} m deep inside {}, and will be pushed out at no "
-                          "more than {:g} m/s; move the particles or {}",
-                          samples, samples == 1 ? "" : "s", samples == 1 ? "s" : "", deepest.depth, solid,
-                          push_out_speed, name)});
+      for (std::string& told : told_of_starts(found, between, b->bodies().size(), systems_[k]->name()))
+        report.remarks.push_back({i, std::move(told)});
     }
   }
 }

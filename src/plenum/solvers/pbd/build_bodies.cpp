@@ -298,7 +298,6 @@ void join_bodies(const PbdSpec& spec, Model& model, State& state) {
   for (std::size_t p = 0; p < spec.parts.size(); ++p)
     refusals.keep([&] { attach(spec.parts[p], p, names, model, state); });
   refusals.refuse();
-  find_doubts(model, state);
 }
 
 }  // namespace plenum::inline PLENUM_ABI

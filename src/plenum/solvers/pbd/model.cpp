@@ -207,6 +207,7 @@ void Pbd::build(const Spec& spec, Model& model, State& state) {
   refusals.refuse();
   join_bodies(spec, model, state);
   update(model);
+  find_doubts(model, state);
 }
 
 void Pbd::update(Model& model) {

@@ -83,7 +83,7 @@ inline PinnedGrid pinned_grid(const PbdPart& part) {
                                            : PinnedGrid{};
 }
 
-/// Notes in the model what is amiss with where things start.
+/// Notes in a model that is up to date what is amiss with where things start.
 void find_doubts(Pbd::Model& model, const Pbd::State& state);
 
 /// Which bodies [spec.bodies] a part touches: all but those that it hangs on, if it does not say otherwise.
