@@ -217,6 +217,16 @@ void PbdBodies::hold_on_led(const PbdParticles& p) {
   }
 }
 
+void PbdBodies::add_limits(const PbdParticles& p, std::vector<PbdLimit>& out) const {
+  for (const Touch& touch : led_touches_) {
+    const D3 x0 = p.x0[std::size_t(touch.particle)].cast<double>();
+    out.push_back({.particle = touch.particle,
+                   .normal = touch.n.cast<Real>(),
+                   .least = Real(touch.gap + touch.n.dot(touch.at - x0)),
+                   .goes = Real(touch.n.dot(touch.at - touch.from))});
+  }
+}
+
 /// What bears the particle against a push along n, unit: a normal that it cannot go against, or none. What
 /// its constraints have lifted off since is not borne: crushed balloons threw up boxes with 85 times their
 /// energy by particles in their midst that a floor had held before.

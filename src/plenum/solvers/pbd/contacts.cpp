@@ -299,8 +299,9 @@ void PbdContacts::begin_at(std::span<const Place> places, std::span<const Vec3> 
 
 void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
                        const PbdContactSettings& settings, const PbdSpins::Outside& outside,
-                       FunctionRef<bool(int)> between) {
+                       std::span<const PbdLimit> limits, FunctionRef<bool(int)> between) {
   begin_at(places, gone);
+  limits_.assign(limits.begin(), limits.end()), limits_begun_ = false;
   const bool holds = age_ >= 0 && age_ < life_;
   const std::size_t strays = holds ? find_strays(places, Real(0.5)) : places.size();
   if (double(strays) > many_strays * double(places.size())) {
@@ -317,8 +318,9 @@ void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std:
 }
 
 void PbdContacts::settle(std::span<Place> places, std::span<const Vec3> gone,
-                         const PbdContactSettings& settings) {
+                         const PbdContactSettings& settings, std::span<const PbdLimit> limits) {
   begin_at(places, gone);
+  limits_.assign(limits.begin(), limits.end()), limits_begun_ = false;
   search_all(places, {}, 1, settings);
   begin_pairs(places, settings);
   keep_all_apart(places, settings);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/planes.h"
@@ -21,6 +22,8 @@ constexpr int shortening_rounds = 12;  ///< of what drawing leaves too fast
 constexpr int most_joins = 40;         ///< of zones
 constexpr Real nothing = Real(1e-4);   ///< of a gap, that counts as no change
 constexpr Real changed = Real(0.9);    ///< of a gap, at most, in a substep
+constexpr int bearing_rounds = 3;      ///< of what solids leave a zone no way
+constexpr Real beyond = Real(1e-2);    ///< of the floor, that is not beyond a solid yet
 
 }  // namespace
 
@@ -92,32 +95,112 @@ std::size_t PbdContacts::find_fast(std::span<const Place> places) {
       [](std::size_t a, std::size_t b) { return a + b; });
 }
 
+/// What limits say here: what solids have made of particles stays. What began the substep inside a solid goes
+/// no deeper, so that where substeps begin nothing stands in the way of what does not move.
+void PbdContacts::begin_limits(std::span<const Place> places) {
+  limits_begun_ = true;
+  first_limit_.assign(places.size(), Index(-1));
+  std::erase_if(limits_, [&](const PbdLimit& limit) {
+    return places[std::size_t(limit.particle)].inverse_mass == 0 ||
+           !to_vec(places[std::size_t(limit.particle)]).allFinite();
+  });
+  std::sort(limits_.begin(), limits_.end(),
+            [](const PbdLimit& a, const PbdLimit& b) { return a.particle < b.particle; });
+  for (std::size_t k = limits_.size(); k-- > 0;) {
+    PbdLimit& limit = limits_[k];
+    const auto i = std::size_t(limit.particle);
+    first_limit_[i] = Index(k);
+    limit.least = std::min({limit.least, limit.normal.dot(to_vec(places[i])),
+                            limit.normal.dot(to_vec(start_[i])) + std::max(limit.goes, Real(0))});
+  }
+}
+
+template <class Visit>
+void PbdContacts::each_limit(Index i, Visit&& visit) const {
+  const Index first = first_limit_[std::size_t(i)];
+  if (first < 0) return;
+  for (auto k = std::size_t(first); k < limits_.size() && limits_[k].particle == i; ++k) visit(limits_[k]);
+}
+
+/// Whether there a solid does not let the particle.
+bool PbdContacts::is_beyond(Index i, const Vec3& place) const {
+  bool any = false;
+  each_limit(i, [&](const PbdLimit& limit) {
+    any = any || limit.normal.dot(place) < limit.least - beyond * floor_;
+  });
+  return any;
+}
+
+void PbdContacts::put_back(std::span<Place> places) const {
+  for (const PbdLimit& limit : limits_) {
+    Place& place = places[std::size_t(limit.particle)];
+    const Real lacks = limit.least - limit.normal.dot(to_vec(place));
+    if (lacks > 0) detail::set(place, to_vec(place) + lacks * limit.normal);
+  }
+}
+
+/// Zones that would lead some of their particles into solids slide along these, and are led from now on. Not
+/// those that held particles lead.
+void PbdContacts::bear_zones(std::span<const Place> places) {
+  std::fill(part_.begin(), part_.end(), Real(0));  // of zones: they are borne
+  for (int round = 0; round < bearing_rounds; ++round) {
+    bool any = false;
+    for (const PbdLimit& limit : limits_) {
+      const auto i = std::size_t(limit.particle), z = std::size_t(zone_of(limit.particle));
+      if (zone_mass_[z] < 0 && part_[z] == 0) continue;
+      const bool is_alone = zone_[i] == Index(i) && zone_mass_[z] * places[i].inverse_mass == 1;
+      if (is_alone) continue;
+      const Vec3 common = zone_way_[z] / std::abs(zone_mass_[z]);
+      const Real lacks = limit.least - limit.normal.dot(to_vec(start_[i]) + common);
+      if (!(lacks > beyond * floor_)) continue;
+      zone_way_[z] = common + lacks * limit.normal, zone_mass_[z] = -1, part_[z] = 1;
+      any = true;
+    }
+    if (!any) return;
+  }
+}
+
 /// One after the other draws the particles of pairs that are too fast towards their common way across their
-/// gap, until the pair is slow enough. Few are: this is not worth threads.
+/// gap, until the pair is slow enough; where a solid is in the way, to the way of what lies on that. Few are:
+/// this is not worth threads.
 void PbdContacts::draw_together(std::span<Place> places) {
   for (std::size_t k = 0; k < packs_.size(); ++k) {
     const Pack& pack = packs_[k];
     for (int l = 0; fast_[k] >> l != 0; ++l) {
       if (!(fast_[k] >> l & 1)) continue;
       const Vec3 n(pack.normal.x[l], pack.normal.y[l], pack.normal.z[l]);
-      Real way[4], common = 0, held = 0, mass = 0;
-      int num_held = 0;
+      Real way[4];
+      bool is_held[4];
       for (int i = 0; i < 4; ++i) {
         way[i] = n.dot(way_of(places, pack.particle[i][l]));
-        const Real inverse_mass = places[std::size_t(pack.particle[i][l])].inverse_mass;
-        if (inverse_mass > 0)
-          common += way[i] / inverse_mass, mass += 1 / inverse_mass;
-        else
-          held += way[i], ++num_held;
+        is_held[i] = places[std::size_t(pack.particle[i][l])].inverse_mass == 0;
       }
-      common = num_held > 0 ? held / Real(num_held) : common / mass;
       const Real limit = Real(0.99) * most_change(pack.gap[l]),
                  closing = -detail::apart_along(pack.edges, way);
       if (!(closing > limit)) continue;
-      for (int i = 0; i < 4; ++i) {
-        Place& place = places[std::size_t(pack.particle[i][l])];
-        if (place.inverse_mass > 0)
-          detail::set(place, to_vec(place) + (limit / closing - 1) * (way[i] - common) * n);
+      // A round for each that is found to be borne.
+      for (bool again = true; std::exchange(again, false);) {
+        Real common = 0, held = 0, mass = 0;
+        int num_held = 0;
+        for (int i = 0; i < 4; ++i) {
+          const Real inverse_mass = places[std::size_t(pack.particle[i][l])].inverse_mass;
+          if (!is_held[i])
+            common += way[i] / inverse_mass, mass += 1 / inverse_mass;
+          else
+            held += way[i], ++num_held;
+        }
+        common = num_held > 0 ? held / Real(num_held) : common / mass;
+        Vec3 to[4];
+        for (int i = 0; i < 4; ++i) {
+          const Index particle = pack.particle[i][l];
+          to[i] = to_vec(places[std::size_t(particle)]);
+          if (is_held[i]) continue;
+          to[i] += (limit / closing - 1) * (way[i] - common) * n;
+          if (is_beyond(particle, to[i])) is_held[i] = again = true;
+        }
+        if (again) continue;
+        for (int i = 0; i < 4; ++i)
+          if (!is_held[i]) detail::set(places[std::size_t(pack.particle[i][l])], to[i]);
       }
     }
   }
@@ -168,7 +251,7 @@ void PbdContacts::sum_zones(std::span<const Place> places) {
 /// that is tangled so goes on by as much as it can: moved as one with a held row, a wrung cloth stood still
 /// in the air for ever, drawn out to twenty times its length.
 void PbdContacts::shorten(std::span<Place> places) {
-  join_fast(), sum_zones(places);
+  join_fast(), sum_zones(places), bear_zones(places);
   std::fill(part_.begin(), part_.end(), Real(1));
   const auto common_of = [&](Index i) {
     const auto z = std::size_t(zone_of(i));
@@ -200,6 +283,7 @@ void PbdContacts::shorten(std::span<Place> places) {
     detail::set(places[i], to_vec(places[i]) + zone_lost_[z] / zone_mass_[z]);
   }
   std::fill(zone_lost_.begin(), zone_lost_.end(), Vec3::Zero());
+  put_back(places);
 }
 
 /// Particles of pairs that are too fast from now on move as one. If they do already, they are led by held
@@ -213,7 +297,7 @@ void PbdContacts::join_zones(std::span<Place> places) {
     pack.lanes &= ~(1U << l);
     ++(zone_mass_[std::size_t(zone)] < 0 ? counts_.forced : counts_.let_go);
   });
-  join_fast(), sum_zones(places);
+  join_fast(), sum_zones(places), bear_zones(places);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto z = std::size_t(zone_of(Index(i)));
     const bool is_alone = zone_[i] == Index(i) && zone_mass_[z] * places[i].inverse_mass == 1;
@@ -232,6 +316,7 @@ void PbdContacts::freeze(std::span<Place> places) const {
 void PbdContacts::keep_apart(std::span<Place> places) {
   for (int round = 0; round < drawing_rounds; ++round) {
     if (find_fast(places) == 0) return;
+    if (!limits_begun_) begin_limits(places);
     draw_together(places);
   }
   if (find_fast(places) == 0) return;

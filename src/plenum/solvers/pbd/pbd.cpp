@@ -430,8 +430,11 @@ Report Pbd::step(const Model& model, State& state, const Params& params, Workspa
         // what is near.
         w.spins.note(w.places);
         if (is_bound) w.energy_bounds.pause(w.places);
+        w.limits.clear();
+        if (is_conservative) w.supports.add_limits(substep_of(s), w.limits);
+        if (is_conservative && bodies) w.bodies.add_limits(body_view(state, w), w.limits);
         w.contacts.hold(w.places, w.gone, state.particles.v, params.substeps - s, touch, w.spins.outside(),
-                        [&](int round) {
+                        w.limits, [&](int round) {
                           if (is_bound) w.energy_bounds.resume(w.places, h);
                           const Real follow = how.part == 1 && round < most_volume_rounds
                                                   ? w.enclosures.hold(w.places, how, held_volume, again)
@@ -525,12 +528,19 @@ void Pbd::settle(const Model& model, State& state, const Params& params, Workspa
   while (first < n && !is_moved(first)) ++first;
   if (first == n) return;
   w.led.resize(n);
+  w.limits.clear();
   for (std::size_t i = 0; i < n; ++i) {
     const Vec3 to = is_moved(i) ? Vec3(state.particles.x[i] - w.x0[i]) : w.gone[i];
+    // What has come out of a solid stays out: all else gives way.
+    const Vec3 moved = to - w.gone[i];
+    if (const Real length = moved.norm(); length > 0 && std::isfinite(length)) {
+      const Vec3 n = moved / length;
+      w.limits.push_back({.particle = Index(i), .normal = n, .least = n.dot(to), .goes = length});
+    }
     for (int c = 0; c < 3; ++c) w.places[i].x[c] = to[c];
     w.led[i] = to;
   }
-  w.contacts.settle(w.places, w.gone, contact_settings(model, params, 0));
+  w.contacts.settle(w.places, w.gone, contact_settings(model, params, 0), w.limits);
   for (std::size_t i = 0; i < n; ++i) {
     const Place& place = w.places[i];
     const Vec3 to(place.x[0], place.x[1], place.x[2]);

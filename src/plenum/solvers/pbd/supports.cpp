@@ -479,6 +479,16 @@ void PbdSupports::hold(const Substep& sub, std::span<detail::Place> places, std:
   if (!groups_.empty()) move_groups(sub, places);
 }
 
+void PbdSupports::add_limits(const Substep& sub, std::vector<PbdLimit>& out) const {
+  for (const Index s : order_) {
+    const Support& support = supports_[std::size_t(s)];
+    const Plane& plane = planes_[std::size_t(s)];
+    if (can_yield(support)) continue;
+    const Real speed = plane.normal.dot(plane.velocity);
+    out.push_back({support.sample, plane.normal, sub.since * speed - plane.gap, sub.h * speed});
+  }
+}
+
 /// In a step a body gets no faster, where it is pressed, than what is near it was as the step began, or than
 /// it was, but by a little more: what has pushed overlap apart is no speed. Jelly that snapped back from
 /// under a plank on its edge threw it with seven times its energy.

@@ -16,6 +16,7 @@
 #include "plenum/geometry/collide/collide.h"
 #include "plenum/linear/sparse_ldlt.h"
 #include "plenum/solvers/pbd/detail/coulomb.h"
+#include "plenum/solvers/pbd/detail/limits.h"
 #include "plenum/solvers/pbd/detail/projection.h"
 #include "plenum/solvers/pbd/detail/tethers.h"
 #include "plenum/solvers/pbd/pbd.h"
@@ -97,6 +98,8 @@ class PbdBodies {
              const detail::Projection& how);
   /// Puts particles that are in led bodies back, with friction.
   void hold_on_led(const PbdParticles& p);
+  /// Adds the limits of what cannot move.
+  void add_limits(const PbdParticles& p, std::vector<PbdLimit>& out) const;
   /// Velocities from where bodies have gone; those of particles are there already. What touches comes apart
   /// at no more than it bounces with.
   /// True if something was held back that would have gone faster than pbd_fastest.

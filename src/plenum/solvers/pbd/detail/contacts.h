@@ -25,6 +25,7 @@
 #include "plenum/geometry/adjacency.h"
 #include "plenum/geometry/near_features.h"
 #include "plenum/linear/aligned.h"
+#include "plenum/solvers/pbd/detail/limits.h"
 #include "plenum/solvers/pbd/detail/spins.h"
 #include "plenum/solvers/pbd/detail/wide_places.h"
 
@@ -81,10 +82,11 @@ class PbdContacts {
   static constexpr int least_rounds = 3;  ///< of pushes
   /// After a substep's sweeps: places [N], which began it at gone [N] m from where ways are counted; `left`:
   /// substeps to the end of the step, this one included; between(k) after the k-th round of pushes, counted
-  /// from one. There are more of them than the least as long as it says that it has moved something.
+  /// from one. There are more of them than the least as long as it says that it has moved something. What
+  /// then keeps surfaces apart goes into no solid: `limits`, of any order.
   void hold(std::span<detail::Place> places, std::span<const Vec3> gone, std::span<const Vec3> v, int left,
             const PbdContactSettings& settings, const PbdSpins::Outside& outside,
-            FunctionRef<bool(int)> between);
+            std::span<const PbdLimit> limits, FunctionRef<bool(int)> between);
   /// f(a, b) of particles of each two features that press each other in the substep.
   template <class F>
   void each_pressed(F&& f) const {
@@ -93,9 +95,9 @@ class PbdContacts {
         if (touch.pressed > 0) f(touch.particle[0], touch.particle[3]);
   }
   /// The same of what moves particles besides, from where they have gone to places: only that nothing
-  /// crosses.
-  void settle(std::span<detail::Place> places, std::span<const Vec3> gone,
-              const PbdContactSettings& settings);
+  /// crosses, within limits.
+  void settle(std::span<detail::Place> places, std::span<const Vec3> gone, const PbdContactSettings& settings,
+              std::span<const PbdLimit> limits);
   /// At the end of a substep: gives v [N] m/s back what was `before` it, times the restitution, where
   /// features struck each other.
   void bounce(std::span<Vec3> v, std::span<const Vec3> before, Real restitution, Real h);
@@ -145,6 +147,12 @@ class PbdContacts {
   Real most_change(Real gap) const;
   Real longest_gone() const;
   std::size_t find_fast(std::span<const detail::Place> places);
+  void begin_limits(std::span<const detail::Place> places);
+  template <class Visit>
+  void each_limit(Index i, Visit&& visit) const;
+  bool is_beyond(Index i, const Vec3& place) const;
+  void put_back(std::span<detail::Place> places) const;
+  void bear_zones(std::span<const detail::Place> places);
   void draw_together(std::span<detail::Place> places);
   template <class Visit>
   void each_fast(Visit&& visit);
@@ -183,6 +191,9 @@ class PbdContacts {
   std::vector<std::vector<Touch>> touches_;  ///< of blocks of packs
   std::vector<std::size_t> meeting_;         ///< pairs of these without any way between them
   std::vector<unsigned> fast_;               ///< [packs] bits of pairs whose gaps would change too much
+  std::vector<PbdLimit> limits_;             ///< in order of particles, once they have begun
+  std::vector<Index> first_limit_;           ///< [N] of these, or -1
+  bool limits_begun_ = false;                ///< in the substep
   std::vector<Index> zone_;                  ///< [N] the least particle of those that move as one with it
   std::vector<Real> part_;                   ///< [N] of its way that each may go
   std::vector<Vec3> zone_lost_;              ///< [N] kg m, of zones

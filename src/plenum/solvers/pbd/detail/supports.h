@@ -50,6 +50,8 @@ class PbdSupports {
   /// Puts what is beyond its planes back and takes what friction can of what has slid. places [N]; rests [N],
   /// or none: what bears whom, to be filled in, and what others have pressed onto it.
   void hold(const Substep& substep, std::span<detail::Place> places, std::span<PbdRest> rests);
+  /// Adds the limits of what does not yield.
+  void add_limits(const Substep& substep, std::vector<PbdLimit>& out) const;
   /// At the end of a substep: books its impulses, and gives v [N] m/s back what was `before` it, times the
   /// restitution, where it struck.
   void bounce(std::vector<Vec3>& v, std::span<const Vec3> before, std::span<const Real> inverse_mass, Real h);
@@ -133,7 +135,7 @@ class PbdSupports {
     Vec3 pushed_by(const Vec3& arm) const { return moved + turned.cross(arm); }
   };
   std::vector<Group> groups_;  ///< none, if nothing yields
-  bool can_yield(const Support& support) { return support.bearer.inverse_mass > 0; }
+  static bool can_yield(const Support& support) { return support.bearer.inverse_mass > 0; }
   Group* group_of(const Support& support) {
     return can_yield(support) ? &groups_[std::size_t(support.group)] : nullptr;
   }

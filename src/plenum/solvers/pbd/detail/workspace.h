@@ -131,6 +131,7 @@ struct PbdWorkspace {
   PbdBodies bodies;
   std::vector<SolidBody> body_solids;  ///< of the bodies, for others
   std::vector<PbdRest> rests;          ///< [N], if there are bodies
+  std::vector<PbdLimit> limits;        ///< in the substep, in the mode `conservative`
   std::vector<Pose> body_starts;       ///< [bodies] where the step began
   PbdContacts contacts;
   Crossings crossings;
