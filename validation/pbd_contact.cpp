@@ -30,7 +30,7 @@ class Touching {
       Obstacle::Model model;
       Obstacle::State state;
       Obstacle::build({.parts = solids}, model, state);
-      world_.add<Obstacle>("solids", std::move(model), std::move(state), {});
+      solids_ = &world_.add<Obstacle>("solids", std::move(model), std::move(state), {});
     }
     Pbd::Model model;
     Pbd::State state;
@@ -54,16 +54,17 @@ class Touching {
   void run(Rows& rows, const std::string& name, Move&& move) {
     run(rows, name, move, [](const std::vector<Vec3>&) {});
   }
-  /// look(x) after each frame.
+  /// look(x) after each frame. How deep particles are in solids is asked of these, too.
   template <class Move, class Look>
   void run(Rows& rows, const std::string& name, Move&& move, Look&& look) {
     std::size_t most = 0;
-    double fastest = 0;
+    double fastest = 0, deepest = -std::numeric_limits<double>::infinity();
     for (int k = 0; k < 10 * fps_; ++k) {
       move(k / double(fps_), bodies_->parameters);
       world_.step_frame();
       const Particles& p = bodies_->state.particles;
       most = std::max(most, crossings(p.x, bodies_->model.surface_edges, bodies_->model.surface).size());
+      if (const double depth = deepest_in_solids(); !(depth <= deepest)) deepest = depth;
       look(p.x);
       fastest = 0;
       for (const Vec3& v : p.v) fastest = std::max(fastest, double(v.norm()));
@@ -72,12 +73,29 @@ class Touching {
                     [](const Index3& t) { return t[1] != t[2]; }))
       rows.near(fmt::format("{}: most pairs that cross in a frame of 10 s", name), double(most), 0, 0, "1",
                 no_crossing);
+    if (solids_)
+      rows.at_most(fmt::format("{}: deepest that a particle is in a solid in a frame of 10 s", name), deepest,
+                   double(bodies_->parameters.thickness), "m", "surfaces lie within the thickness about it");
     rows.report(fmt::format("{}: fastest particle at the end", name), fastest, "m/s", "no reference");
   }
 
  private:
+  /// [m] By the distances of solids, none of which moves; < 0: none is in any.
+  double deepest_in_solids() const {
+    double deepest = -std::numeric_limits<double>::infinity();
+    if (!solids_) return deepest;
+    std::vector<Real> distance(places().size());
+    for (std::size_t k = 0; k < solids_->model.shapes.size(); ++k) {
+      solids_->model.shapes[k].signed_distances(solids_->model.local[k], places(), distance);
+      for (const Real d : distance)
+        if (!(-double(d) <= deepest)) deepest = -double(d);
+    }
+    return deepest;
+  }
+
   World world_;
   int fps_;
+  SystemOf<Obstacle>* solids_ = nullptr;
   SystemOf<Pbd>* bodies_;
 };
 
@@ -147,6 +165,27 @@ void run_blocks(Rows& rows) {
   Touching(blocks, room, Real(0.01)).run(rows, "soft blocks in a box", [](double, Pbd::Params&) {});
 }
 const Register register_blocks("pbd/blocks", Effort::quick, run_blocks);
+
+/// What is thick, and heavier than the cloth that it lands on, drives that through what is thin.
+void run_thrown(Rows& rows) {
+  Obstacle::Part plate;
+  plate.shape = Obstacle::Kind::box;
+  plate.half_extents = Vec3(20, Real(0.01), 20), plate.position = Vec3(0, Real(-0.01), 0);
+  PbdPart sheet = cloth(Real(0.9), Real(0.9), 14, 14, Vec3(0, Real(0.02), 0));
+  sheet.bending_stiffness = Real(1e-4);
+  PbdPart bar{.type = PbdPart::Type::bar};
+  bar.half_extents = Vec3(Real(0.15), Real(0.1), Real(0.12));
+  bar.cells_x = 4, bar.cells_y = bar.cells_z = 3;
+  bar.position = Vec3(0, Real(0.4), 0), bar.rotation = Vec3(20, 30, 40), bar.velocity = Vec3(0, -10, 0);
+  Touching thrown({sheet, bar}, {plate}, Real(0.01));
+  const std::string name = "bar thrown at cloth on a plate";
+  thrown.run(rows, name, [](double, Pbd::Params&) {});
+  const auto under = std::count_if(thrown.places().begin(), thrown.places().end(),
+                                   [&](const Vec3& x) { return !(x.y() >= plate.position.y()); });
+  rows.near(name + ": particles under it at the end, of " + std::to_string(thrown.places().size()),
+            double(under), 0, 0, "1", "what is held up stays above");
+}
+const Register register_thrown("pbd/thrown", Effort::quick, run_thrown);
 
 /// Points [n + 1] m, about equally far from each other, along an open trefoil knot: t^3 - 3 t, t^4 - 4 t^2,
 /// t^5 - 10 t (Shastri 1992, "Polynomial representations of knots"), in tenths of a metre and less deep.

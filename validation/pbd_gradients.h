@@ -20,7 +20,7 @@ inline void take(double& worst, double error) {
 }
 
 /// Of what only the solver itself projects (pbd_gradients_solver.cpp): tethers, attachments, joints,
-/// contacts; gas, and shapes.
+/// contacts; what a hand holds; gas, shapes, and patches of cloth.
 void check_gradients_of_solver(Rows& rows);
 
 }  // namespace plenum::validation

@@ -1,5 +1,6 @@
 // Position-based dynamics: what the solver moves by a step or a projection, against differences of what is
-// constrained, which are found here from places alone; of gas and shapes, of their energies.
+// constrained, which are found here from places alone; of gas, shapes and what a hand holds, of their
+// energies.
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 
 #include "pbd_gradients.h"
 #include "pbd_steps.h"
+#include "plenum/solvers/pbd/detail/coarse.h"
 #include "plenum/solvers/pbd/detail/enclosures.h"
 #include "plenum/solvers/pbd/detail/shapes.h"
 
@@ -146,6 +148,19 @@ void check_contacts(Rows& rows) {
             .error();
       },
       few_roundings);
+}
+
+void check_grasps(Rows& rows) {
+  check_steps(
+      rows, "what a hand holds, and how heavy it is in it",
+      [](std::mt19937& random) {
+        const D3 from = anywhere(random, 0.5), began = anywhere(random, 0.1);
+        // From springs that hardly turn a substep's way to those that take all of it: w h from 0.03 to 3.
+        return step_of_grasp(from, from + anywhere(random, 0.1), began, began + anywhere(random, 0.1),
+                             std::pow(10, between(random, 1, 3)))
+            .error();
+      },
+      2 * few_roundings);
 }
 
 /// Places of a part that are off those at rest, as projections of it see them.
@@ -378,8 +393,161 @@ void check_shapes(Rows& rows) {
     }
 }
 
+/// Patches of cloth on a grid, of a level: means of particles by hats about points of a grid that is three
+/// times as coarse as that of the level below it, of no fewer than two along an axis.
+struct Patches {
+  Rectangle weight;          ///< [patches][particles] whose rows have the sum 1
+  std::vector<double> mass;  ///< [patches]
+  Index across = 0;          ///< patches along x
+  bool keeps_corners;
+
+  /// Shares of `n` points of a row in those of the next coarser level.
+  static Rectangle hats(Index n) {
+    const auto cells = std::max<Index>(1, Index(std::lround((n - 1) / 3.0)));
+    Rectangle out(cells + 1, n);
+    for (Index c = 0; c <= cells; ++c)
+      for (Index k = 0; k < n; ++k)
+        out(c, k) = std::max(0.0, 1 - std::abs(double(k) * double(cells) / double(n - 1) - double(c)));
+    return out;
+  }
+  /// `rho` [kg] of a cell; `level`: from 0.
+  Patches(const PbdPart& sheet, double rho, int level) : keeps_corners(!(sheet.shear_compliance > 0)) {
+    const Index nx = sheet.cells_x + 1, nz = sheet.cells_z + 1;
+    Rectangle x = hats(nx), z = hats(nz);
+    for (int l = 0; l < level; ++l) x = hats(x.rows()) * x, z = hats(z.rows()) * z;
+    across = x.rows();
+    weight.resize(x.rows() * z.rows(), nx * nz);
+    const auto end = [](Index k, Index n) { return k == 0 || k + 1 == n ? 0.5 : 1; };
+    for (Index p = 0; p < weight.rows(); ++p) {
+      for (Index i = 0; i < weight.cols(); ++i)
+        weight(p, i) =
+            rho * end(i % nx, nx) * end(i / nx, nz) * x(p % across, i % nx) * z(p / across, i / nx);
+      mass.push_back(weight.row(p).sum());
+      weight.row(p) /= mass.back();
+    }
+  }
+  D3 mean(Index p, const std::vector<D3>& x) const {
+    D3 out = D3::Zero();
+    for (Index i = 0; i < weight.cols(); ++i) out += weight(p, i) * x[std::size_t(i)];
+    return out;
+  }
+  double apart(const Index2& pair, const std::vector<D3>& x) const {
+    return (mean(pair[1], x) - mean(pair[0], x)).norm();
+  }
+  /// Neighbours, also across corners if the cloth does not give along these.
+  std::vector<Index2> pairs() const {
+    std::vector<Index2> out;
+    for (Index p = 0; p < weight.rows(); ++p)
+      for (Index q = 0; q < p; ++q) {
+        const Index x = std::abs(p % across - q % across), z = p / across - q / across;
+        if (x + z == 1 || (keeps_corners && x == 1 && z == 1)) out.push_back(Index2(q, p));
+      }
+    return out;
+  }
+};
+
+/// Cloth that was at `rest`, squeezed, drawn apart somewhere, more on the one side than on
+/// the other, and at random; turned; and scaled so that no pair of `patches` is farther apart than it may be
+/// but for one, by `beyond` [m].
+std::vector<D3> drawn_apart(const std::vector<D3>& rest, const Patches& patches, double beyond,
+                            std::mt19937& random) {
+  const D3 squeeze(between(random, 0.5, 0.95), 1, between(random, 0.3, 0.95));
+  const D3 jump = D3(between(random, 0.05, 0.4), 0, 0) + anywhere(random, 0.05);
+  const double where = between(random, -0.3, 0.3), side = between(random, -6, 6);
+  const Qd turn = turned_by(anywhere(random, 2), Qd::Identity());
+  std::vector<D3> x;
+  for (const D3& p : rest)
+    x.push_back(turn * D3(squeeze.cwiseProduct(p) + anywhere(random, 0.003) +
+                          (1 + side * p.z()) * std::tanh((p.x() - where) / 0.02) * jump));
+  double scale = std::numeric_limits<double>::infinity();
+  for (const Index2& pair : patches.pairs())
+    scale = std::min(scale, (patches.apart(pair, rest) + beyond) / patches.apart(pair, x));
+  for (D3& p : x) p *= scale;
+  return x;
+}
+
+/// C = |X_J - X_I| - D of two patches, the only ones of the coarsest level that are too far apart: particles
+/// go by -w grad C times C / (1 / M_I + 1 / M_J), which is linear about where they begin. Of two levels, one
+/// pair of finer patches is too far apart as well, as some between those must be; it is projected after them,
+/// from where they have led it. All others are nearer than they may be by more than they go. Too far is a
+/// hundredth of the cloth; some sixty numbers are rounded on the way from places to means and back.
+void check_patches(Rows& rows) {
+  constexpr double beyond = 0.01, of_differences = 1e-8;
+  constexpr double rounding = 64 * double(std::numeric_limits<Real>::epsilon()) / beyond + of_differences;
+  constexpr int tries = 20000;
+  for (const int level : {0, 1}) {
+    // Three cells of finer patches along x, about particles: one of these alone can be too long for all.
+    PbdPart sheet;
+    sheet.cells_x = level > 0 ? 9 : 11, sheet.cells_z = level > 0 ? 2 : 5;
+    sheet.size_x = Real(0.1 * sheet.cells_x), sheet.size_z = level > 0 ? Real(0.8) : Real(0.5);
+    sheet.shear_compliance = level > 0 ? Real(1e-3) : 0;
+    const Displaced flat(sheet);
+    const std::vector<D3> rest = flat.x();
+    const double of_cell = double(sheet.areal_density) * double(sheet.size_x) * double(sheet.size_z) /
+                           (sheet.cells_x * sheet.cells_z);
+    const Patches patches(sheet, of_cell, level), finer(sheet, of_cell, 0);
+    std::mt19937 random(41);
+    double worst = 0;
+    int held = 0;
+    for (int k = 0; k < tries && held < steps_of_each; ++k) {
+      const std::vector<D3> drawn = drawn_apart(rest, patches, beyond, random);
+      const auto off_by = [&](const Patches& among, const Index2& pair, const std::vector<D3>& x) {
+        return among.apart(pair, x) - among.apart(pair, rest);
+      };
+      // The pair that is farthest beyond; how near others are to being it.
+      const auto farthest = [&](const Patches& among) {
+        std::vector<Index2> pairs = among.pairs();
+        std::sort(pairs.begin(), pairs.end(), [&](const Index2& a, const Index2& b) {
+          return off_by(among, a, drawn) > off_by(among, b, drawn);
+        });
+        return std::pair(pairs[0], off_by(among, pairs[1], drawn));
+      };
+      const auto [own, next] = farthest(patches);
+      const auto [between_them, next_finer] = farthest(finer);
+      const double goes = level > 0 ? 0.55 * off_by(finer, between_them, drawn) : 0;
+      if (next > -beyond || (level > 0 && next_finer > -goes)) continue;
+      ++held;
+      Displaced of = flat;
+      std::vector<detail::Place> starts = of.places;
+      for (std::size_t i = 0; i < drawn.size(); ++i) {
+        of.state.particles.x[i] = drawn[i].cast<Real>();
+        for (int c = 0; c < 3; ++c) starts[i].x[c] = of.state.particles.x[i][c];
+      }
+      const std::vector<D3> x = of.x();
+      std::vector<D3> wanted(x.size(), D3::Zero());
+      // `closer` [m] by what has been projected before.
+      const auto pull = [&](const Patches& among, const Index2& pair, double closer) {
+        const double response = 1 / among.mass[std::size_t(pair[0])] + 1 / among.mass[std::size_t(pair[1])];
+        const std::vector<D3> gradient =
+            differences(x, 1e-5, [&](const std::vector<D3>& at) { return among.apart(pair, at); });
+        for (std::size_t i = 0; i < x.size(); ++i)
+          wanted[i] -=
+              double(of.places[i].inverse_mass) * (off_by(among, pair, x) - closer) / response * gradient[i];
+      };
+      pull(patches, own, 0);
+      if (level > 0) {
+        // Between coarse patches finer ones go as the particles do that these are about.
+        const auto gone = [&](Index patch) {
+          const Index i = 3 * (patch % finer.across), j = sheet.cells_z * (patch / finer.across);
+          return wanted[std::size_t(j * (sheet.cells_x + 1) + i)];
+        };
+        const D3 to_second = (finer.mean(between_them[1], x) - finer.mean(between_them[0], x)).normalized();
+        pull(finer, between_them, to_second.dot(gone(between_them[0]) - gone(between_them[1])));
+      }
+      PbdCoarse coarse;
+      coarse.lay_out(of.model, level + 1), coarse.begin(starts);
+      coarse.project(of.places, {});
+      take(worst, error_of_ways(of, wanted));
+    }
+    const std::string name = level == 0 ? "patches of cloth" : "patches of patches";
+    rows.at_least(name + ": trials", held, steps_of_each, "1", "");
+    add_step_row(rows, name, worst, rounding);
+  }
+}
+
 void check_all(Rows& rows) {
-  check_holds(rows), check_contacts(rows), check_surfaces(rows), check_shapes(rows);
+  check_holds(rows), check_contacts(rows), check_grasps(rows);
+  check_surfaces(rows), check_shapes(rows), check_patches(rows);
 }
 
 }}  // namespace plenum::pbd_steps

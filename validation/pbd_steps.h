@@ -1,6 +1,7 @@
 #pragma once
 // One step of position-based dynamics beside differences of what its constraints are: of tethers,
-// attachments, joints and contacts, which only the whole solver projects. Of validate and of tests/pbd.
+// attachments, joints, contacts and grasps, which only the whole solver projects. Of validate and of
+// tests/pbd.
 //
 // A step of one substep and one sweep, of what is at rest and without gravity, is one projection: of
 // constraints C on coordinates q of particles (places) and bodies (places, and turns about the world's axes)
@@ -559,6 +560,44 @@ inline Ways step_of_support(const D3& normal, const D3& velocity) {
   D3 gradient;
   for (int c = 0; c < 3; ++c) gradient[c] = (value(before + D3::Unit(c)) - value(before - D3::Unit(c))) / 2;
   return {place() - before, -value(before) / gradient.squaredNorm() * gradient};
+}
+
+/// What a hand holds goes, of a particle that inertia leads to x~ in the substep h, to the least of
+///   E(x) = m |x - x~|^2 / (2 h^2) + k |x - b|^2 / 2 + c |x - x0 - (b - a)|^2 / (2 h),
+/// k = m w^2 and c = 2 m w, the target going from a to b: C = x - b of compliance 1 / k, with damping
+/// (Macklin, Mueller & Chentanez 2016, eqs. 4 and 26). From x~, -H^-1 g of its gradient and second
+/// derivatives leads there. What pulls besides finds H instead of m / h^2 there: the fourth coordinate is the
+/// inverse mass, less what it was, times 1 kg m.
+inline Ways step_of_grasp(const D3& from, const D3& to, const D3& began, const D3& led, double rate) {
+  const Grasp grasp{0, from.cast<Real>(), to.cast<Real>(), Real(rate)};
+  const Vec3 origin(Real(0.3), Real(-0.2), Real(0.1));
+  const std::vector<Vec3> gone = {began.cast<Real>()}, starts = {origin};
+  const Real f0 = Real(0.4), f1 = Real(0.6), h = Real(1) / 300;
+  std::vector<detail::Place> places = {{{Real(led.x()), Real(led.y()), Real(led.z())}, Real(0.7)}};
+  const auto place = [&] {
+    return D3(double(places[0].x[0]), double(places[0].x[1]), double(places[0].x[2]));
+  };
+  const double m = 1 / double(places[0].inverse_mass), s = double(h), w = double(grasp.rate);
+  const D3 inertial = place(), way = (grasp.to - grasp.from).cast<double>(), x0 = gone[0].cast<double>();
+  const D3 a = (grasp.from - origin).cast<double>() + double(f0) * way, b = a + double(f1 - f0) * way;
+  const auto energy = [&](const D3& x) {
+    return m * (x - inertial).squaredNorm() / (2 * s * s) + m * w * w * (x - b).squaredNorm() / 2 +
+           2 * m * w * (x - x0 - (b - a)).squaredNorm() / (2 * s);
+  };
+  PbdGrasps grasps;
+  grasps.take({&grasp, 1});
+  grasps.hold(places, gone, starts, f0, f1, h);
+  // Differences of a quadratic function are exact for any step.
+  Ways ways;
+  ways.went.resize(4), ways.wanted.resize(4);
+  for (int c = 0; c < 3; ++c) {
+    const double after = energy(inertial + D3::Unit(c)), before = energy(inertial - D3::Unit(c));
+    const double stiffness = after - 2 * energy(inertial) + before;
+    ways.wanted[c] = -(after - before) / (2 * stiffness);
+    ways.wanted[3] = 1 / (s * s * stiffness) - 1 / m;
+  }
+  ways.went << place() - inertial, double(places[0].inverse_mass) - 1 / m;
+  return ways;
 }
 
 }  // namespace plenum::pbd_steps

@@ -1,6 +1,6 @@
-// Tethers, attachments, joints and contacts are moved along the gradients of their constraints, found by
-// central differences, by as much as takes the error away: validation/pbd_steps.h. (Those of internal
-// constraints: tests/elements. `validate pbd/gradients` has the same of places at random.)
+// Tethers, attachments, joints, contacts and what hands hold are moved along the gradients of their
+// constraints, found by central differences, by as much as takes the error away: validation/pbd_steps.h.
+// (Those of internal constraints: tests/elements. `validate pbd/gradients` has the same of places at random.)
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -98,6 +98,13 @@ TEST(PbdGradients, OfContactOfABodyAndAFace) {
 
 TEST(PbdGradients, OfSupports) {
   expect_along(step_of_support(D3(0.48, 0.8, -0.36), D3(-0.3, 0.2, -0.5)), few_roundings);
+}
+
+TEST(PbdGradients, OfGrasps) {
+  for (const double rate : {30.0, 900.0})
+    expect_along(
+        step_of_grasp(D3(0.3, -0.2, 0.1), D3(0.35, -0.1, 0.1), D3(0.05, 0, -0.1), D3(0.1, 0.05, -0.1), rate),
+        few_roundings);
 }
 
 }}  // namespace plenum::pbd_steps
