@@ -392,13 +392,7 @@ void PbdBodies::sweep(const Pbd::Model& model, const Pbd::Params& params, const 
   for (Patch& patch : patches_)
     if (patch.laid > 0) find_bed(patch, p);
   for (Patch& patch : patches_) hold_apart(patch, p);
-  // There and back, lest what stands on many particles be turned by those that come first.
-  const auto hold_touches = [&] {
-    for (Touch& touch : touches_) hold_apart(touch, p);
-    for (FaceTouch& touch : face_touches_) hold_apart(touch, p);
-    for (std::size_t k = touches_.size(); k-- > 0;) hold_apart(touches_[k], p);
-  };
-  hold_touches();
+  hold_touches(p);
   if (!model.tethers.empty()) {
     for (const Touch& touch : touches_)
       if (touch.pushed > 0) hold_by_tethers(touch.particle, touch.body, touch.n, touch.on, touch.friction, p);
@@ -415,7 +409,7 @@ void PbdBodies::sweep(const Pbd::Model& model, const Pbd::Params& params, const 
     for (FaceTouch& touch : face_touches_)
       if (touch.friction > 0) rub(touch, p);
     for (Patch& patch : patches_) hold_apart(patch, p);
-    hold_touches();
+    hold_touches(p);
   }
   press_laid(p);
   hold_on_led(p);

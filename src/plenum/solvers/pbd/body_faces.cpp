@@ -21,7 +21,8 @@ constexpr Real at_a_corner = Real(0.98);
 
 /// Triangles that may come to bodies within the step. Those that are small beside the rounding of a body are
 /// left out: from particles that are a thickness off, a ball of radius r reaches l^2 / (6 r) into a triangle
-/// of side l, and not to its middle.
+/// of side l, and not to its middle. Those that fast bodies may draw out within the step are not small: balls
+/// slipped through cloth between particles that the step had found near each other.
 void PbdBodies::find_near_faces(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params,
                                 Real dt) {
   near_faces_.clear();
@@ -39,7 +40,7 @@ void PbdBodies::find_near_faces(const Pbd::Model& model, const Pbd::State& state
     const Pbd::Body& of = model.bodies[b];
     const Vec3 centre = body.x.cast<Real>();
     const Real speed = Real(body.v.norm() + body.w.norm() * body.reach);
-    const Real smallest2 = 6 * rounding_of(of.shape) * params.thickness;
+    const Real smallest = std::sqrt(6 * rounding_of(of.shape) * params.thickness);
     for (std::size_t k = 0; k < near_.size(); ++k)
       if (near_[k].body == Index(b)) near_of_[std::size_t(near_[k].particle)] = Index(k);
     for (std::size_t t = 0; t < model.surface.size(); ++t) {
@@ -56,8 +57,9 @@ void PbdBodies::find_near_faces(const Pbd::Model& model, const Pbd::State& state
         const Real within = slow + 2 * dt * std::sqrt(fastest2);
         if (apart2 > within * within) continue;
       }
-      if (std::max({(p1 - p0).squaredNorm(), (p2 - p1).squaredNorm(), (p0 - p2).squaredNorm()}) < smallest2)
-        continue;
+      const Real longest =
+          std::sqrt(std::max({(p1 - p0).squaredNorm(), (p2 - p1).squaredNorm(), (p0 - p2).squaredNorm()}));
+      if (longest + dt * (speed + std::sqrt(fastest2)) < smallest) continue;
       if (stay_apart(model.apart, part_of_[std::size_t(c[0])], Index(b))) continue;
       NearFace face{c, Index(b), {}};
       for (int i = 0; i < 3; ++i) face.near[i] = near_of_[std::size_t(c[i])];

@@ -217,13 +217,30 @@ void PbdBodies::hold_on_led(const PbdParticles& p) {
   }
 }
 
+/// There and back, lest what stands on many particles be turned by those that come first.
+void PbdBodies::hold_touches(const PbdParticles& p) {
+  for (Touch& touch : touches_) hold_apart(touch, p);
+  for (FaceTouch& touch : face_touches_) hold_apart(touch, p);
+  for (std::size_t k = touches_.size(); k-- > 0;) hold_apart(touches_[k], p);
+}
+
+/// Cloth that a bar was thrown onto was pushed by that, half of it, through the plate on which both landed.
+void PbdBodies::hold_again(const PbdParticles& p) {
+  hold_touches(p);
+  hold_on_led(p);
+}
+
 void PbdBodies::add_limits(const PbdParticles& p, std::vector<PbdLimit>& out) const {
-  for (const Touch& touch : led_touches_) {
-    const D3 x0 = p.x0[std::size_t(touch.particle)].cast<double>();
-    out.push_back({.particle = touch.particle,
-                   .normal = touch.n.cast<Real>(),
-                   .least = Real(touch.gap + touch.n.dot(touch.at - x0)),
-                   .goes = Real(touch.n.dot(touch.at - touch.from))});
+  for (const std::vector<Touch>* const touches : {&led_touches_, &touches_}) {
+    for (const Touch& touch : *touches) {
+      const Body& body = bodies_[std::size_t(touch.body)];
+      const D3 at = body.x + body.q * touch.on, from = body.x0 + body.q0 * touch.on;
+      const D3 x0 = p.x0[std::size_t(touch.particle)].cast<double>();
+      out.push_back({.particle = touch.particle,
+                     .normal = touch.n.cast<Real>(),
+                     .least = Real(touch.gap + touch.n.dot(at - x0)),
+                     .goes = Real(touch.n.dot(at - from))});
+    }
   }
 }
 

@@ -303,7 +303,7 @@ void report_crossings(const Pbd::Model& model, const Pbd::State& state, std::spa
 /// In a substep a rigid body goes no farther past what it may touch than a part of its own size, as long as
 /// that takes no more than so many times the substeps: what goes farther parts cells of cloth, and passes
 /// between particles that were pushed aside. Balls of five radii a frame did in one of four cases.
-constexpr Real longest_stride = Real(0.4);
+constexpr Real longest_stride = Real(0.2);
 constexpr int most_finer = 16;
 
 int substeps_for(const Pbd::Model& model, const Pbd::State& state, const Pbd::Params& params, Real dt) {
@@ -483,7 +483,7 @@ Report Pbd::step(const Model& model, State& state, const Params& asked, Workspac
                           w.spins.pause(w.places);
                           if (is_bound) w.energy_bounds.pause(w.places);
                           hold_on_solids(s);
-                          if (bodies) w.bodies.hold_on_led(body_view(state, w));
+                          if (bodies) w.bodies.hold_again(body_view(state, w));
                           w.spins.resume(w.places);
                           return is_off;
                         });

@@ -96,9 +96,9 @@ class PbdBodies {
   /// One sweep over all that bodies take part in.
   void sweep(const Pbd::Model& model, const Pbd::Params& params, const PbdParticles& p,
              const detail::Projection& how);
-  /// Puts particles that are in led bodies back, with friction.
-  void hold_on_led(const PbdParticles& p);
-  /// Adds the limits of what cannot move.
+  /// Once more, after others have moved particles in the substep: parts what touches.
+  void hold_again(const PbdParticles& p);
+  /// Adds the limits of where bodies are.
   void add_limits(const PbdParticles& p, std::vector<PbdLimit>& out) const;
   /// Velocities from where bodies have gone; those of particles are there already. What touches comes apart
   /// at no more than it bounces with.
@@ -299,6 +299,8 @@ class PbdBodies {
   M3 response_of(const Touch& touch, const PbdParticles& p, const D3& m) const;
   void part(const Touch& touch, const PbdParticles& p, const D3& m, const D3& impulse, double wedge);
   void hold_apart(Touch& touch, const PbdParticles& p);
+  void hold_touches(const PbdParticles& p);
+  void hold_on_led(const PbdParticles& p);
   void rub(Touch& touch, const PbdParticles& p);
   void slow(const Touch& touch, const PbdParticles& p, Real h);
   const Shape& shape_of(const Pbd::Model& model, Index body) const;
