@@ -66,7 +66,11 @@ struct Findings {
     if (!json) {
       for (const Warning& w : warnings) warn(w.sentence());
       for (const Problem& p : problems) complain(sentence(p));
-      if (problems.empty()) fmt::print("{}: no problems\n", scene);
+      if (problems.empty())
+        fmt::print("{}: no problems{}\n", scene,
+                   warnings.empty()       ? ""
+                   : warnings.size() == 1 ? ", but a warning"
+                                          : fmt::format(", but {} warnings", warnings.size()));
       return;
     }
     nlohmann::ordered_json j = {{"scene", scene},

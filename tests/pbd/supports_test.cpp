@@ -227,7 +227,9 @@ TEST(PbdSupports, TautTethersHoldWhatPressesOnTheirParticles) {
     const double goes = double(h) * double(top.velocity.y()) + double(top.shift.y());
     EXPECT_LT(goes, 1e-6) << mass;
     // A light one is stopped by the particle's own mass before that.
-    if (mass > 1) EXPECT_NEAR(goes, -0.002, 2e-4) << mass;
+    if (mass > 1) {
+      EXPECT_NEAR(goes, -0.002, 2e-4) << mass;
+    }
     EXPECT_NEAR(double(top.impulse.y()), -mass * double(top.shift.y()) / double(h), 1e-3 * mass) << mass;
   }
 }

@@ -307,7 +307,7 @@ class SceneReader {
     } else if (const auto missing = field ? missing_entry(fields, leaves, path) : std::nullopt) {
       problem.what = "names an entry that is not there";
       problem.allowed = missing->size == 0 ? "none, it is empty" : fmt::format("0 to {}", missing->size - 1);
-      if (missing->nearest != path) problem.nearest = missing->nearest;
+      if (missing->size > 0 && missing->nearest != path) problem.nearest = missing->nearest;
       if (missing->index < missing->max_count)
         problem.remedy = fmt::format("give {}{} {} {}", prefix, missing->list, missing->index + 1,
                                      missing->index == 0 ? "entry" : "entries");

@@ -195,7 +195,8 @@ void Pbd::build(const Spec& spec, Model& model, State& state) {
   model = {};
   state = {};
   const auto require = PbdBuilder::require;
-  require(!spec.parts.empty() || !spec.bodies.empty(), "parts", "and bodies are empty: there is nothing");
+  require(!spec.parts.empty() || !spec.bodies.empty(), "parts",
+          "is empty, and so is bodies: give at least one part or body");
   std::size_t n = 0;
   for (const PbdPart& part : spec.parts) n += particles_of(part);
   require(n <= std::size_t(1) << 30, "parts", "hold more than 2^30 particles");

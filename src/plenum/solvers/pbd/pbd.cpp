@@ -11,6 +11,7 @@
 #include "plenum/solvers/pbd/detail/idle.h"
 #include "plenum/solvers/pbd/detail/pins.h"
 #include "plenum/solvers/pbd/detail/sweeps.h"
+#include "plenum/solvers/pbd/detail/teleport.h"
 
 namespace plenum::inline PLENUM_ABI {
 
@@ -347,6 +348,13 @@ Report Pbd::step(const Model& model, State& state, const Params& asked, Workspac
   PbdWorkspace& w = laid_out(workspace, model, weaves(params));
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
+  if (detail::teleport(model, state, params, dt) > 0) {
+    // What it lay on is where it was.
+    w.offered = {}, w.links = nullptr;
+    report.warn(
+        "pins jump by many times the size of what hangs on them, which jumps with them; let keyframes take "
+        "longer if it is to be dragged there");
+  }
   move_pins(model, state, params, dt);
   w.supports.take(std::exchange(w.offered, {}), std::exchange(w.links, nullptr), state.particles.x,
                   state.particles.v, dt);
