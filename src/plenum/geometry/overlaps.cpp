@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "plenum/geometry/nearest_on_triangle.h"
@@ -51,7 +52,8 @@ bool is_in(std::span<const Vec3> x, const Index4& t, const Vec3& at, Real slack)
 /// bounds.
 std::optional<Vec3> place_inside(const Shape& shape, const Pose& pose) {
   const Aabb box = shape.bounds();
-  if (!box.size().allFinite()) return {};
+  if (!(box.size().maxCoeff() < std::numeric_limits<Real>::infinity()))
+    return {};  // allFinite() takes inf - inf, which traps
   const Vec3 middle = box.centre();
   const SignedDistance<Real> off = shape.signed_distance(middle);
   return pose * (off.distance > 0 ? Vec3(middle - off.distance * off.normal) : middle);
