@@ -8,6 +8,7 @@
 
 #include "plenum/geometry/nearest_on_triangle.h"
 #include "plenum/solvers/pbd/detail/bodies.h"
+#include "plenum/solvers/pbd/detail/parts.h"
 #include "plenum/state/bounce.h"
 
 namespace plenum::inline PLENUM_ABI {
@@ -29,12 +30,8 @@ void PbdBodies::find_near_faces(const Pbd::Model& model, const Pbd::State& state
   if (own_ == 0 || model.surface.empty()) return;
   const std::vector<Vec3>&x = state.particles.x, &v = state.particles.v;
   const Real fall = dt * dt * params.gravity.norm();
-  const std::size_t whole = x.size() - model.torn_from.size();
-  part_of_.assign(x.size(), -1), near_of_.assign(x.size(), -1);
-  for (std::size_t p = 0; p < model.parts.size(); ++p)
-    std::fill_n(part_of_.begin() + model.parts[p].first_particle, model.parts[p].num_particles, Index(p));
-  for (std::size_t k = 0; k < model.torn_from.size(); ++k)
-    part_of_[whole + k] = part_of_[std::size_t(model.torn_from[k])];
+  detail::find_parts_of_particles(model, part_of_);
+  near_of_.assign(x.size(), -1);
   for (std::size_t b = 0; b < own_; ++b) {
     const Body& body = bodies_[b];
     const Pbd::Body& of = model.bodies[b];

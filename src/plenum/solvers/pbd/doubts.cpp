@@ -11,6 +11,7 @@
 #include "plenum/geometry/collide/collide.h"
 #include "plenum/geometry/overlaps.h"
 #include "plenum/solvers/pbd/detail/builder.h"
+#include "plenum/solvers/pbd/detail/parts.h"
 
 namespace plenum::inline PLENUM_ABI {
 namespace {
@@ -27,14 +28,6 @@ Pose shape_pose(const Model& model, const State& state, std::size_t body) {
   return {at * in.position, at.rotation * in.rotation};
 }
 
-/// [N] The part that each particle is of.
-std::vector<Index> parts_of_particles(const Model& model) {
-  std::vector<Index> part_of(model.mass.size(), -1);
-  for (std::size_t p = 0; p < model.parts.size(); ++p)
-    std::fill_n(part_of.begin() + model.parts[p].first_particle, model.parts[p].num_particles, Index(p));
-  return part_of;
-}
-
 /// Of parts that start within bodies which they touch, or across them. What has started there is no contact:
 /// no side of the body is its own, and it is thrown out.
 class PlaceDoubts {
@@ -43,8 +36,9 @@ class PlaceDoubts {
       : m_(model),
         s_(state),
         overlaps_(overlaps),
-        part_of_(parts_of_particles(model)),
+
         held_(model.mass.size(), 0) {
+    detail::find_parts_of_particles(model, part_of_);
     for (const Index i : model.pinned) held_[std::size_t(i)] = 1;
   }
 
@@ -174,7 +168,8 @@ void doubt_bodies(Model& model, const State& state) {
 void doubt_solids(Model& model, const State& state, const MeshOverlaps& overlaps) {
   if (model.tetrahedra.empty()) return;
   const std::vector<Vec3>& x = state.particles.x;
-  const std::vector<Index> part_of = parts_of_particles(model);
+  std::vector<Index> part_of;
+  detail::find_parts_of_particles(model, part_of);
   const auto part_around = [&](Index t) { return part_of[std::size_t(model.tetrahedra[std::size_t(t)][0])]; };
   for (std::size_t p = 0; p < model.parts.size(); ++p) {
     const auto first = static_cast<std::size_t>(model.parts[p].first_particle);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plenum/geometry/aabb.h"
+#include "plenum/solvers/pbd/detail/parts.h"
 #include "plenum/solvers/pbd/detail/pins.h"
 
 namespace plenum::inline PLENUM_ABI { namespace detail {
@@ -62,18 +63,15 @@ Real teleport(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& par
   if (!any) return 0;
 
   const std::size_t num_parts = model.parts.size(), n = particles.size();
-  std::vector<std::size_t> part_of(n, 0);
-  for (std::size_t k = 0; k < num_parts; ++k)
-    std::fill_n(part_of.begin() + model.parts[k].first_particle, model.parts[k].num_particles, k);
-  const std::size_t whole = n - model.torn_from.size();
-  for (std::size_t k = 0; k < model.torn_from.size(); ++k)
-    part_of[whole + k] = part_of[std::size_t(model.torn_from[k])];
+  std::vector<Index> part_of;
+  find_parts_of_particles(model, part_of);
+  const auto hanging_of = [&](Index particle) { return std::size_t(part_of[std::size_t(particle)]); };
 
   // Whatever is no part and no body of this system does not jump.
   Hangings together(num_parts + model.bodies.size() + 1);
   const std::size_t elsewhere = num_parts + model.bodies.size();
   const auto node_of = [&](const Pbd::Anchor& a) {
-    if (a.particle >= 0) return part_of[std::size_t(a.particle)];
+    if (a.particle >= 0) return hanging_of(a.particle);
     const auto body = std::size_t(a.body);
     return a.body >= 0 && body < model.bodies.size() && !model.bodies[body].is_led ? num_parts + body
                                                                                    : elsewhere;
@@ -82,13 +80,13 @@ Real teleport(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& par
   for (const Pbd::Alignment& alignment : model.alignments)
     together.join(node_of({-1, alignment.a, Vec3::Zero()}), node_of({-1, alignment.b, Vec3::Zero()}));
   for (std::size_t p = 0; p < model.pinned.size(); ++p)
-    if (model.pin_group[p] < 0) together.join(part_of[std::size_t(model.pinned[p])], elsewhere);
+    if (model.pin_group[p] < 0) together.join(hanging_of(model.pinned[p]), elsewhere);
 
   std::vector<Hanging> all(elsewhere + 1);
-  for (std::size_t i = 0; i < n; ++i) all[together.of(part_of[i])].box.extend(particles.x[i]);
+  for (std::size_t i = 0; i < n; ++i) all[together.of(hanging_of(Index(i)))].box.extend(particles.x[i]);
   for (std::size_t p = 0; p < model.pinned.size(); ++p) {
     if (model.pin_group[p] < 0 || !is_led(p)) continue;
-    Hanging& of = all[together.of(part_of[std::size_t(model.pinned[p])])];
+    Hanging& of = all[together.of(hanging_of(model.pinned[p]))];
     of.jump += jump_of(p), ++of.num_pins;
   }
   all[together.of(elsewhere)].is_tied = true;
@@ -96,7 +94,7 @@ Real teleport(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& par
     if (of.num_pins > 0) of.jump /= Real(of.num_pins);
   for (std::size_t p = 0; p < model.pinned.size(); ++p) {
     if (model.pin_group[p] < 0 || !is_led(p)) continue;
-    Hanging& of = all[together.of(part_of[std::size_t(model.pinned[p])])];
+    Hanging& of = all[together.of(hanging_of(model.pinned[p]))];
     of.is_tied |= !of.jumps(jump_of(p));
   }
   Real longest = 0;
@@ -105,7 +103,7 @@ Real teleport(const Pbd::Model& model, Pbd::State& state, const Pbd::Params& par
     longest = std::max(longest, of.jump.norm());
   }
   if (!(longest > 0)) return 0;
-  for (std::size_t i = 0; i < n; ++i) particles.x[i] += all[together.of(part_of[i])].jump;
+  for (std::size_t i = 0; i < n; ++i) particles.x[i] += all[together.of(hanging_of(Index(i)))].jump;
   for (std::size_t b = 0; b < model.bodies.size(); ++b)
     state.frames.x[b] += all[together.of(num_parts + b)].jump;
   return longest;
