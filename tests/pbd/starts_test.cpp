@@ -61,20 +61,34 @@ Told told_of(const PbdPart& part, const PbdBody& body) {
   return Built(PbdSpec{.parts = {part}, .bodies = {body}}).model.doubts;
 }
 
+/// What is told, with "DEPTH" for how deep, which is to be `depth` [m] to 3 %: the search for the deepest
+/// place ends short of it, by what compilers round.
+Told without_depth(Told told, double depth) {
+  for (std::string& what : told) {
+    const std::string before = " up to ", after = " m deep";
+    const std::size_t from = what.find(before) + before.size(), to = what.find(after);
+    EXPECT_LT(from, to) << what;
+    if (!(from < to && to != std::string::npos)) continue;
+    EXPECT_NEAR(std::stod(what.substr(from, to - from)), depth, 0.03 * depth) << what;
+    what.replace(from, to - from, "DEPTH");
+  }
+  return told;
+}
+
 const Vec3 in_a_cell(Real(0.05), 0, Real(0.05));  // on its diagonal
 const std::string then = ", and will be thrown out, stay caught or pass: move one of them";
 
 TEST(PbdStarts, BodiesThroughTrianglesAreTold) {
   const std::string through =
-      "2 triangles of parts[0] start up to 0.0099 m deep inside bodies[0] between their particles, at [0.05, "
+      "2 triangles of parts[0] start up to DEPTH m deep inside bodies[0] between their particles, at [0.05, "
       "0, 0.05]" +
       then;
   PbdBody led = pole(Real(0.01), in_a_cell);
-  EXPECT_EQ(told_of(held_sheet(), led), Told{through});
+  EXPECT_EQ(without_depth(told_of(held_sheet(), led), 0.01), Told{through});
   // A body that can be moved, by what is held.
-  EXPECT_EQ(told_of(pinned(held_sheet(), ParticlePin::Where::all), led), Told{through});
+  EXPECT_EQ(without_depth(told_of(pinned(held_sheet(), ParticlePin::Where::all), led), 0.01), Told{through});
   led.motion = PbdBody::Motion::led;
-  EXPECT_EQ(told_of(held_sheet(), led), Told{through});
+  EXPECT_EQ(without_depth(told_of(held_sheet(), led), 0.01), Told{through});
   EXPECT_EQ(told_of(pinned(held_sheet(), ParticlePin::Where::all), led), Told{});
   // The surface of a soft body, at its top.
   const Told top = told_of(block(), pole(Real(0.01), Vec3(Real(0.3), Real(0.7), Real(0.2))));
@@ -162,11 +176,12 @@ TEST(PbdStarts, SolidsOfOtherSystemsAreToldOnce) {
   const std::string capsule = R"("shape": "capsule", "radius": 0.01, "half_height": 0.5)",
                     ball = R"("shape": "sphere", "radius": 0.05)";
   const std::string through =
-      "2 triangles start up to 0.0099 m deep inside solid between their particles, at [0.05, 0, 0.05], and "
+      "2 triangles start up to DEPTH m deep inside solid between their particles, at [0.05, 0, 0.05], and "
       "will stay caught or pass; move the particles or solid";
-  EXPECT_EQ(told_by_frame(obstacle(capsule + R"(, "position": [0.05, 0, 0.05])"), cloth), Told{through});
-  EXPECT_EQ(told_by_frame(rigid(capsule, "[0.05, 0, 0.05]"), cloth), Told{through});
-  EXPECT_EQ(told_by_frame(rigid(capsule, "[0.05, 0, 0.05]"), held), Told{through});
+  EXPECT_EQ(without_depth(told_by_frame(obstacle(capsule + R"(, "position": [0.05, 0, 0.05])"), cloth), 0.01),
+            Told{through});
+  EXPECT_EQ(without_depth(told_by_frame(rigid(capsule, "[0.05, 0, 0.05]"), cloth), 0.01), Told{through});
+  EXPECT_EQ(without_depth(told_by_frame(rigid(capsule, "[0.05, 0, 0.05]"), held), 0.01), Told{through});
   EXPECT_EQ(told_by_frame(obstacle(capsule + R"(, "position": [0.05, 0, 0.05])"), held), Told{});
   const std::string inside =
       "solid starts inside a soft body, between its particles, and nothing takes it out of there; move the "
