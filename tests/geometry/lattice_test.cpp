@@ -76,6 +76,26 @@ TEST(Lattice, StaysWellShapedAndNearTheSurface) {
   }
 }
 
+// What is drawn over a box without its corners stands on one, or has it in the ground.
+TEST(Lattice, FillsBoxesWhole) {
+  for (const Real spacing : {Real(0.1), Real(0.08), Real(0.06), Real(0.05), Real(0.043)})
+    for (const Vec3& half : {Vec3(Real(0.15), Real(0.15), Real(0.15)), Vec3(Real(0.3), Real(0.1), Real(0.2)),
+                             Vec3(Real(0.11), Real(0.27), Real(0.16))}) {
+      const TetMesh mesh = lattice_tetrahedra(box_mesh(half), spacing);
+      const double volume = 8 * double(half.prod());
+      EXPECT_NEAR(total_volume(mesh), volume, 1e-5 * volume) << spacing << " " << half.transpose();
+      for (int corner = 0; corner < 8; ++corner) {
+        const Vec3 at((corner & 1) != 0 ? half[0] : -half[0], (corner & 2) != 0 ? half[1] : -half[1],
+                      (corner & 4) != 0 ? half[2] : -half[2]);
+        Real nearest = 1;
+        for (const Vec3& x : mesh.x) nearest = std::min(nearest, (x - at).norm());
+        EXPECT_LT(nearest, 1e-5) << spacing << " " << half.transpose();
+      }
+      for (const Index4& t : mesh.tetrahedra)
+        ASSERT_GT(tetrahedron_quality(mesh.x[t[0]], mesh.x[t[1]], mesh.x[t[2]], mesh.x[t[3]]), 0.5);
+    }
+}
+
 // Masses are lumped by volumes, and what is a hundredth as heavy as its neighbours tears itself loose from
 // them. Within the lattice a vertex has half a cube. Spikes that snapping flattens have had a five hundredth
 // of that, and their edges three and four triangles.

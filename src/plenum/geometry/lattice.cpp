@@ -22,7 +22,7 @@ namespace {
 struct Lattice {
   Index nx, ny, nz;  // cubes
   Vec3 low;
-  Real spacing;
+  Vec3 spacing;  // edges of a cube, which fit the box
 
   std::size_t num_corners() const { return std::size_t(nx + 1) * std::size_t(ny + 1) * std::size_t(nz + 1); }
   std::size_t num_nodes() const {
@@ -35,7 +35,7 @@ struct Lattice {
     const Index n = is_corner ? node : node - Index(num_corners());
     const Index row = is_corner ? nx + 1 : nx, column = is_corner ? ny + 1 : ny;
     const Vec3 at(Real(n % row), Real(n / row % column), Real(n / row / column));
-    return low + spacing * (is_corner ? at : Vec3(at + Vec3::Constant(Real(0.5))));
+    return low + spacing.cwiseProduct(is_corner ? at : Vec3(at + Vec3::Constant(Real(0.5))));
   }
 };
 
@@ -186,6 +186,42 @@ class Spikes {
   std::vector<double> volume_;              ///< [m^3] of each vertex, a quarter of its tetrahedra's
   std::vector<std::vector<Index>> around_;  ///< tetrahedra that are left of each vertex
 };
+
+/// Which ends of a surface's box are sides of it, for a fifth of one at least: those of boxes along the axes,
+/// cylinders, slabs.
+std::array<bool, 3> flat_ends(const TriangleMesh& surface, const Aabb& box) {
+  constexpr double least_part = 0.2;
+  constexpr Real rounding = Real(1e-5);  // of the box
+  const Vec3 size = box.size();
+  std::array<double, 3> area = {0, 0, 0};
+  for (const Index3& t : surface.triangles)
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const auto c = static_cast<Eigen::Index>(axis);
+      const auto is_on = [&](Real end) {
+        return std::all_of(t.begin(), t.end(), [&](Index v) {
+          return std::abs(surface.x[std::size_t(v)][c] - end) <= rounding * size.maxCoeff();
+        });
+      };
+      if (!is_on(box.low[c]) && !is_on(box.high[c])) continue;
+      const Vec3& a = surface.x[std::size_t(t[0])];
+      area[axis] +=
+          double((surface.x[std::size_t(t[1])] - a).cross(surface.x[std::size_t(t[2])] - a).norm()) / 2;
+    }
+  std::array<bool, 3> flat{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    flat[axis] = area[axis] >= least_part * double(size[(axis + 1) % 3]) * double(size[(axis + 2) % 3]);
+  return flat;
+}
+
+/// Of a box's length, so that its ends are planes of nodes: what has its sides there is filled as far as they
+/// go, edges and corners. Where that would take cubes of another shape than spikes and qualities are meant
+/// for, as it is asked.
+Real fitted_spacing(Real length, Real spacing) {
+  constexpr Real most_stretch = Real(1.25);
+  const Real fitted = length / std::max(Real(1), std::round(length / spacing));
+  return fitted <= most_stretch * spacing && spacing <= most_stretch * fitted ? fitted : spacing;
+}
+
 /// Of cutting spikes and snapping what is behind them; most bodies take three, and a few of them seven.
 constexpr int most_rounds = 8;
 
@@ -213,15 +249,22 @@ TetMesh lattice_tetrahedra(const TriangleMesh& surface, Real spacing, const Latt
     throw Error(Problem{.key = "mesh",
                         .what = "does not face outward, so it has no inside to fill",
                         .remedy = "turn its triangles"});
+  // Nodes that are meant to be on the surface are so but for rounding, and so are centroids between them,
+  // whose tetrahedra are kept, all of them, and halved by snapping.
+  constexpr Real on_plane = Real(1e-3);  // [spacing]
   // A margin of more than half a cube all around, so that no tetrahedron that could be kept is missing.
   Lattice lattice;
-  lattice.spacing = spacing;
+  const std::array<bool, 3> flat = flat_ends(surface, box);
   Index* const counts[3] = {&lattice.nx, &lattice.ny, &lattice.nz};
   double nodes = 2;
   for (int axis = 0; axis < 3; ++axis) {
-    *counts[axis] = static_cast<Index>(std::ceil(box.size()[axis] / spacing)) + 2;
+    const Real length = box.size()[axis];
+    const bool is_flat = flat[std::size_t(axis)];
+    const Real fitted = is_flat ? fitted_spacing(length, spacing) : spacing;
+    lattice.spacing[axis] = fitted;
+    *counts[axis] = static_cast<Index>(std::ceil(length / fitted - (is_flat ? on_plane : 0))) + 2;
     nodes *= *counts[axis] + 1;
-    lattice.low[axis] = box.centre()[axis] - Real(0.5) * Real(*counts[axis]) * spacing;
+    lattice.low[axis] = box.centre()[axis] - Real(0.5) * Real(*counts[axis]) * fitted;
   }
   constexpr double most_nodes = 1e8;
   if (nodes > most_nodes)
@@ -242,7 +285,8 @@ TetMesh lattice_tetrahedra(const TriangleMesh& surface, Real spacing, const Latt
     for (std::size_t n = begin; n < end; ++n) distance[n] = signed_distance(lattice.position(Index(n)));
   });
   std::vector<Index4> kept;
-  const Real reach = spacing;  // no point of a tetrahedron is farther from a vertex than its longest edge
+  const Real reach =
+      lattice.spacing.maxCoeff();  // no point of a tetrahedron is farther from a vertex than its longest edge
   each_tetrahedron(lattice, [&](const Index4& t) {
     Real deepest = 0, highest = 0;
     for (int k = 0; k < 4; ++k) {
@@ -253,7 +297,7 @@ TetMesh lattice_tetrahedra(const TriangleMesh& surface, Real spacing, const Latt
     if (!keep && highest <= reach && deepest < 0) {
       const Vec3 centroid = Real(0.25) * (lattice.position(t[0]) + lattice.position(t[1]) +
                                           lattice.position(t[2]) + lattice.position(t[3]));
-      keep = signed_distance(centroid) < 0;
+      keep = signed_distance(centroid) < on_plane * spacing;
     }
     if (keep) kept.push_back(t);
   });
