@@ -231,16 +231,28 @@ void PbdBodies::hold_again(const PbdParticles& p) {
 }
 
 void PbdBodies::add_limits(const PbdParticles& p, std::vector<PbdLimit>& out) const {
-  for (const std::vector<Touch>* const touches : {&led_touches_, &touches_}) {
-    for (const Touch& touch : *touches) {
+  for (const std::vector<Touch>* const touches : {&led_touches_, &touches_})
+    for (std::size_t k = 0; k < touches->size(); ++k) {
+      const Touch& touch = (*touches)[k];
       const Body& body = bodies_[std::size_t(touch.body)];
-      const D3 at = body.x + body.q * touch.on, from = body.x0 + body.q0 * touch.on;
-      const D3 x0 = p.x0[std::size_t(touch.particle)].cast<double>();
+      const D3 arm = body.q * touch.on, at = body.x + arm, from = body.x0 + body.q0 * touch.on;
+      const D3 x0 = p.x0[std::size_t(touch.particle)].cast<double>(), turn = arm.cross(touch.n);
       out.push_back({.particle = touch.particle,
                      .normal = touch.n.cast<Real>(),
                      .least = Real(touch.gap + touch.n.dot(at - x0)),
-                     .goes = Real(touch.n.dot(at - from))});
+                     .goes = Real(touch.n.dot(at - from)),
+                     .yields = Real(body.inverse_mass + turn.dot(body.inverse_inertia * turn)),
+                     .by = touches == &touches_ ? Index(k) : Index(-1)});
     }
+}
+
+void PbdBodies::take(std::span<const PbdGiven> given, Real h) {
+  for (const PbdGiven& g : given) {
+    const Touch& touch = touches_[std::size_t(g.by)];
+    Body& body = bodies_[std::size_t(touch.body)];
+    const D3 impulse = g.impulse.cast<double>() / double(h);
+    body.v += body.inverse_mass * impulse;
+    body.w += body.inverse_inertia * (body.q * touch.on).cross(impulse);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "plenum/solvers/pbd/detail/contacts.h"
 #include "plenum/solvers/pbd/detail/planes.h"
@@ -42,7 +43,10 @@ void PbdContacts::lay_out(std::size_t num_particles, std::span<const Index3> sur
   tube_at_.resize(num_particles), tube_way_.resize(num_particles), strays_.resize(num_particles);
   zone_.resize(num_particles);
   zone_way_.resize(num_particles), zone_mass_.resize(num_particles), part_.resize(num_particles);
-  zone_lost_.assign(num_particles, Vec3::Zero());
+  zone_lost_.assign(num_particles, Vec3::Zero()), zone_taken_.assign(num_particles, Vec3::Zero());
+  zone_borne_.assign(num_particles, Borne::none), zone_limit_.assign(num_particles, Index(-1));
+  kept_back_.assign(num_particles, Vec3::Zero());
+  any_kept_back_ = false;
   age_ = -1;
 }
 
@@ -301,7 +305,7 @@ void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std:
                        const PbdContactSettings& settings, const PbdSpins::Outside& outside,
                        std::span<const PbdLimit> limits, FunctionRef<bool(int)> between) {
   begin_at(places, gone);
-  limits_.assign(limits.begin(), limits.end()), limits_begun_ = false;
+  limits_.assign(limits.begin(), limits.end()), limits_begun_ = false, given_.clear();
   const bool holds = age_ >= 0 && age_ < life_;
   const std::size_t strays = holds ? find_strays(places, Real(0.5)) : places.size();
   if (double(strays) > many_strays * double(places.size())) {
@@ -320,11 +324,20 @@ void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std:
 void PbdContacts::settle(std::span<Place> places, std::span<const Vec3> gone,
                          const PbdContactSettings& settings, std::span<const PbdLimit> limits) {
   begin_at(places, gone);
-  limits_.assign(limits.begin(), limits.end()), limits_begun_ = false;
+  limits_.assign(limits.begin(), limits.end()), limits_begun_ = false, given_.clear();
   search_all(places, {}, 1, settings);
   begin_pairs(places, settings);
   keep_all_apart(places, settings);
   age_ = -1;
+}
+
+void PbdContacts::give_back(std::span<Vec3> v, Real h) {
+  if (!std::exchange(any_kept_back_, false)) return;
+  for (std::size_t i = 0; i < kept_back_.size(); ++i) {
+    if (kept_back_[i].isZero(0)) continue;
+    v[i] += kept_back_[i] / h;
+    kept_back_[i].setZero();
+  }
 }
 
 void PbdContacts::keep_all_apart(std::span<Place> places, const PbdContactSettings& settings) {

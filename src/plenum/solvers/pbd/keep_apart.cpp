@@ -122,42 +122,88 @@ void PbdContacts::each_limit(Index i, Visit&& visit) const {
   for (auto k = std::size_t(first); k < limits_.size() && limits_[k].particle == i; ++k) visit(limits_[k]);
 }
 
-/// Whether there a solid does not let the particle.
-bool PbdContacts::is_beyond(Index i, const Vec3& place) const {
-  bool any = false;
+/// What does not let the particle there, what does not yield before what does; or nothing.
+const PbdLimit* PbdContacts::in_the_way(Index i, const Vec3& place) const {
+  const PbdLimit* found = nullptr;
   each_limit(i, [&](const PbdLimit& limit) {
-    any = any || limit.normal.dot(place) < limit.least - beyond * floor_;
+    const bool is = limit.normal.dot(place) < limit.least - beyond * floor_;
+    if (is && (found == nullptr || (found->yields > 0 && limit.yields == 0))) found = &limit;
   });
-  return any;
+  return found;
 }
 
-void PbdContacts::put_back(std::span<Place> places) const {
+/// Of what a limit has `taken` [kg m] from particles of that mass together: what they keep as velocity, so
+/// that these go on in the next substep. The rest is given to what yields, as if they had struck it and
+/// stayed on it: no energy is gained, and what is heavy stops them.
+Vec3 PbdContacts::share(const PbdLimit& limit, const Vec3& taken, Real mass) {
+  if (!(limit.normal.dot(taken) < 0)) return taken;
+  const Vec3 given = taken / (1 + mass * limit.yields);
+  given_.push_back({limit.by, given});
+  return taken - given;
+}
+
+void PbdContacts::put_back(std::span<Place> places) {
   for (const PbdLimit& limit : limits_) {
-    Place& place = places[std::size_t(limit.particle)];
-    const Real lacks = limit.least - limit.normal.dot(to_vec(place));
-    if (lacks > 0) detail::set(place, to_vec(place) + lacks * limit.normal);
+    const auto i = std::size_t(limit.particle);
+    const Real lacks = limit.least - limit.normal.dot(to_vec(places[i]));
+    if (!(lacks > 0)) continue;
+    detail::set(places[i], to_vec(places[i]) + lacks * limit.normal);
+    if (!(limit.yields > 0)) continue;
+    const Real mass = 1 / places[i].inverse_mass;
+    kept_back_[i] += share(limit, (-lacks * mass) * limit.normal, mass) / mass, any_kept_back_ = true;
   }
 }
 
 /// Zones that would lead some of their particles into solids slide along these, and are led from now on. Not
 /// those that held particles lead.
 void PbdContacts::bear_zones(std::span<const Place> places) {
-  std::fill(part_.begin(), part_.end(), Real(0));  // of zones: they are borne
+  std::fill(zone_borne_.begin(), zone_borne_.end(), Borne::none);
+  any_borne_free_ = false;
   for (int round = 0; round < bearing_rounds; ++round) {
     bool any = false;
     for (const PbdLimit& limit : limits_) {
       const auto i = std::size_t(limit.particle), z = std::size_t(zone_of(limit.particle));
-      if (zone_mass_[z] < 0 && part_[z] == 0) continue;
+      if (zone_mass_[z] < 0 && zone_borne_[z] == Borne::none) continue;
       const bool is_alone = zone_[i] == Index(i) && zone_mass_[z] * places[i].inverse_mass == 1;
       if (is_alone) continue;
       const Vec3 common = zone_way_[z] / std::abs(zone_mass_[z]);
       const Real lacks = limit.least - limit.normal.dot(to_vec(start_[i]) + common);
       if (!(lacks > beyond * floor_)) continue;
-      zone_way_[z] = common + lacks * limit.normal, zone_mass_[z] = -1, part_[z] = 1;
-      any = true;
+      zone_way_[z] = common + lacks * limit.normal, zone_mass_[z] = -1, any = true;
+      if (limit.yields == 0)
+        zone_borne_[z] = Borne::fixed;
+      else if (zone_borne_[z] != Borne::fixed)
+        zone_borne_[z] = Borne::free, zone_limit_[z] = Index(&limit - limits_.data()), any_borne_free_ = true;
     }
     if (!any) return;
   }
+}
+
+/// Of zones that only free bodies bear: their momenta before they are moved, and what of these each
+/// particle's velocity is to have back after that.
+void PbdContacts::note_borne(std::span<const Place> places) {
+  for (std::size_t i = 0; any_borne_free_ && i < places.size(); ++i)
+    if (const auto z = std::size_t(zone_of(Index(i))); zone_borne_[z] == Borne::free)
+      zone_taken_[z] += way_of(places, Index(i)) / places[i].inverse_mass;
+}
+
+void PbdContacts::keep_back_borne(std::span<const Place> places) {
+  if (!any_borne_free_) return;
+  std::vector<Real>& mass = part_;  // of zones
+  std::fill(mass.begin(), mass.end(), Real(0));
+  const auto each = [&](auto&& f) {
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if (const auto z = std::size_t(zone_of(Index(i))); zone_borne_[z] == Borne::free) f(i, z);
+  };
+  each([&](std::size_t i, std::size_t z) {
+    zone_taken_[z] -= way_of(places, Index(i)) / places[i].inverse_mass;
+    mass[z] += 1 / places[i].inverse_mass;
+  });
+  for (std::size_t z = 0; z < mass.size(); ++z)
+    if (mass[z] > 0) zone_taken_[z] = share(limits_[std::size_t(zone_limit_[z])], zone_taken_[z], mass[z]);
+  each([&](std::size_t i, std::size_t z) { kept_back_[i] += zone_taken_[z] / mass[z]; });
+  std::fill(zone_taken_.begin(), zone_taken_.end(), Vec3::Zero());
+  any_kept_back_ = true;
 }
 
 /// One after the other draws the particles of pairs that are too fast towards their common way across their
@@ -178,6 +224,8 @@ void PbdContacts::draw_together(std::span<Place> places) {
       const Real limit = Real(0.99) * most_change(pack.gap[l]),
                  closing = -detail::apart_along(pack.edges, way);
       if (!(closing > limit)) continue;
+      const PbdLimit* bears = nullptr;
+      const bool is_led = std::any_of(is_held, is_held + 4, [](bool held) { return held; });
       // A round for each that is found to be borne.
       for (bool again = true; std::exchange(again, false);) {
         Real common = 0, held = 0, mass = 0;
@@ -190,17 +238,28 @@ void PbdContacts::draw_together(std::span<Place> places) {
             held += way[i], ++num_held;
         }
         common = num_held > 0 ? held / Real(num_held) : common / mass;
-        Vec3 to[4];
+        Vec3 to[4], gained = Vec3::Zero();  // [m], [kg m]
         for (int i = 0; i < 4; ++i) {
           const Index particle = pack.particle[i][l];
           to[i] = to_vec(places[std::size_t(particle)]);
           if (is_held[i]) continue;
-          to[i] += (limit / closing - 1) * (way[i] - common) * n;
-          if (is_beyond(particle, to[i])) is_held[i] = again = true;
+          const Vec3 by = (limit / closing - 1) * (way[i] - common) * n;
+          to[i] += by, gained += by / places[std::size_t(particle)].inverse_mass;
+          const PbdLimit* const found = in_the_way(particle, to[i]);
+          if (found == nullptr) continue;
+          is_held[i] = again = true;
+          if (bears == nullptr || found->yields == 0) bears = found;
         }
         if (again) continue;
-        for (int i = 0; i < 4; ++i)
-          if (!is_held[i]) detail::set(places[std::size_t(pack.particle[i][l])], to[i]);
+        const bool gives = !is_led && bears != nullptr && bears->yields > 0 && mass > 0;
+        const Vec3 kept = gives ? Vec3(share(*bears, -gained, mass) / mass) : Vec3(Vec3::Zero());
+        any_kept_back_ = any_kept_back_ || gives;
+        for (int i = 0; i < 4; ++i) {
+          if (is_held[i]) continue;
+          const auto particle = std::size_t(pack.particle[i][l]);
+          detail::set(places[particle], to[i]);
+          if (gives) kept_back_[particle] += kept;
+        }
       }
     }
   }
@@ -251,7 +310,7 @@ void PbdContacts::sum_zones(std::span<const Place> places) {
 /// that is tangled so goes on by as much as it can: moved as one with a held row, a wrung cloth stood still
 /// in the air for ever, drawn out to twenty times its length.
 void PbdContacts::shorten(std::span<Place> places) {
-  join_fast(), sum_zones(places), bear_zones(places);
+  join_fast(), sum_zones(places), bear_zones(places), note_borne(places);
   std::fill(part_.begin(), part_.end(), Real(1));
   const auto common_of = [&](Index i) {
     const auto z = std::size_t(zone_of(i));
@@ -283,6 +342,7 @@ void PbdContacts::shorten(std::span<Place> places) {
     detail::set(places[i], to_vec(places[i]) + zone_lost_[z] / zone_mass_[z]);
   }
   std::fill(zone_lost_.begin(), zone_lost_.end(), Vec3::Zero());
+  keep_back_borne(places);
   put_back(places);
 }
 
@@ -297,13 +357,14 @@ void PbdContacts::join_zones(std::span<Place> places) {
     pack.lanes &= ~(1U << l);
     ++(zone_mass_[std::size_t(zone)] < 0 ? counts_.forced : counts_.let_go);
   });
-  join_fast(), sum_zones(places), bear_zones(places);
+  join_fast(), sum_zones(places), bear_zones(places), note_borne(places);
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto z = std::size_t(zone_of(Index(i)));
     const bool is_alone = zone_[i] == Index(i) && zone_mass_[z] * places[i].inverse_mass == 1;
     if (places[i].inverse_mass == 0 || is_alone) continue;
     detail::set(places[i], to_vec(start_[i]) + zone_way_[z] / std::abs(zone_mass_[z]));
   }
+  keep_back_borne(places);
 }
 
 void PbdContacts::freeze(std::span<Place> places) const {

@@ -498,13 +498,16 @@ Report Pbd::step(const Model& model, State& state, const Params& asked, Workspac
         if (is_bound) w.energy_bounds.resume(w.places, h);
       }
       is_held_back |= keep(state, w, h, w.is_damped && params.method == Method::xpbd ? params.iterations : 0);
+      if (touches) w.contacts.give_back(state.particles.v, h);
       w.spins.make_up(state.particles.x, state.particles.v, h);
       calm_solids(model, state, w, is_pressed);
       if (is_bound) w.energy_bounds.end_substep(model, state.particles, w.places, state.stored);
       if (touches) calm_crumpled(model, state, w, h);
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
-      if (bodies) is_held_back |= w.bodies.keep(body_view(state, w), h);
+      if (bodies)
+        is_held_back |=
+            w.bodies.keep(body_view(state, w), h, touches ? w.contacts.given() : std::span<const PbdGiven>());
     }
     if (is_bound) w.energy_bounds.end_step(state.stored, w.x0, w.gone, dt);
     if (bodies) w.bodies.end_step(model, state);
