@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pbd/built.h"
@@ -165,6 +166,62 @@ std::string obstacle(const std::string& shape) {
 std::string rigid(const std::string& shape, const std::string& position) {
   return R"({"type": "rigid", "name": "solid", "model": {"bodies": [{"shapes": [{)" + shape +
          R"(}], "position": )" + position + "}]}}";
+}
+
+TEST(PbdStarts, RopesShorterThanTheirEndsAreApartAreTold) {
+  PbdSpec spec;
+  spec.bodies = {cube(Real(0.1), Vec3(0, 2, 0))};
+  spec.bodies[0].name = "crate";
+  PbdJoint joint;
+  joint.type = PbdJoint::Type::rope, joint.body_a = "crate";
+  joint.anchor = Vec3(0, 2, 0), joint.anchor_b = Vec3(0, 8, 0);
+  for (const auto& [length, doubts] : {std::pair{0.1, 1}, {5.9, 0}, {0.0, 0}, {7.0, 0}}) {
+    joint.length = Real(length), spec.joints = {joint};
+    Pbd::Model model;
+    Pbd::State state;
+    Pbd::build(spec, model, state);
+    ASSERT_EQ(model.doubts.size(), std::size_t(doubts)) << length;
+    if (doubts > 0) EXPECT_NE(model.doubts[0].find("6 m apart"), std::string::npos) << model.doubts[0];
+  }
+}
+
+TEST(PbdStarts, ParticlesOfTwoAttachmentsAreTold) {
+  PbdPart sheet = held_sheet();
+  sheet.attachments.resize(2);
+  for (PbdAttachment& a : sheet.attachments) a.particles.where = ParticlePin::Where::left;
+  sheet.attachments[0].body = "one", sheet.attachments[1].body = "two";
+  PbdSpec spec;
+  spec.parts = {sheet};
+  spec.bodies = {cube(Real(0.1), Vec3(0, 1, 0)), cube(Real(0.1), Vec3(0, 2, 0))};
+  spec.bodies[0].name = "one", spec.bodies[1].name = "two";
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::build(spec, model, state);
+  std::size_t told = 0;
+  for (const std::string& doubt : model.doubts)
+    told += doubt.find("11 particles are held by another") != std::string::npos;
+  EXPECT_EQ(told, 1u);
+}
+
+// A layer of ten metres about a cloth of one metre threw a box three kilometres up.
+TEST(PbdStarts, ThicknessIsHeldToAPartOfWhatHasIt) {
+  PbdSpec spec;
+  PbdPart sheet = pinned(held_sheet(), ParticlePin::Where::left);
+  spec.parts = {sheet};
+  spec.bodies = {cube(Real(0.1), Vec3(0, 1, 0))};
+  Pbd::Model model;
+  Pbd::State state;
+  Pbd::build(spec, model, state);
+  Pbd::Params params;
+  params.contact = Pbd::Contact::conservative, params.thickness = 10;
+  EXPECT_NEAR(double(Pbd::solid_distance(model, params)), std::sqrt(2.0) / 4, 1e-5);
+  Pbd::Workspace workspace;
+  for (int f = 0; f < 60; ++f) {
+    const Report report = Pbd::step(model, state, params, workspace, Real(1.0 / 60));
+    EXPECT_FALSE(report.warnings().empty());
+    // No faster than what falls freely.
+    ASSERT_LT(double(state.frames.v[0].norm()), 9.81 * (f + 1) / 60 + 0.01);
+  }
 }
 
 TEST(PbdStarts, SolidsOfOtherSystemsAreToldOnce) {

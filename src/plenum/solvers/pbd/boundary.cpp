@@ -32,7 +32,7 @@ Samples Pbd::samples(const Model& model, const State& state, const Params& param
   const PbdWorkspace* const w = workspace.impl.get();
   Samples samples = w ? samples_of(state.particles, w->step_x0.empty() ? w->x0 : w->step_x0, w->v0)
                       : samples_of(state.particles, {}, {});
-  samples.radius = params.thickness;
+  samples.radius = solid_distance(model, params);
   samples.faces = model.surface;
   samples.friction = params.friction, samples.restitution = params.restitution;
   samples.has_air =

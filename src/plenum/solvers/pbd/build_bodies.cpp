@@ -152,6 +152,11 @@ void join(const PbdJoint& joint, const std::string& key, const Names& names, Mod
   if (is_rope) {
     hold.length = joint.length > 0 ? joint.length : (joint.anchor - to).norm();
     PbdBuilder::require(hold.length > 0, key + ".length", "must be above 0 where the ends are in one place");
+    if (const Real apart = (joint.anchor - to).norm(); apart > Real(1.1) * hold.length)
+      model.doubts.push_back(fmt::format(
+          "{}.length is {:.3g} m, but its ends start {:.3g} m apart, and are drawn together at once: give it "
+          "their distance, or move the bodies nearer",
+          key, hold.length, apart));
   }
   model.holds.push_back(hold);
   if (b >= 0 && !is_rope) model.bodies_apart.push_back(Index2(std::min(a, b), std::max(a, b)));
@@ -221,6 +226,7 @@ void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model
   const Pbd::Part& made = model.parts[p];
   const auto own =
       std::span(state.particles.x).subspan(std::size_t(made.first_particle), std::size_t(made.num_particles));
+  model.largest_part = std::max(model.largest_part, size_of(own));
   std::vector<std::pair<Index, Index>> hung;  // particle, hold
   for (std::size_t k = 0; k < part.attachments.size(); ++k) {
     const PbdAttachment& attachment = part.attachments[k];
@@ -232,8 +238,12 @@ void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model
     doubt_attachment(key, own, found,
                      std::span(state.particles.inverse_mass).subspan(std::size_t(made.first_particle)),
                      is_own ? body : Index(-1), state, model);
+    std::size_t twice = 0;
+    const auto before = std::ptrdiff_t(hung.size());
     for (const Index i : found) {
       const Index particle = made.first_particle + i;
+      twice += std::any_of(hung.begin(), hung.begin() + before,
+                           [&](const auto& h) { return h.first == particle; });
       const Vec3& at = own[std::size_t(i)];
       hung.push_back({particle, Index(model.holds.size())});
       model.holds.push_back({{particle, -1, Vec3::Zero()},
@@ -241,6 +251,11 @@ void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model
                              0,
                              attachment.compliance});
     }
+    if (twice > 0)
+      model.doubts.push_back(
+          fmt::format("{}: {} particle{} held by another attachment too, and one pulls at the other: leave "
+                      "out one of the two",
+                      key, twice, twice == 1 ? " is" : "s are"));
     if (!attachment.collide) model.apart.push_back(Index2(Index(p), body));
   }
   const bool stretches = part.stretch_compliance > 0 || !part.tethers;

@@ -17,12 +17,13 @@ void PbdBuilder::strains(const TriangleMesh& mesh) {
   D3 warp = part_.type == Type::cloth ? D3(1, 0, 0) : D3(part_.warp.cast<double>());
   require(warp.norm() > 0, key_ + ".warp", "must not be zero");
   warp.normalize();
+  std::size_t across = 0;
   for (const Index3& t : mesh.triangles) {
     const auto at = [&](int c) -> D3 { return mesh.x[std::size_t(t[c])].cast<double>(); };
     const D3 a = at(1) - at(0), b = at(2) - at(0), n = a.cross(b).normalized();
     // Where the triangle lies across the warp, any direction does.
     D3 u = warp - n.dot(warp) * n;
-    if (u.norm() < 1e-3) u = n.unitOrthogonal();
+    if (u.norm() < 1e-3) u = n.unitOrthogonal(), ++across;
     u.normalize();
     const D3 v = n.cross(u);
     Eigen::Matrix2d sides;
@@ -37,6 +38,11 @@ void PbdBuilder::strains(const TriangleMesh& mesh) {
       compliance[c] = stiffness[c] > 0 ? Real(1 / (double(stiffness[c]) * area)) : Real(-1);
     m_.strain_compliance.push_back(compliance);
   }
+  if (across == mesh.triangles.size())
+    m_.doubts.push_back(fmt::format(
+        "{}.warp is at right angles to every triangle, and any direction is taken for it: give one that lies "
+        "in the cloth",
+        key_));
 }
 
 /// The energy area_stiffness / 2 (A - A_0)^2 / A_0 of each triangle.

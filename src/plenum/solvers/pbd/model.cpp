@@ -292,4 +292,8 @@ Real Pbd::contact_distance(const Model& model, const Params& params) {
   return std::min(2 * params.thickness, model.shortest_edge / 2);
 }
 
+Real Pbd::solid_distance(const Model& model, const Params& params) {
+  return model.largest_part > 0 ? std::min(params.thickness, model.largest_part / 4) : params.thickness;
+}
+
 }  // namespace plenum::inline PLENUM_ABI

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "plenum/base/parallel_evenly.h"
@@ -315,7 +314,7 @@ int substeps_for(const Pbd::Model& model, const Pbd::State& state, const Pbd::Pa
     const Real stride = longest_stride * model.bodies[b].reach;
     const Real fast = stride * Real(params.substeps) / dt;  // [m/s]
     if (!(v.squaredNorm() > fast * fast) || !v.allFinite()) continue;
-    const Real margin = model.bodies[b].reach + params.thickness;
+    const Real margin = model.bodies[b].reach + Pbd::solid_distance(model, params);
     for (std::size_t i = 0; i < p.size(); ++i) {
       // Where the particle comes nearest to the body, as both go on.
       const Vec3 from = p.x[i] - x, goes = p.v[i] - v;
@@ -340,12 +339,16 @@ Real Pbd::max_dt(const Model&, const State&, const Params&) {
 Report Pbd::step(const Model& model, State& state, const Params& asked, Workspace& workspace, Real dt) {
   Report report;
   if (!(dt > 0) || (model.mass.empty() && model.bodies.empty())) return report;
-  std::optional<Params> finer;
-  if (asked.method == Method::xpbd)
-    if (const int substeps = substeps_for(model, state, asked, dt); substeps > asked.substeps)
-      finer = asked, finer->substeps = substeps;
-  const Params& params = finer ? *finer : asked;
-  PbdWorkspace& w = laid_out(workspace, model, weaves(params));
+  PbdWorkspace& w = laid_out(workspace, model, weaves(asked));
+  const int substeps = asked.method == Method::xpbd ? substeps_for(model, state, asked, dt) : asked.substeps;
+  const Real thickness = solid_distance(model, asked);
+  if (thickness < asked.thickness)
+    report.warn(
+        "thickness is more than a quarter of the largest part's size, and is held to that: give "
+        "params.thickness less");
+  const bool is_bounded = thickness < asked.thickness || substeps > asked.substeps;
+  if (is_bounded) w.bounded = asked, w.bounded.thickness = thickness, w.bounded.substeps = substeps;
+  const Params& params = is_bounded ? w.bounded : asked;
   if (has_air(model, params)) w.eddies = curl_noise_at(params.turbulence, state.time);
   state.time += static_cast<double>(dt);
   if (detail::teleport(model, state, params, dt) > 0) {

@@ -175,6 +175,7 @@ struct Pbd {
                                   ///< as (a, b, b); see update()
     std::vector<Index2> surface_edges;  ///< of it
     Real shortest_edge = 0;             ///< [m] at rest; see update()
+    Real largest_part = 0;              ///< [m] across, as it starts; 0: not known
     /// What tearing has made of cloth, which is the model's own part of checkpoints. All else of a torn model
     /// follows from these and the whole; see resume(). Changes by hand are of the whole.
     std::vector<Index> torn_from;        ///< [A] of the whole's N particles, those that N, N + 1, ... are of
@@ -212,7 +213,7 @@ struct Pbd {
   enum class Contact : int {
     none,          ///< they pass through
     fast,          ///< they are pushed apart; what is too fast passes, and is counted, but for ropes
-    conservative,  ///< nothing crosses that has not crossed at the start
+    conservative,  ///< nothing crosses but near what crosses at the start
   };
   struct Params {
     Vec3 gravity = Vec3(0, Real(-9.81), 0);
@@ -275,6 +276,10 @@ struct Pbd {
   /// [m] Between the middles of surfaces that touch: twice Params::thickness, but no more than half of the
   /// shortest edge at rest, lest a surface push itself apart.
   static Real contact_distance(const Model& model, const Params& params);
+
+  /// [m] Params::thickness, but no more than a quarter of the largest part's size: what is thicker has pinned
+  /// particles, bodies and the ground within its layer, and is thrown out of them for ever.
+  static Real solid_distance(const Model& model, const Params& params);
 
   /// Relative elongation l / l0 - 1 of an edge; zero if it has no rest length.
   static Real strain(const Model& model, const State& state, std::size_t edge);

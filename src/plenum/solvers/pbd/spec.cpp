@@ -279,7 +279,7 @@ void Pbd::Params::describe(Describer& d) {
   d("static_friction", static_friction,
     {.min = -1,
      .max = 10,
-     .doc = "of what does not slide yet, between bodies; no less than `friction`; -1: as that",
+     .doc = "of what does not slide yet, between bodies; no less than `friction`; negative: as that",
      .usual = 2});
   d("restitution", restitution,
     {.min = 0, .max = 1, .doc = "part of the speed kept in impacts on obstacles and each other"});
