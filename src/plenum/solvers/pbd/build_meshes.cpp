@@ -1,4 +1,6 @@
 // Making position-based bodies of triangle meshes: cloth of any form, balloons.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "plenum/elements/position_constraints.h"
