@@ -328,6 +328,9 @@ void PbdContacts::settle(std::span<Place> places, std::span<const Vec3> gone,
   search_all(places, {}, 1, settings);
   begin_pairs(places, settings);
   keep_all_apart(places, settings);
+  // What others have moved has no velocity that could be kept.
+  if (std::exchange(any_kept_back_, false)) std::fill(kept_back_.begin(), kept_back_.end(), Vec3::Zero());
+  given_.clear();
   age_ = -1;
 }
 
