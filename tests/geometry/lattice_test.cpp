@@ -78,7 +78,7 @@ TEST(Lattice, StaysWellShapedAndNearTheSurface) {
 
 // What is drawn over a box without its corners stands on one, or has it in the ground.
 TEST(Lattice, FillsBoxesWhole) {
-  for (const Real spacing : {Real(0.1), Real(0.08), Real(0.06), Real(0.05), Real(0.043)})
+  for (const Real spacing : {Real(0.12), Real(0.1), Real(0.08), Real(0.06), Real(0.05), Real(0.043)})
     for (const Vec3& half : {Vec3(Real(0.15), Real(0.15), Real(0.15)), Vec3(Real(0.3), Real(0.1), Real(0.2)),
                              Vec3(Real(0.11), Real(0.27), Real(0.16))}) {
       const TetMesh mesh = lattice_tetrahedra(box_mesh(half), spacing);

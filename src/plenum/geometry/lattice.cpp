@@ -214,12 +214,11 @@ std::array<bool, 3> flat_ends(const TriangleMesh& surface, const Aabb& box) {
 }
 
 /// Of a box's length, so that its ends are planes of nodes: what has its sides there is filled as far as they
-/// go, edges and corners. Where that would take cubes of another shape than spikes and qualities are meant
-/// for, as it is asked.
+/// go, edges and corners. 0 where that would take cubes of another shape than qualities are meant for.
 Real fitted_spacing(Real length, Real spacing) {
-  constexpr Real most_stretch = Real(1.25);
+  constexpr Real most_stretch = Real(1.2501);
   const Real fitted = length / std::max(Real(1), std::round(length / spacing));
-  return fitted <= most_stretch * spacing && spacing <= most_stretch * fitted ? fitted : spacing;
+  return fitted <= most_stretch * spacing && spacing <= most_stretch * fitted ? fitted : 0;
 }
 
 /// Of cutting spikes and snapping what is behind them; most bodies take three, and a few of them seven.
@@ -249,12 +248,18 @@ TetMesh lattice_tetrahedra(const TriangleMesh& surface, Real spacing, const Latt
     throw Error(Problem{.key = "mesh",
                         .what = "does not face outward, so it has no inside to fill",
                         .remedy = "turn its triangles"});
-  // Nodes that are meant to be on the surface are so but for rounding, and so are centroids between them,
+  // Nodes that are meant to be on sides are so but for rounding, and so are centroids between them,
   // whose tetrahedra are kept, all of them, and halved by snapping.
   constexpr Real on_plane = Real(1e-3);  // [spacing]
   // A margin of more than half a cube all around, so that no tetrahedron that could be kept is missing.
   Lattice lattice;
-  const std::array<bool, 3> flat = flat_ends(surface, box);
+  std::array<bool, 3> flat = flat_ends(surface, box);
+  const auto fits = [&](std::size_t axis) {
+    const Real length = box.size()[Eigen::Index(axis)];
+    return !flat[axis] || fitted_spacing(length, spacing) > 0;
+  };
+  // All or none: slabs that are filled to their sides, but not to their faces, are the thinner for it.
+  if (!(fits(0) && fits(1) && fits(2))) flat = {};
   Index* const counts[3] = {&lattice.nx, &lattice.ny, &lattice.nz};
   double nodes = 2;
   for (int axis = 0; axis < 3; ++axis) {
@@ -284,6 +289,13 @@ TetMesh lattice_tetrahedra(const TriangleMesh& surface, Real spacing, const Latt
   parallel_for(distance.size(), 256, [&](std::size_t begin, std::size_t end) {
     for (std::size_t n = begin; n < end; ++n) distance[n] = signed_distance(lattice.position(Index(n)));
   });
+  const auto is_on_side = [&](const Vec3& x) {
+    for (int axis = 0; axis < 3; ++axis)
+      if (flat[std::size_t(axis)] && std::min(std::abs(x[axis] - box.low[axis]),
+                                              std::abs(x[axis] - box.high[axis])) < on_plane * spacing)
+        return true;
+    return false;
+  };
   std::vector<Index4> kept;
   const Real reach =
       lattice.spacing.maxCoeff();  // no point of a tetrahedron is farther from a vertex than its longest edge
@@ -297,7 +309,7 @@ TetMesh lattice_tetrahedra(const TriangleMesh& surface, Real spacing, const Latt
     if (!keep && highest <= reach && deepest < 0) {
       const Vec3 centroid = Real(0.25) * (lattice.position(t[0]) + lattice.position(t[1]) +
                                           lattice.position(t[2]) + lattice.position(t[3]));
-      keep = signed_distance(centroid) < on_plane * spacing;
+      keep = signed_distance(centroid) < (is_on_side(centroid) ? on_plane * spacing : 0);
     }
     if (keep) kept.push_back(t);
   });
@@ -312,7 +324,8 @@ TetMesh lattice_tetrahedra(const TriangleMesh& surface, Real spacing, const Latt
     mesh = mesh_of(kept, lattice, node_of);
     if (!options.snap) break;
     snap_boundary(mesh, exact);
-    if (round == most_rounds || !Spikes(mesh, node_of, distance, spacing).cut(kept)) break;
+    if (round == most_rounds || !Spikes(mesh, node_of, distance, std::cbrt(lattice.spacing.prod())).cut(kept))
+      break;
   }
   return mesh;
 }

@@ -434,7 +434,7 @@ void PbdBodies::change_velocity(const Anchor& a, const PbdParticles& p, const D3
   }
 }
 
-bool PbdBodies::keep(const PbdParticles& p, Real h, std::span<const PbdGiven> given) {
+bool PbdBodies::keep(const PbdParticles& p, Real h, std::span<const PbdStrike> strikes) {
   bool is_held_back = false;
   for (Body& body : bodies_) {
     if (body.inverse_mass == 0) continue;
@@ -464,7 +464,7 @@ bool PbdBodies::keep(const PbdParticles& p, Real h, std::span<const PbdGiven> gi
     }
     body.inverse_inertia = inverse_inertia_of(body);
   }
-  take(given, h);
+  stop(strikes, p);
   // A large speed ends at arms as they met, not as friction has turned them since.
   const auto turn_back = [&](Anchor& a) {
     const Body& body = bodies_[std::size_t(a.body)];

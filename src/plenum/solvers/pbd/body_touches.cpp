@@ -236,23 +236,59 @@ void PbdBodies::add_limits(const PbdParticles& p, std::vector<PbdLimit>& out) co
       const Touch& touch = (*touches)[k];
       const Body& body = bodies_[std::size_t(touch.body)];
       const D3 arm = body.q * touch.on, at = body.x + arm, from = body.x0 + body.q0 * touch.on;
-      const D3 x0 = p.x0[std::size_t(touch.particle)].cast<double>(), turn = arm.cross(touch.n);
+      const D3 x0 = p.x0[std::size_t(touch.particle)].cast<double>();
       out.push_back({.particle = touch.particle,
                      .normal = touch.n.cast<Real>(),
                      .least = Real(touch.gap + touch.n.dot(at - x0)),
                      .goes = Real(touch.n.dot(at - from)),
-                     .yields = Real(body.inverse_mass + turn.dot(body.inverse_inertia * turn)),
+                     .yields = body.inverse_mass > 0,
                      .by = touches == &touches_ ? Index(k) : Index(-1)});
     }
 }
 
-void PbdBodies::take(std::span<const PbdGiven> given, Real h) {
-  for (const PbdGiven& g : given) {
-    const Touch& touch = touches_[std::size_t(g.by)];
+/// Stops what has struck bodies by way of what lies on them, pair by pair, and then that: without a bounce,
+/// by impulses that only push and stop the two at their meeting point, so that no energy is gained.
+void PbdBodies::stop(std::span<const PbdStrike> strikes, const PbdParticles& p) {
+  if (strikes.empty()) return;
+  const auto answer_of = [&](const Touch& touch, const D3& n) {
+    const Body& body = bodies_[std::size_t(touch.body)];
+    const D3 turn = (body.q * touch.on).cross(n);
+    return body.inverse_mass + turn.dot(body.inverse_inertia * turn);
+  };
+  const auto speed_of = [&](const Touch& touch) {
+    const Body& body = bodies_[std::size_t(touch.body)];
+    return D3(body.v + body.w.cross(body.q * touch.on));
+  };
+  const auto push_back = [&](const Touch& touch, const D3& impulse) {
     Body& body = bodies_[std::size_t(touch.body)];
-    const D3 impulse = g.impulse.cast<double>() / double(h);
-    body.v += body.inverse_mass * impulse;
-    body.w += body.inverse_inertia * (body.q * touch.on).cross(impulse);
+    body.v -= body.inverse_mass * impulse;
+    body.w -= body.inverse_inertia * (body.q * touch.on).cross(impulse);
+  };
+  for (const PbdStrike& strike : strikes) {
+    const Touch& touch = touches_[std::size_t(strike.by)];
+    const D3 n = strike.normal.cast<double>();
+    D3 momentum = D3::Zero();
+    double mass = 0;
+    for (int k = 0; k < strike.count; ++k) {
+      const auto i = std::size_t(strike.particles[k]);
+      const double m = 1 / double(p.places[i].inverse_mass);
+      momentum += m * p.v[i].cast<double>(), mass += m;
+    }
+    const double closing = n.dot(speed_of(touch) - momentum / mass);
+    if (!(closing > 0) || !(n.dot(touch.n) > 0)) continue;
+    const D3 impulse = closing / (1 / mass + answer_of(touch, n)) * n;
+    for (int k = 0; k < strike.count; ++k)
+      p.v[std::size_t(strike.particles[k])] += (impulse / mass).cast<Real>();
+    push_back(touch, impulse);
+  }
+  for (const Touch& touch : touches_) {
+    const auto i = std::size_t(touch.particle);
+    const double w = double(p.places[i].inverse_mass);
+    const double closing = touch.n.dot(speed_of(touch) - p.v[i].cast<double>());
+    if (!(closing > 0) || !(touch.pushed > 0)) continue;
+    const D3 impulse = closing / (w + answer_of(touch, touch.n)) * touch.n;
+    p.v[i] += (w * impulse).cast<Real>();
+    push_back(touch, impulse);
   }
 }
 

@@ -242,8 +242,9 @@ void attach(const PbdPart& part, std::size_t p, const Names& names, Model& model
     const auto before = std::ptrdiff_t(hung.size());
     for (const Index i : found) {
       const Index particle = made.first_particle + i;
-      twice += std::any_of(hung.begin(), hung.begin() + before,
-                           [&](const auto& h) { return h.first == particle; });
+      twice += std::any_of(hung.begin(), hung.begin() + before, [&](const auto& h) {
+        return h.first == particle && model.holds[std::size_t(h.second)].b.body != body;
+      });
       const Vec3& at = own[std::size_t(i)];
       hung.push_back({particle, Index(model.holds.size())});
       model.holds.push_back({{particle, -1, Vec3::Zero()},

@@ -44,7 +44,7 @@ void PbdContacts::lay_out(std::size_t num_particles, std::span<const Index3> sur
   zone_.resize(num_particles);
   zone_way_.resize(num_particles), zone_mass_.resize(num_particles), part_.resize(num_particles);
   zone_lost_.assign(num_particles, Vec3::Zero()), zone_taken_.assign(num_particles, Vec3::Zero());
-  zone_borne_.assign(num_particles, Borne::none), zone_limit_.assign(num_particles, Index(-1));
+  zone_borne_.assign(num_particles, Borne::none);
   kept_back_.assign(num_particles, Vec3::Zero());
   any_kept_back_ = false;
   age_ = -1;
@@ -305,7 +305,8 @@ void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std:
                        const PbdContactSettings& settings, const PbdSpins::Outside& outside,
                        std::span<const PbdLimit> limits, FunctionRef<bool(int)> between) {
   begin_at(places, gone);
-  limits_.assign(limits.begin(), limits.end()), limits_begun_ = false, given_.clear();
+  limits_.assign(limits.begin(), limits.end()), limits_begun_ = false;
+  forget_kept_back();
   const bool holds = age_ >= 0 && age_ < life_;
   const std::size_t strays = holds ? find_strays(places, Real(0.5)) : places.size();
   if (double(strays) > many_strays * double(places.size())) {
@@ -324,14 +325,18 @@ void PbdContacts::hold(std::span<Place> places, std::span<const Vec3> gone, std:
 void PbdContacts::settle(std::span<Place> places, std::span<const Vec3> gone,
                          const PbdContactSettings& settings, std::span<const PbdLimit> limits) {
   begin_at(places, gone);
-  limits_.assign(limits.begin(), limits.end()), limits_begun_ = false, given_.clear();
+  limits_.assign(limits.begin(), limits.end()), limits_begun_ = false;
+  forget_kept_back();
   search_all(places, {}, 1, settings);
   begin_pairs(places, settings);
   keep_all_apart(places, settings);
-  // What others have moved has no velocity that could be kept.
-  if (std::exchange(any_kept_back_, false)) std::fill(kept_back_.begin(), kept_back_.end(), Vec3::Zero());
-  given_.clear();
+  forget_kept_back();  // what others have moved has no velocity that could be kept
   age_ = -1;
+}
+
+void PbdContacts::forget_kept_back() {
+  if (std::exchange(any_kept_back_, false)) std::fill(kept_back_.begin(), kept_back_.end(), Vec3::Zero());
+  strikes_.clear();
 }
 
 void PbdContacts::give_back(std::span<Vec3> v, Real h) {

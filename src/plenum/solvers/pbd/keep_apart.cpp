@@ -127,19 +127,9 @@ const PbdLimit* PbdContacts::in_the_way(Index i, const Vec3& place) const {
   const PbdLimit* found = nullptr;
   each_limit(i, [&](const PbdLimit& limit) {
     const bool is = limit.normal.dot(place) < limit.least - beyond * floor_;
-    if (is && (found == nullptr || (found->yields > 0 && limit.yields == 0))) found = &limit;
+    if (is && (found == nullptr || (found->yields && !limit.yields))) found = &limit;
   });
   return found;
-}
-
-/// Of what a limit has `taken` [kg m] from particles of that mass together: what they keep as velocity, so
-/// that these go on in the next substep. The rest is given to what yields, as if they had struck it and
-/// stayed on it: no energy is gained, and what is heavy stops them.
-Vec3 PbdContacts::share(const PbdLimit& limit, const Vec3& taken, Real mass) {
-  if (!(limit.normal.dot(taken) < 0)) return taken;
-  const Vec3 given = taken / (1 + mass * limit.yields);
-  given_.push_back({limit.by, given});
-  return taken - given;
 }
 
 void PbdContacts::put_back(std::span<Place> places) {
@@ -148,9 +138,7 @@ void PbdContacts::put_back(std::span<Place> places) {
     const Real lacks = limit.least - limit.normal.dot(to_vec(places[i]));
     if (!(lacks > 0)) continue;
     detail::set(places[i], to_vec(places[i]) + lacks * limit.normal);
-    if (!(limit.yields > 0)) continue;
-    const Real mass = 1 / places[i].inverse_mass;
-    kept_back_[i] += share(limit, (-lacks * mass) * limit.normal, mass) / mass, any_kept_back_ = true;
+    if (limit.yields) kept_back_[i] -= lacks * limit.normal, any_kept_back_ = true;
   }
 }
 
@@ -170,10 +158,10 @@ void PbdContacts::bear_zones(std::span<const Place> places) {
       const Real lacks = limit.least - limit.normal.dot(to_vec(start_[i]) + common);
       if (!(lacks > beyond * floor_)) continue;
       zone_way_[z] = common + lacks * limit.normal, zone_mass_[z] = -1, any = true;
-      if (limit.yields == 0)
+      if (!limit.yields)
         zone_borne_[z] = Borne::fixed;
-      else if (zone_borne_[z] != Borne::fixed)
-        zone_borne_[z] = Borne::free, zone_limit_[z] = Index(&limit - limits_.data()), any_borne_free_ = true;
+      else if (zone_borne_[z] == Borne::none)
+        zone_borne_[z] = Borne::free, any_borne_free_ = true;
     }
     if (!any) return;
   }
@@ -199,8 +187,6 @@ void PbdContacts::keep_back_borne(std::span<const Place> places) {
     zone_taken_[z] -= way_of(places, Index(i)) / places[i].inverse_mass;
     mass[z] += 1 / places[i].inverse_mass;
   });
-  for (std::size_t z = 0; z < mass.size(); ++z)
-    if (mass[z] > 0) zone_taken_[z] = share(limits_[std::size_t(zone_limit_[z])], zone_taken_[z], mass[z]);
   each([&](std::size_t i, std::size_t z) { kept_back_[i] += zone_taken_[z] / mass[z]; });
   std::fill(zone_taken_.begin(), zone_taken_.end(), Vec3::Zero());
   any_kept_back_ = true;
@@ -248,18 +234,24 @@ void PbdContacts::draw_together(std::span<Place> places) {
           const PbdLimit* const found = in_the_way(particle, to[i]);
           if (found == nullptr) continue;
           is_held[i] = again = true;
-          if (bears == nullptr || found->yields == 0) bears = found;
+          if (bears == nullptr || !found->yields) bears = found;
         }
         if (again) continue;
-        const bool gives = !is_led && bears != nullptr && bears->yields > 0 && mass > 0;
-        const Vec3 kept = gives ? Vec3(share(*bears, -gained, mass) / mass) : Vec3(Vec3::Zero());
-        any_kept_back_ = any_kept_back_ || gives;
+        const bool strikes = !is_led && bears != nullptr && bears->yields && mass > 0;
+        any_kept_back_ = any_kept_back_ || strikes;
+        PbdStrike strike{.by = strikes ? bears->by : Index(-1),
+                         .normal = n.dot(gained) < 0 ? Vec3(-n) : n,
+                         .particles = {},
+                         .count = 0};
         for (int i = 0; i < 4; ++i) {
           if (is_held[i]) continue;
           const auto particle = std::size_t(pack.particle[i][l]);
           detail::set(places[particle], to[i]);
-          if (gives) kept_back_[particle] += kept;
+          if (!strikes) continue;
+          kept_back_[particle] -= gained / mass;
+          strike.particles[strike.count++] = Index(particle);
         }
+        if (strikes) strikes_.push_back(strike);
       }
     }
   }
@@ -367,7 +359,8 @@ void PbdContacts::join_zones(std::span<Place> places) {
   keep_back_borne(places);
 }
 
-void PbdContacts::freeze(std::span<Place> places) const {
+void PbdContacts::freeze(std::span<Place> places) {
+  forget_kept_back();
   // What is not finite stays so, and is told of.
   for (std::size_t i = 0; i < places.size(); ++i)
     if (places[i].inverse_mass > 0 && to_vec(places[i]).allFinite())

@@ -509,8 +509,8 @@ Report Pbd::step(const Model& model, State& state, const Params& asked, Workspac
       if (bounces) w.contacts.bounce(state.particles.v, w.struck, params.restitution, h);
       w.supports.bounce(state.particles.v, w.struck, state.particles.inverse_mass, h);
       if (bodies)
-        is_held_back |=
-            w.bodies.keep(body_view(state, w), h, touches ? w.contacts.given() : std::span<const PbdGiven>());
+        is_held_back |= w.bodies.keep(body_view(state, w), h,
+                                      touches ? w.contacts.strikes() : std::span<const PbdStrike>());
     }
     if (is_bound) w.energy_bounds.end_step(state.stored, w.x0, w.gone, dt);
     if (bodies) w.bodies.end_step(model, state);

@@ -102,9 +102,9 @@ class PbdBodies {
   void add_limits(const PbdParticles& p, std::vector<PbdLimit>& out) const;
   /// Velocities from where bodies have gone; those of particles are there already. What touches comes apart
   /// at no more than it bounces with.
-  /// True if something was held back that would have gone faster than pbd_fastest. `given` to bodies by what
-  /// their limits kept out.
-  bool keep(const PbdParticles& p, Real h, std::span<const PbdGiven> given);
+  /// True if something was held back that would have gone faster than pbd_fastest. `strikes`: of what limits
+  /// of bodies kept out.
+  bool keep(const PbdParticles& p, Real h, std::span<const PbdStrike> strikes);
   void end_step(const Pbd::Model& model, Pbd::State& state);
 
   /// [m] by which anchors of rigid holds are apart at most.
@@ -300,7 +300,7 @@ class PbdBodies {
   M3 response_of(const Touch& touch, const PbdParticles& p, const D3& m) const;
   void part(const Touch& touch, const PbdParticles& p, const D3& m, const D3& impulse, double wedge);
   void hold_apart(Touch& touch, const PbdParticles& p);
-  void take(std::span<const PbdGiven> given, Real h);
+  void stop(std::span<const PbdStrike> strikes, const PbdParticles& p);
   void hold_touches(const PbdParticles& p);
   void hold_on_led(const PbdParticles& p);
   void rub(Touch& touch, const PbdParticles& p);

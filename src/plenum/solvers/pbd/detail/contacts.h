@@ -98,10 +98,10 @@ class PbdContacts {
   /// crosses, within limits.
   void settle(std::span<detail::Place> places, std::span<const Vec3> gone, const PbdContactSettings& settings,
               std::span<const PbdLimit> limits);
-  /// At the end of a substep: gives v [N] m/s back what limits of bodies that yield took, but for what these
-  /// have been given.
+  /// At the end of a substep: gives v [N] m/s back what limits of bodies that yield took, as nothing else has
+  /// it. What was kept so from going on has struck these, and is to be stopped by them.
   void give_back(std::span<Vec3> v, Real h);
-  std::span<const PbdGiven> given() const { return given_; }
+  std::span<const PbdStrike> strikes() const { return strikes_; }
   /// At the end of a substep: gives v [N] m/s back what was `before` it, times the restitution, where
   /// features struck each other.
   void bounce(std::span<Vec3> v, std::span<const Vec3> before, Real restitution, Real h);
@@ -165,10 +165,10 @@ class PbdContacts {
   void sum_zones(std::span<const detail::Place> places);
   void note_borne(std::span<const detail::Place> places);
   void keep_back_borne(std::span<const detail::Place> places);
-  Vec3 share(const PbdLimit& limit, const Vec3& taken, Real mass);
+  void forget_kept_back();
   void shorten(std::span<detail::Place> places);
   void join_zones(std::span<detail::Place> places);
-  void freeze(std::span<detail::Place> places) const;
+  void freeze(std::span<detail::Place> places);
   void go_part(std::span<detail::Place> places, Real part) const;
   Vec3 way_of(std::span<const detail::Place> places, Index i) const;
 
@@ -207,14 +207,13 @@ class PbdContacts {
   std::vector<Real> part_;                   ///< [N] of its way that each may go
   std::vector<Vec3> zone_lost_;              ///< [N] kg m, of zones
   std::vector<Borne> zone_borne_;            ///< [N] of zones
-  std::vector<Index> zone_limit_;            ///< [N] that bears it, of what yields
   bool any_borne_free_ = false;              ///< of these, by what yields
   std::vector<Vec3> zone_taken_;             ///< [N] kg m that free bodies have taken from zones
   std::vector<Vec3> kept_back_;              ///< [N] m that free bodies have kept particles from going
   bool any_kept_back_ = false;
-  std::vector<PbdGiven> given_;  ///< in the substep
-  std::vector<Vec3> zone_way_;   ///< [N] kg m, and
-  std::vector<Real> zone_mass_;  ///< kg, of zones
+  std::vector<PbdStrike> strikes_;  ///< in the substep
+  std::vector<Vec3> zone_way_;      ///< [N] kg m, and
+  std::vector<Real> zone_mass_;     ///< kg, of zones
   Counts counts_;
 };
 

@@ -8,17 +8,19 @@ namespace plenum::inline PLENUM_ABI {
 /// counted.
 struct PbdLimit {
   Index particle;
-  Vec3 normal;      ///< unit, out of the solid
-  Real least;       ///< [m]
-  Real goes;        ///< [m] that the solid goes along it in the substep
-  Real yields = 0;  ///< [1/kg] of the solid, there and along the normal; 0: it does not
-  Index by = -1;    ///< of what yields: which of its touches this is
+  Vec3 normal;          ///< unit, out of the solid
+  Real least;           ///< [m]
+  Real goes;            ///< [m] that the solid goes along it in the substep
+  bool yields = false;  ///< whether the solid is free
+  Index by = -1;        ///< of what yields: which of its touches this is
 };
 
-/// What a limit took from particles, and what yields is to be given, as nothing else has it.
-struct PbdGiven {
-  Index by;      ///< see PbdLimit
-  Vec3 impulse;  ///< [kg m]
+/// Particles of a pair that what yields has kept from going on, by one that lies on it: they have struck it.
+struct PbdStrike {
+  Index by;     ///< see PbdLimit
+  Vec3 normal;  ///< unit, of the pair, the way that they were pushed back
+  Index particles[4];
+  int count;
 };
 
 }  // namespace plenum::inline PLENUM_ABI
