@@ -76,8 +76,8 @@ struct PbdMeshes {
 struct PbdWorkspace {
   Index revision = -1;  ///< of the model this was laid out for
   bool weaves = false;  ///< bending with distances, which are then in no other pack
-  Pbd::Params
-      bounded;  ///< of a step that is not taken as it was asked; here, as its lists are allocated once
+  /// Of a step that is not taken as it was asked; here, as its lists are then allocated once.
+  Pbd::Params bounded;
   detail::WovenRodBatch woven_rods;
   detail::WovenCellBatch woven_cells;
   detail::DistanceBatch distances;
